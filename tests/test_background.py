@@ -1,5 +1,6 @@
 """The background worker: whose turn it is, how long it waits, how it ends."""
 
+import itertools
 import queue
 import threading
 from collections import Counter
@@ -31,7 +32,7 @@ def started():
     """Starts workers, and stops them."""
     workers = []
 
-    def started(maintain, due=list, **options):
+    def started(maintain, due=lambda _: [], **options):
         worker = BackgroundWorker(maintain, due, **({"threads": 1} | options))
         workers.append(worker)
         worker.start()
@@ -62,7 +63,7 @@ def test_users_are_maintained_once_each(started):
 def test_what_an_earlier_process_left_is_found_at_the_start(started):
     """Users who lag behind are looked for without being told of."""
     done = []
-    worker = started(done.append, lambda: ["ann", "bea"])
+    worker = started(done.append, lambda _: ["ann", "bea"])
     assert worker.idle(20)
     assert sorted(done) == ["ann", "bea"]
 
@@ -75,7 +76,9 @@ def test_a_full_queue_loses_nobody(started):
         gate.wait(20)
         done.add(user)
 
-    worker = started(maintain, lambda: [user for user in everybody if user not in done], queue_users=4)
+    worker = started(
+        maintain, lambda most: [user for user in everybody if user not in done][:most], queue_users=4
+    )
     for user in everybody:
         worker.notify(user)
     assert len(worker._waiting) <= 4
@@ -204,7 +207,7 @@ def test_a_long_backlog_is_read_in_turns(opened, monkeypatch):
     monkeypatch.setattr(maintenance, "_step", step)
     memory.start_worker(threads=1, turn_s=0)
     assert memory._worker.idle(20)
-    assert memory._users_behind() == []
+    assert memory._backlog.look() == []
     assert Counter(steps) == {"ann": 6, "bea": 1, "cid": 1}
     assert max(steps.index("bea"), steps.index("cid")) < 3
 
@@ -219,7 +222,7 @@ def test_others_work_is_seen_however_busy_one_s_own_users_are(started):
         elif not seen.is_set():
             worker.notify("ann" if user == "bea" else "bea")
 
-    worker = started(maintain, lambda: ["zoe"] if lags.is_set() else [], poll_s=0.05)
+    worker = started(maintain, lambda _: ["zoe"] if lags.is_set() else [], poll_s=0.05)
     assert worker.idle(20)
     lags.set()
     worker.notify("ann")
@@ -236,7 +239,12 @@ def test_the_end_of_the_alphabet_has_its_turn(started):
         if counts.total() >= 60:
             enough.set()
 
-    started(maintain, lambda: [] if enough.is_set() else list(everybody), queue_users=3)
+    turn = itertools.cycle(everybody)
+    started(
+        maintain,
+        lambda most: [] if enough.is_set() else list(itertools.islice(turn, most)),
+        queue_users=3,
+    )
     assert enough.wait(20)
     assert set(counts) == set(everybody)
     assert max(counts.values()) - min(counts.values()) <= 2

@@ -43,6 +43,7 @@ LAYERS = (
     },
     {"views"},
     {
+        "backlog",
         "choosing",
         "forgetting",
         "generations",

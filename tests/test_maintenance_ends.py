@@ -85,11 +85,11 @@ def test_a_killed_rebuild_is_finished_by_the_next_maintenance(memory, monkeypatc
     old, _ = generations_of(memory)
     half_built(memory, monkeypatch)
     assert generations_of(memory)[1].cursor == 4
-    assert memory._users_behind() == ["ann"]
+    assert memory._backlog.look() == ["ann"]
     memory.maintain()
     served, unfinished = generations_of(memory)
     assert (served.number, unfinished) == (old.number + 1, None)
-    assert memory._users_behind() == []
+    assert memory._backlog.look() == []
     assert memory.check_integrity().faults == ()
 
 
@@ -189,7 +189,7 @@ def test_who_is_behind_is_found_in_one_look(memory):
     with memory._database.read() as connection:
         assert users_behind(connection, memory._chunks) == set()
     memory.add("One more.", user="user 03")
-    assert memory._users_behind() == ["user 03"]
+    assert memory._backlog.look() == ["user 03"]
 
 
 def test_the_first_maintenance_of_a_process_looks_at_nobody_who_is_not_behind(opened):

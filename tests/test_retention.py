@@ -135,7 +135,7 @@ def test_a_damaged_policy_holds_nobody_else_up(told, opened):
     memory = opened(embedder=HashEmbedder(16), retention=Retention([RetentionRule(5)]))
     assert memory.maintain(user="ann").forgotten == ()
     assert [receipt.user for receipt in memory.maintain().forgotten] == ["bea"]
-    assert memory._users_behind() == []
+    assert memory._backlog.look() == []
     assert ages(memory) == (DAYS, DAYS)
     assert memory.recall("herons", user="bea", floor=0).evidence
     with pytest.raises(StorageCorrupt, match="retention of user 'ann' is damaged"):

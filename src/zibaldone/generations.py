@@ -7,11 +7,22 @@ being built to take the serving one's place at once (another fingerprint, a repa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    false,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from zibaldone import log
 from zibaldone.storage.database import Database
@@ -197,15 +208,29 @@ def users_beyond(connection: Connection, view: ViewStore, cursor: int, user: str
     return set(connection.execute(query if user is None else query.where(c.user == user)).scalars())
 
 
-def users_behind(connection: Connection, view: View, user: str | None = None) -> set[str]:
-    """Users, or the one given, of whom the view has messages to read or a generation to build or to drop."""
+def users_behind(
+    connection: Connection, view: View, user: str | None = None, *, among: Sequence[str] | None = None
+) -> set[str]:
+    """Users, or those given, of whom the view has messages to read or a generation to build or to drop."""
     c = view_states.c
-    served = and_(c.user == users.c.user, c.view == view.name, c.serving == 1)
     is_chosen = and_(c.chosen_over.is_not(None), c.chosen_over == view.fingerprint)
     outdated = and_(c.fingerprint != view.fingerprint, ~is_chosen)
+    return _lagging(connection, view.name, among if user is None else [user], outdated)
+
+
+def users_unread(connection: Connection, view: str, among: Sequence[str]) -> set[str]:
+    """Of these users those of whom a view has messages to read, whatever settings it is made with."""
+    return _lagging(connection, view, among, false())
+
+
+def _lagging(
+    connection: Connection, view: str, among: Sequence[str] | None, outdated: ColumnElement[bool]
+) -> set[str]:
+    c = view_states.c
+    served = and_(c.user == users.c.user, c.view == view, c.serving == 1)
     unread = or_(c.cursor.is_(None), c.cursor < users.c.next_seq - 1, outdated)
     late = select(users.c.user).outerjoin(view_states, served).where(users.c.next_seq > 1, unread)
-    half_built = select(c.user).where(c.view == view.name, c.serving == 0, c.standing == "")
-    if user is not None:
-        late, half_built = late.where(users.c.user == user), half_built.where(c.user == user)
+    half_built = select(c.user).where(c.view == view, c.serving == 0, c.standing == "")
+    if among is not None:
+        late, half_built = late.where(users.c.user.in_(among)), half_built.where(c.user.in_(among))
     return set(connection.execute(late.union(half_built)).scalars())

@@ -122,11 +122,14 @@ def state_of(row: Any) -> UserState:
 
 
 def touch(connection: Connection, user: str, *, new: int = 0, deleted: bool = False) -> UserState:
-    """Take `new` seqs for the user and raise the version; returns the counters afterwards."""
+    """Take `new` seqs for the user and raise the version; returns the counters afterwards.
+
+    Workers look at the user again: whoever changes what views read or keep calls this.
+    """
     before = state(connection, user)
     version = before.version + 1
     after = UserState(before.last_seq + new, version, version if deleted else before.deletions)
-    values = {"next_seq": after.last_seq + 1, "version": version, "deletions": after.deletions}
+    values = {"next_seq": after.last_seq + 1, "version": version, "deletions": after.deletions, "behind": 1}
     if before.version:
         connection.execute(update(users).where(users.c.user == user).values(values))
     else:

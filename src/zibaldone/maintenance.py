@@ -167,6 +167,7 @@ def rebuild(
         if unfinished is None:
             unfinished = start(connection, user, view, serving=False)
             view.drop(connection, unfinished)  # rows of no generation: its state was lost
+            log.touch(connection, user)  # should this process die, a worker goes on
         return unfinished
 
     _rebuilding.update([key])

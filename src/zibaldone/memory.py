@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings
 from zibaldone import retention as retaining
 from zibaldone.audit import AuditEntry, audited, entries, note, note_read
+from zibaldone.backlog import Backlog
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.documents import Topics
 from zibaldone.errors import (
@@ -102,7 +103,7 @@ DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
 MAINTAINED = DEFAULT_VIEWS
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
-_GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
+GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
 _STOP_S = 5.0
 _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _LONGEST_S = 86_400  # a day
@@ -218,6 +219,7 @@ class Memory:
         self._timeline, self._updates, self._profile = wired[4:]
         self._views: dict[str, View] = {view.name: view for view in wired}
         self._leases: Leases | None = None  # of the worker
+        self._backlog = Backlog(self._database, partial(self._chosen, None), self._retention, self._now)
         # Where many machines maintain, in turn with their workers; a folder's foreground waits for nobody.
         self._hold = Leases(self._database, lease_s=_OWN_LEASE_S).wait if self._database.shared else None
         self._rebuilder = Rebuilder(self._database, self._meter, static, self._wire, answering, self._hold)
@@ -258,10 +260,10 @@ class Memory:
         self._leases = Leases(self._database, lease_s=lease_s) if flag("leased", leased) else None
         self._worker = BackgroundWorker(
             self._maintain_in_background,
-            self._users_behind,
+            self._backlog.look,
             threads=threads,
             poll_s=poll_s,
-            gather_s=_GATHER_S,
+            gather_s=GATHER_S,
             longest_s=_LONGEST_GATHER_S,
             turn_s=turn_s,
         )
@@ -794,7 +796,7 @@ class Memory:
                 names = self.users() if user is None else [user]
                 policies = dict.fromkeys(names, policy)
             else:
-                policies = retaining.due(connection, self._retention, now, user)
+                policies = retaining.due(connection, self._retention, now, None if user is None else [user])
             seqs = retaining.going(connection, policies, now)
         return forgetting.forget_each(
             self._database,
@@ -1210,14 +1212,6 @@ class Memory:
             raise lagging.error or ModelFailed(lagging.reason)
         for lagging in beside:
             raise OwnModelFailed(lagging.reason)
-
-    def _users_behind(self) -> list[str]:
-        with self._database.read() as connection:
-            views = self._chosen(None)
-            late = set().union(*(generations.users_behind(connection, view) for view in views))
-            due = set().union(*(view.due(connection) for view in views))
-            going = retaining.due(connection, self._retention, self._now())
-            return sorted(late | due | set(going))
 
     def _chosen(self, names: Sequence[str] | None) -> list[View]:
         if names is None:

@@ -121,20 +121,20 @@ def drop_named_sessions(connection: Connection, user: str) -> bool:
 
 
 def due(
-    connection: Connection, default: Retention, now: datetime, only: str | None = None
+    connection: Connection, default: Retention, now: datetime, among: Sequence[str] | None = None
 ) -> dict[str, Retention]:
-    """Users, or the one given, who have messages that are to go, in their order, with what holds for them.
+    """Users, or those given, who have messages that are to go, in their order, with what holds for them.
 
     A damaged policy holds nobody else up: nothing goes by it, and check_integrity reports it.
     """
     c = messages.c
     query = select(table.c.user, table.c.policy)
-    rows = connection.execute(query if only is None else query.where(table.c.user == only)).all()
+    rows = connection.execute(query if among is None else query.where(table.c.user.in_(among))).all()
     own = {row.user for row in rows}
     waiting: dict[str, Retention] = {}
     if default.deleting:
         query = select(c.user).where(_any(default.deleting, now)).distinct()
-        query = query if only is None else query.where(c.user == only)
+        query = query if among is None else query.where(c.user.in_(among))
         waiting |= {name: default for name in connection.execute(query).scalars() if name not in own}
     for row in rows:
         try:

@@ -7,7 +7,6 @@ import math
 import random
 import threading
 import time
-from bisect import bisect_right
 from collections.abc import Callable
 from enum import Enum, auto
 
@@ -43,8 +42,8 @@ class _Outcome(Enum):
 class BackgroundWorker:
     """Users wait in a bounded queue, each once; when it is full, everybody is looked at later.
 
-    Whoever has much to be read has it read in turns of `turn_s`, and stands behind the others after each. Of
-    more users than have room in the queue, each look takes those that come after the ones of the look before.
+    Whoever has much to be read has it read in turns of `turn_s`, and stands behind the others after each. A
+    look takes no more users than have room in the queue, and the next one those that come after them.
     A model or a storage that fails makes all workers wait, twice as long each time, up to five minutes; what
     waits stays recallable by the messages view. Damaged storage of one user, one whom others hold locked, one
     who is read with models that are not here, or a bug, makes that user wait.
@@ -55,7 +54,7 @@ class BackgroundWorker:
     def __init__(
         self,
         maintain: Callable[[str], None],
-        due: Callable[[], list[str]],
+        due: Callable[[int], list[str]],
         *,
         threads: int = 2,
         queue_users: int = 1000,
@@ -67,7 +66,8 @@ class BackgroundWorker:
     ) -> None:
         """`maintain` brings one user forward and calls `check` now and then; `due` names who lags behind.
 
-        After each step that it has committed `maintain` calls `check_turn`.
+        After each step that it has committed `maintain` calls `check_turn`. `due` is told how many may come,
+        and goes on where it was when it is called again.
         """
         self._maintain, self._due = maintain, due
         self._threads_wanted, self._queue_users, self._poll_s, self._clock = (
@@ -88,7 +88,6 @@ class BackgroundWorker:
         self._look_at_all = True  # at the start: an earlier process may have left work
         self._looking = False
         self._looked_at = -math.inf  # when it was last begun
-        self._last_due: str | None = None  # whom the last look took last
         self._stopping = False
         self._failures = 0  # of what all users need
         self._not_before = 0.0
@@ -188,6 +187,7 @@ class BackgroundWorker:
                 ready = next((user for user in free if rests_s[user] <= 0), None)
                 # However many wait here: others may have left work that nobody was told of.
                 must_look = (look_s <= 0 and not looked) or (self._look_at_all and ready is None)
+                must_look = must_look and len(self._waiting) < self._queue_users
                 if pause_s <= 0 and must_look and not self._looking:
                     self._look_at_all, self._looking, self._looked_at = False, True, now
                 elif pause_s <= 0 and ready is not None:
@@ -208,23 +208,20 @@ class BackgroundWorker:
         return max(self._waiting[user], rested)
 
     def _fill(self) -> None:
+        with self._changed:
+            room = self._queue_users - len(self._waiting)
         due: list[str] = []
         try:
-            due = self._due()
+            due = self._due(room) if room > 0 else []
         except (StorageError, ClosedMemory) as error:
             _logger.warning("maintenance could not look for work: %s", error)
-        due.sort()
-        if self._last_due is None and due:
-            self._last_due = random.choice(due)  # noqa: S311 - so that workers do not begin with the same
-        begin = bisect_right(due, self._last_due or "")
+        is_full = len(due) >= room
+        random.shuffle(due)  # so that workers do not begin with the same
         with self._changed:
             self._looking = False
-            for user in (*due[begin:], *due[:begin]):
-                if user not in self._waiting and len(self._waiting) >= self._queue_users:
-                    self._look_at_all = True
-                    break
-                self._waiting.setdefault(user, 0.0)
-                self._last_due = user
+            new = [user for user in due if user not in self._waiting]
+            self._waiting |= dict.fromkeys(new[: self._queue_users - len(self._waiting)], 0.0)
+            self._look_at_all |= is_full and bool(new)
             self._changed.notify_all()
 
     def _done(self, user: str, outcome: _Outcome) -> None:

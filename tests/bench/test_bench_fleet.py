@@ -90,15 +90,19 @@ def test_what_a_client_sees():
 def test_what_a_fleet_needs_is_what_was_measured_times_users():
     """And the dearest need, against one machine, is said to saturate first."""
     tables = [sizing.TableSize("messages", 10, 1000, 1.0, 100.0)]
-    names = ("add", "maintain", "recall", "recall, first of a user", "look who lags behind")
+    names = ("add", "maintain", "recall", "recall, first of a user", "look")
     costs = {name: sizing.CallCost(name, "", 1, 1.0, 10.0, 5.0, 200.0) for name in names}
     options = SizingOptions(kept=50, adds=86.4, recalls=10, peak=1, turns=1)
-    small, large = (sizing._size(users, options, tables, costs, 7.0) for users in (1000, 1_000_000))
+    small, large, huge = (
+        sizing._size(users, options, tables, costs, costs["look"], 7.0)
+        for users in (1000, 1_000_000, 100_000_000)
+    )
     assert (small.rows, small.database_bytes, small.bucket_bytes) == (50_000, 5e6, 350_000)
     assert small.adds_per_s == pytest.approx(1.0)
     assert large.servers == pytest.approx(1000 * small.servers)
-    assert (large.looking_s, large.saturates) == (pytest.approx(15_000), "workers' looks")
-    assert large.machines["workers' looks"] == pytest.approx(3000)
+    assert (large.machines["commits"], large.saturates) == (pytest.approx(1.8), "commits")
+    assert small.looking_s == pytest.approx(0.015, rel=0.01)
+    assert huge.looking_s < 12 * small.looking_s  # so many are marked; those who are idle cost nothing
 
 
 @pytest.mark.exhaustive
@@ -135,7 +139,7 @@ def test_a_short_soak(tmp_path, template):
 def test_a_small_sizing(tmp_path, template):
     """Every figure is there, and grows with the users."""
     pytest.importorskip("obstore")
-    figures = sizing.run(SizingOptions(users=4, messages=60, calls=8), Run("", tmp_path)).figures
+    figures = sizing.run(SizingOptions(users=4, messages=60, calls=8, idle=20), Run("", tmp_path)).figures
     assert {"messages", "units", "users"} <= {table.table for table in figures["tables"]}
     assert all(cost.ms > 0 and cost.own_ms > 0 for cost in figures["costs"])
     sizes = figures["sizes"]

@@ -194,10 +194,10 @@ def test_workers_share_the_users_and_take_over_from_one_that_is_killed(url):
         workers = [Child(work), Child(work)]
         until = time.monotonic() + 60
         views = [memory._views[name] for name in memory._maintained]
-        while time.monotonic() < until and memory._users_behind():
+        while time.monotonic() < until and memory._backlog.look():
             time.sleep(0.05)
         assert taken in users
-        assert memory._users_behind() == []
+        assert memory._backlog.look() == []
         for worker in workers:
             worker.say()
             worker.wait()
@@ -234,7 +234,7 @@ def test_maintenance_in_the_foreground_takes_turns_with_workers(url, database):
         thread.join()
         assert asked
         assert set(asked) == {None}
-        assert memory._users_behind() == []
+        assert memory._backlog.look() == []
 
 
 def lags(memory, users, views):

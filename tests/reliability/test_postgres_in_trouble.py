@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 import pytest
 from children import Child
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from zibaldone import InvalidInput, Memory, StorageBusy, StorageUnreachable
 from zibaldone.storage import postgres as module
@@ -143,6 +144,48 @@ def test_a_client_that_went_silent_does_not_keep_its_lock(url, opened_database, 
     child.say()
     assert "nothing of this call was stored" in child.next()
     child.wait()
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_a_commit_that_got_no_answer_is_not_said_to_be_undone(opened_database, postgres, writes, caplog):
+    """The connection went away under the commit: it may be stored, and the error says that nobody knows."""
+    database = opened_database(0.2)
+
+    def commit():
+        with database.write("ann") as connection:
+            if writes:
+                put(connection, "ann")
+            driver = connection.connection.driver_connection
+            postgres.run(f"SELECT pg_terminate_backend({driver.info.backend_pid}, 5000)")
+
+    def look():
+        with database.read("ann") as connection:
+            pid = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            postgres.run(f"SELECT pg_terminate_backend({pid}, 5000)")
+
+    with pytest.raises(StorageUnreachable, match="whether this call was stored is not known"):
+        commit()
+    with pytest.raises(StorageUnreachable, match="nothing of this call was stored"):
+        look()
+    assert [record for record in caplog.records if record.exc_info] == []
+    with database.read("ann") as connection:
+        assert connection.execute(schema.users.select()).all() == []
+
+
+def test_a_statement_after_the_one_that_was_lost_is_an_error_of_storage(opened_database, postgres):
+    """Who took no notice of the first gets no error of the driver's."""
+    database = opened_database(0.2)
+
+    def go_on():
+        with database.write("ann") as connection:
+            pid = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            postgres.run(f"SELECT pg_terminate_backend({pid}, 5000)")
+            with suppress(DBAPIError):
+                connection.execute(text("SELECT 1"))
+            put(connection, "ann")
+
+    with pytest.raises(StorageUnreachable, match="nothing of this call was stored"):
+        go_on()
 
 
 def test_connections_that_the_server_has_ended_cost_no_call(opened_database, postgres, url):

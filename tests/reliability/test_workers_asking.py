@@ -87,9 +87,9 @@ def test_no_two_workers_ask_a_model_the_same(anywhere, users):
             in_hand = {row.user for row in leases if f"/{workers[0].pid}/" in row.holder}
             assert in_hand
             until = time.monotonic() + 60
-            while memory._users_behind() and time.monotonic() < until:
+            while memory._backlog.look() and time.monotonic() < until:
                 time.sleep(0.05)
-            assert memory._users_behind() == []
+            assert memory._backlog.look() == []
             for worker in workers[1:]:
                 worker.say()
                 worker.wait()

@@ -26,7 +26,7 @@ def servers(home: Path) -> Iterator[Serving]:
         names = set(ServerSettings.__dataclass_fields__)
         chosen = {name: options.pop(name) for name in names & set(options)}
         settings = ServerSettings(**{"port": 0, "upstream": upstream, **chosen})
-        keys = KeyStore(path)
+        keys = KeyStore(path, busy_timeout_s=options.get("busy_timeout_s", 30.0))
         check_binding(settings, keys)
         memory = AsyncMemory(path, **options)
         bound = listening(settings)

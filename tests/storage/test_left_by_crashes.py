@@ -56,7 +56,7 @@ def test_blocks_that_were_forgotten_go_with_the_next_look_of_a_worker(memory, mo
         with pytest.raises(Killed):
             memory.forget(user="ann", everything=True)
     assert stored(memory)
-    assert memory._users_behind() == ["ann"]
+    assert memory._backlog.look() == ["ann"]
     memory.start_worker(threads=1)
     assert memory._worker.idle(20)
     assert stored(memory) == in_use(memory) == set()

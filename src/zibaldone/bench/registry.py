@@ -321,6 +321,7 @@ class SizingOptions:
     messages: int = option(500, "Of each.", least=1)
     calls: int = option(200, "Of each kind that is timed.", least=1)
     chunks: bool = option(False, "The view of chunks, too.")
+    idle: int = option(20_000, "Users besides who say nothing, for the looks of workers.", least=10)
     for_users: Ints = option((1_000, 1_000_000, 100_000_000), "Users that figures are multiplied to.")
     kept: int = option(2_000, "Messages kept of a user.", least=1)
     adds: float = option(20.0, "Messages that a user adds a day.", least=0)

@@ -19,6 +19,7 @@ from zibaldone.cli import (
     forgetting,
     mcp,
     messages,
+    moving,
     profile,
     rebuilding,
     retention,
@@ -132,6 +133,7 @@ app.command()(retention.retention)
 app.command()(encrypting.encrypt)
 app.command()(encrypting.decrypt)
 app.command()(encrypting.rekey)
+app.command()(moving.move_blocks)
 app.command()(upkeep.audit)
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -12,11 +13,13 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from zibaldone.audit import acting
+from zibaldone.errors import StorageBusy, StorageUnreachable
 from zibaldone.server.keys import PREFIX, KeyStore
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import ServerSettings
 from zibaldone.threads import in_thread
 
+_logger = logging.getLogger(__name__)
 # Whoever watches a server has no key; none of these says anything of a memory.
 _OPEN = frozenset({"/healthz", "/readyz", "/v1/memory/openapi.json"})
 _KEY_HEADER = "x-memory-key"
@@ -121,11 +124,26 @@ class Access:
             return Principal(key.user, key.agent, key.read_only, key.id) if key else None
         if path in _OPEN:
             return None
-        if await in_thread(self._keys.exist):
+        if await self._need_key(path):
             if of_page:
                 return None
             raise _unauthorized("this server needs a key: send it as a bearer token, or as X-Memory-Key")
         return Principal(None)
+
+    async def _need_key(self, path: str) -> bool:
+        """Whether nobody is served without a key.
+
+        The gateway passes requests on while the database is away, where there was no key before: what is in
+        the memory cannot be had then, and the model can be asked without it.
+        """
+        try:
+            return await in_thread(self._keys.exist)
+        except (StorageUnreachable, StorageBusy) as error:
+            is_gateway = path.startswith("/v1/") and _door(path) == "gateway"
+            if not (is_gateway and self._keys.were_none):
+                raise
+            _logger.warning("whether keys are needed by now is not known: %s", error)
+            return False
 
 
 def _door(path: str) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-import traceback
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zibaldone.server.metrics import Metrics
-from zibaldone.server.problems import problem_of
+from zibaldone.server.problems import log_failure, problem_of
 
 _CLIENT_LEFT = 499  # in figures and lines only
 _logger = logging.getLogger(__name__)
@@ -48,9 +47,8 @@ class Border:
                 status = status or _CLIENT_LEFT
             except Exception as error:  # noqa: BLE001 - the process border: a request's fault is its own
                 problem = problem_of(error)
-                if problem.status >= 500:  # not the error's own words, which may quote a message
-                    where = "".join(traceback.format_tb(error.__traceback__))
-                    _logger.error("%s in a request:\n%s", type(error).__name__, where)  # noqa: TRY400 - as said
+                if problem.status >= 500:
+                    log_failure(_logger, "in a request", error)
                 if not status:  # else the client sees that the answer breaks off
                     await problem.response(scope["path"])(scope, receive, watched)
         seconds = time.perf_counter() - began

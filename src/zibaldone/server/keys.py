@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import secrets
 import threading
 from collections.abc import Callable
@@ -19,13 +20,14 @@ from pathlib import Path
 from sqlalchemy import Row, select, update
 
 from zibaldone import settings
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.log import from_us, to_us
 from zibaldone.memory import now_utc
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import server_keys
 from zibaldone.validation import flag, key, shown
 
+_logger = logging.getLogger(__name__)
 PREFIX = "zbd_"
 _ID_BYTES, _SECRET_BYTES = 6, 32
 _NO_DIGEST = "0" * 64
@@ -70,12 +72,14 @@ class KeyStore:
         self._clock = clock
         self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet
         self._lock = threading.Lock()
-        self._any = False
+        self._any: bool | None = None  # None: nobody has looked yet
 
     def close(self) -> None:
         """Note what was used, and close; idempotent."""
-        if self._used:
+        try:
             self.note_used()
+        except StorageError as error:
+            _logger.warning("when keys were used could not be noted: %s", error)
         self._database.close()
 
     def create(self, *, user: str | None, agent: str | None = None, read_only: bool = False) -> CreatedKey:
@@ -125,7 +129,12 @@ class KeyStore:
         if not self._any:
             with self._database.read() as connection:
                 self._any = connection.execute(select(server_keys.c.id).limit(1)).first() is not None
-        return self._any
+        return bool(self._any)
+
+    @property
+    def were_none(self) -> bool:
+        """Whether there was no key when it was looked last."""
+        return self._any is False
 
     def authenticate(self, token: str) -> ServerKey | None:
         """The key of a token; None when there is none, or it was revoked."""

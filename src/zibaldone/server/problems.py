@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -26,6 +28,7 @@ from zibaldone.errors import (
     ZibaldoneError,
 )
 
+_logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 _URN = "urn:zibaldone:problem:"
 # What the OpenAI and Anthropic clients read of an error is beside the problem where these are the clients.
@@ -112,6 +115,21 @@ def problem_of(error: Exception) -> Problem:
     return Problem(500, "internal", "the server failed: its log says where")
 
 
+def log_failure(logger: logging.Logger, where: str, error: BaseException) -> None:
+    """Log an error: one line for what is raised on purpose, such as by a database that is away.
+
+    Its words are left out unless they are the storage's own, since they may quote a message. A bug's line has
+    the places where it came up.
+    """
+    if isinstance(error, StorageError):
+        logger.warning("%s %s: %s", type(error).__name__, where, error)
+    elif isinstance(error, ZibaldoneError | Problem):
+        logger.warning("%s %s", type(error).__name__, where)
+    else:
+        places = "".join(traceback.format_tb(error.__traceback__))
+        logger.error("%s %s:\n%s", type(error).__name__, where, places)
+
+
 def _sentence(error: HTTPException) -> str:
     if error.status_code == 404:
         return "nothing is here: /v1/memory/openapi.json lists what there is"
@@ -123,4 +141,7 @@ def _sentence(error: HTTPException) -> str:
 
 async def answer_problem(request: Request, error: Exception) -> JSONResponse:
     """An exception handler for Starlette."""
-    return problem_of(error).response(request.url.path)
+    problem = problem_of(error)
+    if problem.status >= 500 and isinstance(error, StorageError):
+        log_failure(_logger, "in a request", error)
+    return problem.response(request.url.path)

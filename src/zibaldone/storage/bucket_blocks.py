@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import shutil
 import time
 import uuid
 from collections.abc import Collection, Iterator
@@ -19,6 +20,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
 
 from zibaldone.errors import InvalidInput, StorageCorrupt, StorageError, StorageUnusable
+from zibaldone.storage.block_store import LocalBlocks
 from zibaldone.storage.bucket import Bucket, BucketUrl, bucket_url
 from zibaldone.storage.database import Database
 from zibaldone.storage.saved_files import Arrays
@@ -170,13 +172,17 @@ def use_bucket(database: Database, given: str | None) -> None:
     wanted = None if given is None else bucket_url(given)
     with database.read() as connection:
         row = connection.execute(select(places)).first()
+    if row is not None and row.moving:
+        _logger.warning("blocks are being moved to %s: 'zibaldone move-blocks' goes on, or --undo", row.url)
+        if wanted is None:
+            return
+        raise InvalidInput(
+            f"blocks of this memory are being moved to {row.url}: run 'zibaldone move-blocks' again until"
+            " it is done, or with --undo, or leave blocks= and ZIBALDONE_BLOCKS out meanwhile"
+        )
     if row is None and wanted is None:
         return
-    if database.encrypted:
-        raise InvalidInput(
-            "objects of a bucket are not encrypted by the memory's key: leave blocks= and ZIBALDONE_BLOCKS"
-            " out, or let the bucket encrypt them and use a memory without a key"
-        )
+    must_be_plain(database)
     if row is None:
         assert wanted is not None
         row = _begin(database, wanted)
@@ -186,22 +192,25 @@ def use_bucket(database: Database, given: str | None) -> None:
             f"the blocks of this memory are in {url.place}, not in {wanted.place}: leave blocks= and"
             " ZIBALDONE_BLOCKS out, or export its messages into a new memory"
         )
+    if isinstance(database.blocks, LocalBlocks):  # what a move that was killed at its end has left
+        shutil.rmtree(database.blocks.folder, ignore_errors=True)
     database.bucket = Bucket(wanted or url, row.id)
     database.blocks = BucketBlocks(database.bucket)
     database.saved = BucketFiles(database, database.bucket)
 
 
+def must_be_plain(database: Database) -> None:
+    """Raise InvalidInput for a memory with a key."""
+    if database.encrypted:
+        raise InvalidInput(
+            "objects of a bucket are not encrypted by the memory's key: leave blocks= and ZIBALDONE_BLOCKS"
+            " out, or let the bucket encrypt them and use a memory without a key"
+        )
+
+
 def _begin(database: Database, url: BucketUrl) -> Row[Any]:
     """Note the bucket, once it has shown that it takes an object, and only where none is."""
-    name = secrets.token_hex(8)
-    bucket = Bucket(url, name)
-    bucket.create(_SIGN, b"Blocks and saved indexes of a memory of zibaldone.\n")
-    try:
-        bucket.create(_SIGN, b"another")
-    except StorageCorrupt:
-        pass  # as it should
-    else:
-        raise StorageUnusable(f"{url.place} overwrites objects: it must honour If-None-Match")
+    bucket = new_folder(url)
     with database.write() as connection:
         if (row := connection.execute(select(places)).first()) is not None:  # another process was first
             bucket.delete([_SIGN])
@@ -209,12 +218,23 @@ def _begin(database: Database, url: BucketUrl) -> Row[Any]:
         if connection.execute(select(blocks.c.block).limit(1)).first() is not None:
             bucket.delete([_SIGN])
             raise InvalidInput(
-                "this memory has blocks already, and they stay where they are: export its messages into a new"
-                " memory with blocks="
+                "this memory has blocks already: 'zibaldone move-blocks' moves them to a bucket; leave"
+                " blocks= and ZIBALDONE_BLOCKS out until then"
             )
-        connection.execute(places.insert().values(id=name, url=str(url)))
+        connection.execute(places.insert().values(id=bucket.folder, url=str(url), moving=0))
         database.saved.clear(connection)  # nobody would read, nor forget, them
         return connection.execute(select(places)).one()
+
+
+def new_folder(url: BucketUrl) -> Bucket:
+    """A new memory's place in the bucket, which has shown that it takes an object once."""
+    bucket = Bucket(url, secrets.token_hex(8))
+    bucket.create(_SIGN, b"Blocks and saved indexes of a memory of zibaldone.\n")
+    try:
+        bucket.create(_SIGN, b"another")
+    except StorageCorrupt:
+        return bucket  # as it should
+    raise StorageUnusable(f"{url.place} overwrites objects: it must honour If-None-Match")
 
 
 def bytes_in_bucket(database: Database, connection: Connection) -> int:
@@ -239,7 +259,7 @@ def objects_of_nobody(database: Database, folders: Collection[str]) -> list[str]
 def must_be_current(database: Database, connection: Connection) -> None:
     """Raise StorageUnusable where the memory was given a bucket since this process opened it."""
     row = connection.execute(select(places)).first()
-    if row is not None and database.bucket is None:
+    if row is not None and not row.moving and database.bucket is None:
         raise StorageUnusable(f"the blocks of this memory are in {row.url} by now: open it again")
 
 

@@ -392,6 +392,24 @@ def tuned_weights(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def marks_of_work(connection: Connection) -> None:
+    """Who may have something to be maintained is marked: at first everybody."""
+    for statement in (
+        "ALTER TABLE users ADD COLUMN behind INTEGER NOT NULL DEFAULT 1",
+        'CREATE INDEX users_behind ON users ("user") WHERE behind = 1',
+        'CREATE TABLE maintained_views ("view" TEXT NOT NULL PRIMARY KEY, seen_us BIGINT NOT NULL)',
+        'CREATE INDEX blocks_released ON blocks ("user") WHERE released = 1',
+        'CREATE INDEX topic_states_opened ON topic_states ("user") WHERE opened_us IS NOT NULL',
+        """CREATE INDEX hierarchy_themes_unnamed ON hierarchy_themes ("user") WHERE made_by = ''""",
+    ):
+        connection.execute(text(statement))
+
+
+def moves_to_a_bucket(connection: Connection) -> None:
+    """A bucket may be named to which blocks are only being copied."""
+    connection.execute(text("ALTER TABLE bucket ADD COLUMN moving INTEGER NOT NULL DEFAULT 0"))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -414,6 +432,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     a_fleet,
     a_bucket,
     tuned_weights,
+    marks_of_work,
+    moves_to_a_bucket,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import platformdirs
 from sqlalchemy import URL, Connection, Engine, create_engine, func, inspect, make_url, select, text
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, PendingRollbackError, ResourceClosedError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from zibaldone.errors import (
@@ -107,7 +107,7 @@ class PostgresDatabase(Database):
 
     def prepare(self) -> None:
         """Make the tables, or bring them up to date."""
-        with self._transaction(snapshot_of(None), patient=False):
+        with self._transaction(snapshot_of(None), writes=False, patient=False):
             pass  # a wrong password is said at once
         if not self._is_current():
             migrate(self._migration)
@@ -115,7 +115,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(snapshot_of(user)) as connection:
+        with self._transaction(snapshot_of(user), writes=False) as connection:
             yield connection
 
     @contextmanager
@@ -198,7 +198,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def _transaction(
-        self, begin: str, *, patient: bool = True, engine: Engine | None = None
+        self, begin: str, *, writes: bool = True, patient: bool = True, engine: Engine | None = None
     ) -> Iterator[Connection]:
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(url)")
@@ -215,13 +215,20 @@ class PostgresDatabase(Database):
                 try:
                     done = _driver(connection).execute("COMMIT", prepare=False).statusmessage
                 except psycopg.Error as error:
-                    self._fail(error, committing=True)
+                    # Closing a connection that is lost raises, too, and knows nothing of the commit.
+                    connection.invalidate()
+                    self._fail(error, committing=writes)
                 if done != "COMMIT":  # a statement had failed, and somebody took no notice
                     raise StorageError(f"{self.name}: a statement failed, and nothing was stored: try again")
         except DBAPIError as error:
             self._fail(error.orig or error)
         except PoolTimeout as error:
             raise self._busy() from error
+        except (PendingRollbackError, ResourceClosedError) as error:  # a statement after the one that failed
+            raise StorageUnreachable(
+                f"{self.name} cannot be reached (the connection was lost); nothing of this call was stored:"
+                " try again"
+            ) from error
 
     def _begun(self, engine: Engine, begin: str, *, patient: bool) -> Connection:
         """A connection with a transaction begun; where the server went away, once it is there again.

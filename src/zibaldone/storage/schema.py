@@ -29,6 +29,16 @@ users = Table(
     Column("next_seq", BigInteger, nullable=False),  # never goes back: a forgotten seq is not reused
     Column("version", BigInteger, nullable=False),  # rises with every change of this user's rows
     Column("deletions", BigInteger, nullable=False),  # the version of the last change that removed rows
+    # 1: something changed since a worker found that no view has anything to do; see backlog.py
+    Column("behind", Integer, nullable=False, server_default=text("1")),
+    Index("users_behind", "user", sqlite_where=text("behind = 1"), postgresql_where=text("behind = 1")),
+)
+
+maintained_views = Table(  # which views workers keep in step: a mark stays until all of these are
+    "maintained_views",
+    metadata,
+    Column("view", Text, primary_key=True),
+    Column("seen_us", BigInteger, nullable=False),  # when a worker said so last, microseconds since 1970
 )
 
 messages = Table(
@@ -210,6 +220,9 @@ blocks = Table(
     Column("invalid", Integer, nullable=False),  # of those, moved away or deleted since
     Column("bytes", BigInteger, nullable=False),  # of the whole block
     Column("released", Integer, nullable=False),  # 1: nothing points to it; the file is to be deleted
+    Index(
+        "blocks_released", "user", sqlite_where=text("released = 1"), postgresql_where=text("released = 1")
+    ),
 )
 
 record_pairs = Table(
@@ -331,6 +344,12 @@ hierarchy_themes = Table(
     Column("theme", BigInteger, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
     Column("made_by", Text, nullable=False),  # of the name: a model's; "" when none was asked
+    Index(
+        "hierarchy_themes_unnamed",
+        "user",
+        sqlite_where=text("made_by = ''"),
+        postgresql_where=text("made_by = ''"),
+    ),
 )
 
 hierarchy_thresholds = Table(
@@ -348,6 +367,12 @@ topic_states = Table(
     Column("next_id", BigInteger, nullable=False),  # of the document made next: none is given twice
     Column("opened_us", BigInteger),  # time of the message of CURRENT's first entry; NULL when it is empty
     Column("digest", Text, nullable=False),  # of all documents: who goes on from others is stale
+    Index(
+        "topic_states_opened",
+        "user",
+        sqlite_where=text("opened_us IS NOT NULL"),
+        postgresql_where=text("opened_us IS NOT NULL"),
+    ),
 )
 
 topic_documents = Table(
@@ -436,6 +461,7 @@ bucket = Table(  # where blocks and saved indexes are, if that is a bucket: at m
     metadata,
     Column("id", Text, primary_key=True),  # of this memory: the keys of its objects begin with it
     Column("url", Text, nullable=False),  # s3://bucket/prefix?endpoint=...; nothing of it is secret
+    Column("moving", Integer, nullable=False, server_default=text("0")),  # 1: blocks are being copied there
 )
 
 saved_objects = Table(  # saved indexes there

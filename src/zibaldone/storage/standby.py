@@ -46,7 +46,7 @@ class StandbyDatabase(PostgresDatabase):
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database. Raises StandbyBehind, and StorageUnreachable at once."""
-        with self._transaction(snapshot_of(user), patient=False) as connection:
+        with self._transaction(snapshot_of(user), writes=False, patient=False) as connection:
             if user is not None:
                 has = connection.execute(select(users.c.version).where(users.c.user == user)).scalar() or 0
                 if has < self._wanted.get():

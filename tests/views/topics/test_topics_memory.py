@@ -208,12 +208,12 @@ def test_the_background_worker_looks_at_the_clock(tmp_path):
     with Memory(tmp_path, chat=None, maintained=["messages", "topics"], clock=clock) as memory:
         memory.add("I bought a bassoon from Rosa Diaz.", user="ann")
         memory.maintain()
-        assert memory._users_behind() == []
+        assert memory._backlog.look() == []
         clock.tick(timedelta(days=2))
-        assert memory._users_behind() == ["ann"]
-        memory._worker = BackgroundWorker(memory._maintain_in_background, memory._users_behind)
+        assert memory._backlog.look() == ["ann"]
+        memory._worker = BackgroundWorker(memory._maintain_in_background, memory._backlog.look)
         memory._maintain_in_background("ann")
-        assert memory._users_behind() == []
+        assert memory._backlog.look() == []
         assert library(memory).documents
 
 

@@ -79,11 +79,11 @@ class FleetProcess:
             self._process = None
 
     def crashes(self) -> list[str]:
-        """The exceptions of its log that nobody expected: the last line of each traceback."""
+        """The exceptions of its log that nobody expected: the last line of each traceback, boxed ones too."""
         written = self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
         return [
-            next((line for line in after.splitlines() if line and not line.startswith(" ")), "cut off")
-            for after in written.split("Traceback (most recent call last):")[1:]
+            next((line for line in after.splitlines()[1:] if line and line[0] not in " │╭╰"), "cut off")
+            for after in written.split("Traceback (most recent call last)")[1:]
         ]
 
 

@@ -11,7 +11,7 @@ import itertools
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -19,14 +19,16 @@ from pathlib import Path
 
 from sqlalchemy import func, select, text
 
+from zibaldone.backlog import MOST_PAGES, PAGE
 from zibaldone.bench.fleet.run import fleet_environment, fleet_texts
 from zibaldone.bench.outcome import Measurement, Run, need
 from zibaldone.bench.registry import SizingOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
-from zibaldone.memory import MAINTAINED, Memory
+from zibaldone.memory import GATHER_S, MAINTAINED, Memory
+from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
-from zibaldone.storage.schema import metadata
+from zibaldone.storage.schema import metadata, users, view_states
 from zibaldone.testing.bucket import FakeBucketServer
 from zibaldone.testing.postgres import ROLE, PostgresServer
 
@@ -35,6 +37,7 @@ _IN_PARTS = 50  # messages of an add that fills
 _BUSY = 0.6  # of a processor, at the peak: more, and who comes waits
 _LOOKS_S = 5.0  # from one look of a worker at who lags behind to the next
 _COMMITS_OF_A_STEP = 8  # of a maintenance: the lease, and each view's cursor
+_LOOKS = 10  # that are measured
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -122,14 +125,15 @@ def run(options: SizingOptions, run: Run) -> Measurement:
         meter = _Meter(postgres)
         costs = list(_measured(memory, url, options, texts, meter, run))
         messages = memory.stats().messages
-        postgres.run("VACUUM ANALYZE", "sizing")
+        meter.analyse()
         tables = _tables(memory, messages)
         database = memory._database  # noqa: SLF001
         with database.read() as connection:
             in_bucket = bytes_in_bucket(database, connection) / messages
+        costs += _looks(memory, options, meter, run)
     sizes = [
-        _size(users, options, tables, {cost.call: cost for cost in costs}, in_bucket)
-        for users in options.for_users
+        _size(number, options, tables, {cost.call: cost for cost in costs}, costs[-1], in_bucket)
+        for number in options.for_users
     ]
     whole = sum(table.bytes_per_message for table in tables)
     limits = ", ".join(f"{limit.what} {limit.one_has:,.4g} {limit.unit}" for limit in _LIMITS.values())
@@ -163,6 +167,10 @@ class _Meter:
     def __init__(self, postgres: PostgresServer) -> None:
         self._postgres = postgres
         self._begun = (0.0, 0.0, 0.0, 0)
+
+    def analyse(self) -> None:
+        """As autovacuum does: what a query costs depends on what is known of its tables."""
+        self._postgres.run("VACUUM ANALYZE", "sizing")
 
     def start(self) -> None:
         self._begun = self._now()
@@ -229,11 +237,38 @@ def _measured(
         for question in asks:
             fresh.recall(question, user=chance.choice(touched))
         yield meter.read("recall", "recall", len(asks))
-    looking: Callable[[], list[str]] = memory._users_behind  # noqa: SLF001 - what a worker asks
-    meter.start()
-    for _ in range(5):
-        looking()
-    yield meter.read("look who lags behind", "user", 5 * len(names))
+
+
+def _looks(memory: Memory, options: SizingOptions, meter: _Meter, run: Run) -> Iterator[CallCost]:
+    """What a worker's look costs beside more and more users of whom everything is read."""
+    idle = 0
+    for wanted in (options.idle // 10, options.idle):
+        run.progress("making idle users", wanted, options.idle)
+        _add_idle(memory, range(idle, wanted - options.users))  # whole pages: each look goes over as many
+        idle = wanted - options.users
+        meter.analyse()
+        memory._backlog.look()  # noqa: SLF001 - marks are cleared
+        meter.start()
+        for _ in range(_LOOKS):
+            memory._backlog.look()  # noqa: SLF001
+        yield meter.read(f"look, {options.users + idle:,} users", "look", _LOOKS)
+
+
+def _add_idle(memory: Memory, numbers: range) -> None:
+    """The rows of users whom every view has read, without their messages: a look sees no more of them."""
+    chosen = memory._chosen(None)  # noqa: SLF001
+    for some in in_chunks(numbers, 1000):
+        names = [f"idle-{number:09}" for number in some]
+        counters = {"next_seq": 2, "version": 1, "deletions": 0, "behind": 0}
+        state = {"generation": 1, "cursor": 1, "serving": 1, "standing": "", "chat": ""}
+        with memory._database.unlocked() as connection:  # noqa: SLF001
+            connection.execute(users.insert(), [{"user": name, **counters} for name in names])
+            rows = [
+                {"user": name, "view": view.name, "fingerprint": view.fingerprint, **state}
+                for name in names
+                for view in chosen
+            ]
+            connection.execute(view_states.insert(), rows)
 
 
 def _turns(texts: Iterator[str], count: int) -> list[Message]:
@@ -254,24 +289,28 @@ def _tables(memory: Memory, messages: int) -> list[TableSize]:
 
 
 def _size(
-    users: int,
+    number: int,
     options: SizingOptions,
     tables: list[TableSize],
     costs: dict[str, CallCost],
+    look: CallCost,
     in_bucket: float,
 ) -> FleetSize:
-    kept = users * options.kept
-    adds = users * options.adds * options.peak / _DAY_S
-    recalls = users * options.recalls * options.peak / _DAY_S
-    add, maintain, look = costs["add"], costs["maintain"], costs["look who lags behind"]
+    kept = number * options.kept
+    adds = number * options.adds * options.peak / _DAY_S
+    recalls = number * options.recalls * options.peak / _DAY_S
+    add, maintain = costs["add"], costs["maintain"]
     warm, cold = costs["recall"], costs["recall, first of a user"]
     first = min(1.0, 1 / max(options.recalls, 1e-9))  # of a day's recalls: the user's index is not there yet
     recall_own = first * cold.own_ms + (1 - first) * warm.own_ms
     recall_theirs = first * cold.postgres_ms + (1 - first) * warm.postgres_ms
     steps = adds / options.turns  # a maintenance takes in what is said within seconds
     postgres = (adds * add.postgres_ms + recalls * recall_theirs + steps * maintain.postgres_ms) / 1000
-    looking_s = users * (look.own_ms + look.postgres_ms) / 1000  # both wait for each other
+    # A look goes over a page of all users, and over those who are marked: from what they say until the next.
+    looked_at = min(number, PAGE) + min(steps * (_LOOKS_S + GATHER_S), MOST_PAGES * PAGE)
+    looking_s = looked_at / PAGE * (look.own_ms + look.postgres_ms) / 1000  # both wait for each other
     workers = steps * maintain.own_ms / 1000 / _BUSY
+    postgres += max(workers, 1) * looked_at / PAGE * look.postgres_ms / 1000 / _LOOKS_S
     needs = {
         "disk of the database": kept * sum(table.bytes_per_message for table in tables),
         "processors of the database": postgres,
@@ -280,7 +319,7 @@ def _size(
         "workers' looks": looking_s,
     }
     return FleetSize(
-        users=users,
+        users=number,
         rows=kept * sum(table.rows_per_message for table in tables),
         database_bytes=needs["disk of the database"],
         bucket_bytes=kept * in_bucket,

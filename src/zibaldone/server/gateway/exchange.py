@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import traceback
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ from typing import Any, TypeVar
 from starlette.datastructures import Headers
 
 from zibaldone.aio import AsyncMemory
-from zibaldone.errors import InvalidInput, ZibaldoneError
+from zibaldone.errors import InvalidInput
 from zibaldone.recalled import Recall
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.loops import LoopRecalls, loop_key
@@ -26,6 +25,7 @@ from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, d
 from zibaldone.server.gateway.turns import WireTurn, as_partial
 from zibaldone.server.gateway.wire import WireFormat
 from zibaldone.server.metrics import Metrics
+from zibaldone.server.problems import log_failure
 from zibaldone.text.remembered import sweeping
 from zibaldone.threads import in_thread
 
@@ -53,9 +53,7 @@ class BackgroundTasks:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            where = "".join(traceback.format_tb(error.__traceback__))
-            level = logging.WARNING if isinstance(error, ZibaldoneError) else logging.ERROR
-            _logger.log(level, "memory: %s in a request:\n%s", type(error).__name__, where)
+            log_failure(_logger, "of memory in a request", error)
 
     async def drain(self, timeout_s: float) -> None:
         """Wait until all of it is done, or so long."""

@@ -39,7 +39,7 @@ from zibaldone.audit import act_as
 from zibaldone.server.mcp.caller import McpCaller, caller_of
 from zibaldone.server.mcp.resources import MARKDOWN, PLAIN, SESSIONS, TOPICS, read_resource, resources_of
 from zibaldone.server.mcp.tools import TOOLS, McpTool
-from zibaldone.server.problems import problem_of
+from zibaldone.server.problems import log_failure, problem_of
 
 PATH = "/mcp"
 _INSTRUCTIONS = (
@@ -195,7 +195,7 @@ def _told(error: Exception) -> str:
     """What a client is told of an error."""
     problem = problem_of(error)
     if problem.status >= 500:
-        _logger.error("a tool or resource failed", exc_info=error)
+        log_failure(_logger, "in a tool or resource", error)
     return problem.detail
 
 

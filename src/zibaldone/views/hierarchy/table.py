@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, select, text
 
 from zibaldone import log
 from zibaldone.core import Message
@@ -310,7 +310,7 @@ def users_with_unnamed(connection: Connection, user: str | None = None) -> set[s
     """Users, or the one given, of whom a theme that serves has no name of a model's."""
     t, v = hierarchy_themes.c, view_states.c
     serves = and_(v.user == t.user, v.generation == t.generation, v.view == NAME, v.serving == 1)
-    query = select(t.user).join(view_states, serves).where(t.made_by == "").distinct()
+    query = select(t.user).join(view_states, serves).where(text("made_by = ''")).distinct()
     return set(connection.execute(query if user is None else query.where(t.user == user)).scalars())
 
 

@@ -9,7 +9,7 @@ committing.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, select, text
 
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks
@@ -38,7 +38,7 @@ def release(database: Database, store: RecordStore, user: str | None = None) -> 
 
 def users_with_released(connection: Connection, user: str | None = None) -> set[str]:
     """Users, or the one given, who have blocks that are to be deleted."""
-    query = select(blocks.c.user).where(blocks.c.released == 1).distinct()
+    query = select(blocks.c.user).where(text("released = 1")).distinct()
     return set(connection.execute(query if user is None else query.where(blocks.c.user == user)).scalars())
 
 

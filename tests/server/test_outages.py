@@ -1,0 +1,100 @@
+"""While the memory's database is away: typed answers, a line of the log for each, and models go on."""
+
+from __future__ import annotations
+
+import httpx2
+import openai
+import pytest
+from upstream import shared_upstream, upstream
+
+from postgres_server import NoServer, Server
+from zibaldone.errors import StorageUnreachable
+from zibaldone.server.keys import KeyStore
+
+__all__ = ["shared_upstream", "upstream"]
+GONE = StorageUnreachable("the database cannot be reached (it went away); nothing of this call was stored")
+
+
+@pytest.fixture
+def failing_lines(caplog):
+    """What the log says that is more than a line, or has an error with it."""
+
+    def failing_lines():
+        texts = [record.getMessage() for record in caplog.records if record.name.startswith("zibaldone")]
+        assert texts
+        return [t for t in texts if "\n" in t] + [r for r in caplog.records if r.exc_info]
+
+    return failing_lines
+
+
+def ask(base, *, key="nobody's"):
+    """A question to the model behind the gateway."""
+    with openai.OpenAI(base_url=f"{base}/v1", api_key=key, max_retries=0) as client:
+        return client.chat.completions.with_raw_response.create(
+            model="fake",
+            messages=[{"role": "user", "content": "Who is my dentist?"}],
+            extra_headers={"X-Memory-User": "ann"},
+        )
+
+
+def test_whether_keys_are_needed_cannot_be_known(serving, monkeypatch, failing_lines):
+    """A request to the memory is a 503 that says when to try again, and one line of the log."""
+    base = serving()
+
+    def gone(_):
+        raise GONE
+
+    monkeypatch.setattr(KeyStore, "exist", gone)
+    answer = httpx2.get(f"{base}/v1/memory/messages", params={"user": "ann"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert answer.json()["type"] == "urn:zibaldone:problem:storage-unreachable"
+    assert failing_lines() == []
+
+
+def test_the_gateway_lets_nobody_in_who_had_to_show_a_key(serving, make_key, monkeypatch, upstream):
+    """Where there were keys, or nobody knows, nothing is passed on."""
+    base, token = serving(upstream=upstream.url), make_key("ann")
+    assert ask(base, key=token).status_code == 200
+
+    def gone(*_):
+        raise GONE
+
+    monkeypatch.setattr(KeyStore, "exist", gone)
+    monkeypatch.setattr(KeyStore, "authenticate", gone)
+    asked = len(upstream.sent)
+    for key in ("nobody's", token):
+        with pytest.raises(openai.APIStatusError) as refused:
+            ask(base, key=key)
+        assert refused.value.status_code == 503
+    assert len(upstream.sent) == asked
+
+
+@pytest.mark.wide
+def test_a_database_that_goes_away_and_comes_back(serving, upstream, failing_lines):
+    """REST answers 503, the gateway goes on without memory and says so; afterwards all is as before."""
+    try:
+        postgres = Server()
+    except NoServer as why:
+        pytest.skip(str(why))
+    try:
+        base = serving(postgres.new(), upstream=upstream.url, busy_timeout_s=0.2, background=True)
+        with httpx2.Client(base_url=base, params={"user": "ann"}) as client:
+            says = {"messages": [{"role": "user", "content": "My dentist is Dr. Moss."}]}
+            assert client.post("/v1/memory/messages", json=says).status_code == 201
+            postgres.kill()
+            for answer in (
+                client.post("/v1/memory/messages", json=says),
+                client.post("/v1/memory/recall", json={"query": "dentist"}),
+                client.get("/readyz"),
+            ):
+                assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+            answer = ask(base)
+            assert answer.headers["x-memory-status"] == "degraded"
+            assert answer.parse().choices[0].message.content == "Noted."
+            postgres.start()
+            assert client.post("/v1/memory/recall", json={"query": "dentist"}).status_code == 200
+            ask(base)
+            assert "Dr. Moss" in str(upstream.last.json)
+        assert failing_lines() == []
+    finally:
+        postgres.stop()

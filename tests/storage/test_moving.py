@@ -1,0 +1,183 @@
+"""Blocks that move into a bucket: all of them, unchanged, whenever the move is stopped."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import func, select
+
+from anywhere import EVERYWHERE
+from zibaldone import InvalidInput, MemAttention, Memory, Placement, StorageCorrupt, StorageUnreachable
+from zibaldone.storage import bucket as bucket_module
+from zibaldone.storage import moving
+from zibaldone.storage.bucket_blocks import BucketBlocks
+from zibaldone.storage.folder_layout import BLOCKS
+from zibaldone.storage.moving import move_blocks, undo_move
+from zibaldone.storage.opening import open_database
+from zibaldone.storage.schema import blocks, stored_blocks
+from zibaldone.testing import BucketMisbehaviour, HashEmbedder
+
+SETTINGS = {
+    "embedder": HashEmbedder(16),
+    "chat": None,
+    "chunks": MemAttention(chunk_gate_tokens=48),
+    "placement": Placement(block_bytes=400, staged_blocks=0),
+    "maintained": ("messages", "chunks"),
+}
+TEXTS = [f"The clinic in Delfshaven says that the Qantril pump of size {size} fits me." for size in range(30)]
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    """A bucket's requests are given up soon."""
+    monkeypatch.setattr(bucket_module, "_FIRST_PAUSE_S", 0.001)
+
+
+@pytest.fixture
+def filled(anywhere):
+    """Where a memory with blocks is."""
+    where = anywhere("memory")
+    with Memory(where, **SETTINGS) as memory:
+        memory.add(TEXTS[:15], user="ann")
+        memory.add(TEXTS[15:], user="bea")
+        memory.maintain()
+    return where
+
+
+@pytest.fixture
+def database(filled):
+    """The memory's, opened as the command does."""
+    database = open_database(filled, busy_timeout_s=5)
+    yield database
+    database.close()
+
+
+def told(where):
+    """What both users' chunks say."""
+    with Memory(where, **SETTINGS) as memory:
+        assert memory.check_integrity().faults == ()
+        return {user: memory.chunks(user=user) for user in ("ann", "bea")}
+
+
+def in_use(database):
+    """Keys of all blocks."""
+    with database.read() as connection:
+        return set(connection.execute(select(blocks.c.block).where(blocks.c.released == 0)).scalars())
+
+
+def left(database, where):
+    """How many blocks are still where they were."""
+    with database.read() as connection:
+        rows = connection.execute(select(func.count()).select_from(stored_blocks)).scalar_one()
+    return rows + (0 if database.shared else len([*(where / BLOCKS).rglob("*.block")]))
+
+
+def in_bucket(bucket):
+    """Keys of the blocks in the bucket, without the memory's id."""
+    return {key.partition("/blocks/")[2] for key in bucket.objects if "/blocks/" in key}
+
+
+@EVERYWHERE
+def test_a_memory_is_the_same_after_its_blocks_moved(filled, database, bucket):
+    """Chunks say what they said, the bucket has every block, and none is left where they were."""
+    before, keys = told(filled), in_use(database)
+    assert len(keys) > 2
+    assert left(database, filled)
+    steps = []
+    moved = move_blocks(database, bucket.url, lambda done, total: steps.append((done, total)))
+    assert (moved.blocks, moved.bytes > 0) == (len(keys), True)
+    assert steps[-1] == (len(keys), len(keys))
+    assert in_bucket(bucket) == keys
+    assert left(database, filled) == 0
+    assert told(filled) == before
+    with Memory(filled, **SETTINGS) as memory:
+        memory.add(TEXTS, user="cid")
+        assert memory.maintain().behind == ()
+        assert memory.forget(user="ann", everything=True).messages == 15
+    assert in_bucket(bucket) == in_use(database)
+    with pytest.raises(InvalidInput, match="already"):
+        move_blocks(database, bucket.url)
+
+
+@EVERYWHERE
+def test_one_that_was_stopped_goes_on(filled, database, bucket, monkeypatch):
+    """Until it is done the memory is as it was; then nothing is missing, nor there that was forgotten."""
+    before, put = told(filled), BucketBlocks.put
+
+    def torn(blocks, key, data):
+        if len(in_bucket(bucket)) == 2:
+            raise KeyboardInterrupt
+        put(blocks, key, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BucketBlocks, "put", torn)
+        with pytest.raises(KeyboardInterrupt):
+            move_blocks(database, bucket.url)
+    assert told(filled) == before
+    with Memory(filled, **SETTINGS) as memory:
+        memory.forget(user="ann", everything=True)
+        memory.add(TEXTS, user="cid")
+        memory.maintain()
+        with pytest.raises(InvalidInput, match="--undo"):
+            Memory(filled, blocks=bucket.url, **SETTINGS)
+    kept = told(filled)["bea"]
+    assert kept == before["bea"]
+    with pytest.raises(InvalidInput, match="was begun"):
+        move_blocks(database, bucket.url.replace("/tests", "/others"))
+    move_blocks(database, bucket.url)
+    assert in_bucket(bucket) == in_use(database)
+    assert told(filled) == {"ann": [], "bea": kept}
+
+
+def test_one_that_was_killed_after_the_switch_leaves_no_files(tmp_path, bucket, monkeypatch):
+    """Whoever opens the folder next takes away what the bucket has by now."""
+    with Memory(tmp_path / "m", **SETTINGS) as memory:
+        memory.add(TEXTS, user="ann")
+        memory.maintain()
+    database = open_database(tmp_path / "m", busy_timeout_s=5)
+    with monkeypatch.context() as patched:
+        patched.setattr(moving.shutil, "rmtree", lambda *_, **__: None)
+        move_blocks(database, bucket.url)
+    assert left(database, tmp_path / "m")
+    with Memory(tmp_path / "m", **SETTINGS):
+        assert left(database, tmp_path / "m") == 0
+    database.close()
+
+
+def test_what_arrives_otherwise_stops_the_move(tmp_path, bucket, monkeypatch):
+    """Nothing is switched, and nothing is lost."""
+    with Memory(tmp_path / "m", **SETTINGS) as memory:
+        memory.add(TEXTS, user="ann")
+        memory.maintain()
+        said = memory.chunks(user="ann")
+    database = open_database(tmp_path / "m", busy_timeout_s=5)
+    get = BucketBlocks.get
+    with monkeypatch.context() as patched:
+        patched.setattr(BucketBlocks, "get", lambda blocks, key: get(blocks, key)[:-1] + b"x")
+        with pytest.raises(StorageCorrupt, match="is not what was sent"):
+            move_blocks(database, bucket.url)
+    bucket.always = BucketMisbehaviour.SLOW_DOWN
+    with pytest.raises(StorageUnreachable):
+        move_blocks(database, bucket.url)
+    bucket.always = None
+    with Memory(tmp_path / "m", **SETTINGS) as memory:
+        assert memory.chunks(user="ann") == said
+    undone = undo_move(database)
+    assert undone.blocks > 0
+    assert bucket.objects == {}
+    with pytest.raises(InvalidInput, match="nothing to undo"):
+        undo_move(database)
+    with Memory(tmp_path / "m", **SETTINGS) as memory:
+        assert memory.chunks(user="ann") == said
+    database.close()
+
+
+def test_the_command(run, tmp_path, bucket):
+    """It says how much it moved; without a bucket it says what to give."""
+    with Memory(tmp_path / "memory", **SETTINGS) as memory:
+        memory.add(TEXTS, user="me")
+        memory.maintain()
+    assert run("move-blocks")[0] == 2
+    code, said, errors = run("move-blocks", bucket.url)
+    assert (code, errors) == (0, "")
+    assert f"{len(in_bucket(bucket))} blocks" in said
+    assert run("move-blocks", "--undo")[0] == 2
