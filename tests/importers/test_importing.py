@@ -82,7 +82,7 @@ def test_files_that_are_no_json(fault, content, expected, named):
     ],
 )
 def test_json_that_ends_too_early(fault, content, place):
-    """A cut-off download is called that, of whatever format it was, with the line and column where it ends."""
+    """A cut-off download is called that, whatever it was of, with the line and column where it ends."""
     assert f"{place}: the JSON ends too early" in fault(content)
 
 

@@ -1,4 +1,4 @@
-"""Markdown notes, one or a folder or archive of them, such as an Obsidian vault: a message and session each."""
+"""Markdown notes, one or a folder or archive of them, as of Obsidian: a message and a session each."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def _open_locked(path: Path) -> BinaryIO:
 
 def _private(path: Path) -> BinaryIO:
     """A file that its owner alone may read."""
-    return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: PTH123 - it has no opener
+    return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 def _sweep(path: Path, age_s: float) -> None:
