@@ -228,7 +228,7 @@ class _Answers:
         return replace(cut, tokens=line_tokens([shown(cut)], self.tokenizer.count)[0])
 
     def first_there(self, candidates: Sequence[Evidence], most: int) -> list[Evidence]:
-        """The first of those that `still_there` gives, corrections in their place: `most` at least, or all."""
+        """The first that `still_there` gives, corrections in their place: `most` at least, or all."""
         there: list[Evidence] = []
         for some in in_chunks(candidates, max(most, 1)):
             there += self.still_there(some, corrected=True)
