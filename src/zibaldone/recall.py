@@ -279,9 +279,9 @@ def search(
     """What a view retrieves, best first, `limit` at most; what no longer holds is marked."""
     query = narrowed(database, query, narrowing)
     answers = _Answers(database, query, tokenizer)
-    found = answers.of(view, query.budget_tokens).evidence
+    retrieved = answers.of(view, query.budget_tokens).evidence
     # What fades comes in another order, so that all of it is needed.
-    candidates = answers.first_there(found, limit if decay_days is None else len(found))
+    candidates = answers.first_there(retrieved, limit if decay_days is None else len(retrieved))
     candidates = faded(candidates, decay_days, query.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
     return tuple(answers.counted(answers.current_first(updates, candidates[:limit])[:limit]))
