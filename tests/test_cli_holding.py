@@ -11,8 +11,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from pathlib import Path
 
+import platformdirs
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -28,7 +30,7 @@ TALK = [
     {"session": "2", "name": "Ann", "content": "I bake rye bread \x1b[31m on Sundays.", "time": "2024-02-03"},
 ]
 PROGRAM = get_command(app)
-START = [sys.executable, "-m", "zibaldone.cli.start"]
+START = [sys.executable, "-m", "zibaldone"]
 
 
 @pytest.fixture(scope="module")
@@ -266,6 +268,23 @@ def test_asking_imports_next_to_nothing():
     """So that an answer takes a few hundredths of a second."""
     program = "import sys, zibaldone.cli.start, zibaldone.cli.holder; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert not {"numpy", "typer", "rich", "pydantic", "sqlalchemy", "zibaldone.memory"} & set(
-        done.stdout.split()
-    )
+    heavy = "numpy typer rich pydantic sqlalchemy typing importlib platformdirs zibaldone.memory"
+    assert not set(heavy.split()) & set(done.stdout.split())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the variables of a desktop on Linux")
+@pytest.mark.parametrize("data", [None, "", "data", "/srv/data", " /srv/data", "/srv/data/"])
+@pytest.mark.parametrize("home", ["/home/ann", "/home/ann/"])
+def test_folders_are_those_of_platformdirs(data, home, monkeypatch, tmp_path):
+    """What is read without it, since it takes long to load, is what it says."""
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    if data is not None:
+        monkeypatch.setenv("XDG_DATA_HOME", data)
+    assert holder.default_folder() == Path(platformdirs.user_data_dir("zibaldone")) / "memory"
+    for runtime in (tmp_path, tmp_path / "none", Path("relative")):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = platformdirs.user_runtime_path("zibaldone")
+        assert holder.runtime_folder() == expected

@@ -63,7 +63,7 @@ LAYERS = (
         "worker",
     },
     {"memory", "documents", "items", "profile", "aio", "kv", "testing", ""},
-    {"adapters", "cli", "bench", "demo", "server"},
+    {"__main__", "adapters", "cli", "bench", "demo", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
 

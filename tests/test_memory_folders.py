@@ -1,6 +1,7 @@
 """Folders: opened once and again, by several objects and threads, under any name, and closed."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,45 @@ def test_folders_of_any_name(opened, tmp_path, name):
     opened(name).add("x", user="ann")
     assert (tmp_path / name / "zibaldone.sqlite3").stat().st_size
     assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def modes(folder):
+    """Of a folder and of all that is in it: what others than the owner may do."""
+    return {path.name: path.stat().st_mode & 0o077 for path in (folder, *folder.rglob("*")) if path.is_file()}
+
+
+def test_a_new_folder_is_the_owners_alone(opened, tmp_path):
+    """Nobody else may enter it, nor read the database and what lies beside it."""
+    opened("new/memory").add("My PIN is 4711.", user="ann")
+    assert (tmp_path / "new" / "memory").stat().st_mode & 0o777 == 0o700
+    assert modes(tmp_path / "new" / "memory") == dict.fromkeys(
+        ("zibaldone.sqlite3", "zibaldone.sqlite3-shm", "zibaldone.sqlite3-wal"), 0
+    )
+
+
+def test_a_folder_that_was_there_keeps_its_rights(opened, tmp_path):
+    """So does a database that its owner shares with a group; what is made in it anew is private."""
+    folder = tmp_path / "memory"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+    with opened() as memory:
+        memory.add("x", user="ann")
+    assert folder.stat().st_mode & 0o777 == 0o755
+    assert modes(folder) == {"zibaldone.sqlite3": 0}
+    (folder / "zibaldone.sqlite3").chmod(0o660)
+    opened().add("y", user="ann")
+    assert modes(folder)["zibaldone.sqlite3"] == 0o060
+
+
+@pytest.mark.parametrize("url", ["mssql://sa:secret@host/db", "sqlite:///memory.db", "mysql+pymysql://h/d"])
+def test_a_url_that_no_memory_can_have_is_refused(url, tmp_path, monkeypatch):
+    """It is no folder's name: the error says which URLs are known, and shows no password."""
+    monkeypatch.chdir(tmp_path)
+    for place in (url, Path(url)):
+        with pytest.raises(InvalidInput, match="postgresql://user@host/name") as caught:
+            Memory(place)
+        assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_relative_folder_stays_where_it_was(tmp_path, monkeypatch):

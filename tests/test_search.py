@@ -66,3 +66,15 @@ def test_bad_input_names_the_fix(filled, options, says):
     """A typed error."""
     with pytest.raises(InvalidInput, match=says):
         filled.search(**{"query": "kettle", "user": "ann"} | options)
+
+
+def test_how_many_are_asked_for_changes_no_order(opened):
+    """Only what is shown is looked up in the log, and what corrects a passage may have been offered later."""
+    memory = opened()
+    memory.add([f"The garden has {n} gravel paths." for n in range(30)], user="ann")
+    (gate,) = memory.add("The garden gate is blue.", user="ann")
+    memory.update(gate.seq, "By now the garden's colour is green.", user="ann")
+    many = memory.search("garden gate", user="ann", limit=30)
+    assert gate.content not in [unit.text for unit in many]
+    for limit in (1, 2, 5):
+        assert memory.search("garden gate", user="ann", limit=limit) == many[:limit]

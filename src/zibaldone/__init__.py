@@ -3,9 +3,9 @@
 Names are looked up when they are first used, so that what needs few of them starts at once.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of a question to the holder
 if TYPE_CHECKING:
     from zibaldone.aio import AsyncMemory
     from zibaldone.audit import AuditEntry
@@ -250,10 +250,12 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value  # the next time it is there
     return value
 

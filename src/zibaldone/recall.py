@@ -25,6 +25,7 @@ from zibaldone.search.ranker import LONG_DAYS
 from zibaldone.search.request import Aim
 from zibaldone.search.unit import PASSAGE
 from zibaldone.search.unit_index import AFTER_DAYS
+from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
 from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
@@ -232,6 +233,17 @@ class _Answers:
         cut = replace(unit, begins_inside=begins, ends_inside=ends)
         return replace(cut, tokens=line_tokens([shown(cut)], self.tokenizer.count)[0])
 
+    def first_there(self, candidates: Sequence[Evidence], most: int) -> list[Evidence]:
+        """The first that `still_there` gives, corrections in their place: `most` at least, or all."""
+        there: list[Evidence] = []
+        for some in in_chunks(candidates, max(most, 1)):
+            there += self.still_there(some, corrected=True)
+            if self.has_corrections:  # what corrects a passage may have been offered further on
+                return self.still_there(candidates, corrected=True)
+            if len(there) >= most:
+                break
+        return there
+
     def counted(self, units: Sequence[Evidence]) -> list[Evidence]:
         """The units as they are, their tokens those that the budget is in."""
         if self.own is None or not units:
@@ -273,7 +285,9 @@ def search(
     """What a view retrieves, best first, `limit` at most; what no longer holds is marked."""
     query = narrowed(database, query, narrowing)
     answers = _Answers(database, query, tokenizer)
-    candidates = answers.still_there(answers.of(view, query.budget_tokens).evidence, corrected=True)
+    retrieved = answers.of(view, query.budget_tokens).evidence
+    # What fades comes in another order, so that all of it is needed.
+    candidates = answers.first_there(retrieved, limit if decay_days is None else len(retrieved))
     candidates = faded(candidates, decay_days, query.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
     return tuple(answers.counted(answers.current_first(linking, candidates[:limit])[:limit]))

@@ -52,7 +52,7 @@ def memory(opened):
 @pytest.fixture
 def trial(memory, tmp_path):
     """Ann's."""
-    return try_tuning(memory, "ann", questions=of_answers(tmp_path / "q.jsonl"), budgets_tokens=TIGHT)
+    return try_tuning(memory, "ann", of_answers(tmp_path / "q.jsonl"), budgets_tokens=TIGHT)
 
 
 def cites(memory, user, plant="maple"):
@@ -183,7 +183,7 @@ def test_a_session_is_judged_by_weights_that_saw_none_of_it(memory, tmp_path, mo
     ]
     path = tmp_path / "twice.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
-    try_tuning(memory, "ann", questions=path, budgets_tokens=TIGHT)
+    try_tuning(memory, "ann", path, budgets_tokens=TIGHT)
 
     def plants(posed):
         return {talks[0].index.units[question.relevant[0]].session for question in posed}
@@ -199,7 +199,7 @@ def test_a_session_is_judged_by_weights_that_saw_none_of_it(memory, tmp_path, mo
 def test_too_few_questions(memory, tmp_path):
     """The error says how many are needed."""
     with pytest.raises(InvalidInput, match="3 questions with evidence are too few"):
-        try_tuning(memory, "ann", questions=of_answers(tmp_path / "q.jsonl", PLANTS[:3]))
+        try_tuning(memory, "ann", of_answers(tmp_path / "q.jsonl", PLANTS[:3]))
 
 
 def test_on_the_command_line(memory, tmp_path, run):
@@ -217,6 +217,8 @@ def test_on_the_command_line(memory, tmp_path, run):
     assert "tuned weights" in run("stats", *ann)[1]
     assert "the shipped weights rank again" in run("compare", "--untune", *ann)[1]
     assert "nothing was tuned" in run("compare", "--untune", *ann)[1]
+    code, _, said = run("compare", "--tune", *ann)  # on questions that it would make itself
+    assert (code, "needs --questions FILE" in said) == (2, True)
     assert run("compare", "--untune", "--tune", *ann)[0] == 2
 
 

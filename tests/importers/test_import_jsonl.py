@@ -119,7 +119,7 @@ def test_same_line_twice(read):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (lines(*CHAT) + '{"role": "user", ', "line 4, column 18: not valid JSON"),
+        (lines(*CHAT) + '{"role": "user", ', "line 4, column 18: the JSON ends too early"),
         (lines(*CHAT, {"role": "user"}), "line 4: $: has no content"),
         (lines(*CHAT, {"role": 5, "content": "x"}), "line 4: $: role must be"),
         (lines(*CHAT, [1]), "line 4: $: found a list of 1, expected an object"),

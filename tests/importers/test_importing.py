@@ -69,11 +69,48 @@ def test_files_that_are_no_json(fault, content, expected, named):
     assert expected in fault(content, named)
 
 
-def test_truncated_json(fault):
-    """A cut-off download is told by the line and column where it ends."""
-    assert "line 3, column 1: not valid JSON" in fault(
-        '[{"mapping": {}, "id": "a"},\n{"mapping": {}, "id": "b"}\n'
-    )
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ('[{"mapping": {}, "id": "a"},\n{"mapping": {}, "id": "b"}\n', "line 3, column 1"),
+        ('[{"mapping": {}, "id": "a"}, {"mapping": {"x": {"id": "x", "mes', "line 1, column 64"),
+        ('[{"role": "user", "content": "caf\\u00', "line 1, column 38"),
+        ('[{"title": "Gif', "line 1, column 16"),  # too early to tell the format
+        ('{"seldom": {\n"seen": [1, tr', "line 2, column 15"),
+        ('[{"a": -', "line 1, column 9"),
+        ("[", "line 1, column 2"),
+    ],
+)
+def test_json_that_ends_too_early(fault, content, place):
+    """A cut-off download is called that, whatever it was of, with the line and column where it ends."""
+    assert f"{place}: the JSON ends too early" in fault(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ('{"seldom": seen, "x": 1}', "line 1, column 12"),
+        ('[{"a": 1}, {"a": truth}]', "line 1, column 18"),
+        ('[{"a": "\\u12"}]', "line 1, column 10"),
+        ('[{"id": 1},\n {"id": 2} {"id": 3}]', "line 2, column 12"),
+    ],
+)
+def test_json_that_is_wrong_elsewhere(fault, content, place):
+    """Is not called cut off; the column counts from the beginning of the line, however it was read."""
+    assert f"{place}: not valid JSON" in fault(content)
+
+
+def test_a_note_by_itself(tmp_path):
+    """One Markdown file is a vault of one."""
+    (tmp_path / "gifts.md").write_text("# Gifts\n\nA scarf for Anna.\n")
+    (conversation,) = read_file(tmp_path / "gifts.md").conversations
+    assert [message.content for message in conversation.messages] == ["# Gifts\n\nA scarf for Anna."]
+    assert conversation.name == "gifts"
+
+
+def test_a_text_of_no_format_says_what_to_do(fault):
+    """Whoever has a text that is no export is told how to store it."""
+    assert "name ends in .md, or added as a message: zibaldone add - <" in fault("Dear diary")
 
 
 def test_path_without_a_file(tmp_path):

@@ -398,7 +398,8 @@ def asked(index, scoring=score):
 def test_a_person_s_message_is_ranked_as_one_however_it_was_cut():
     """The half without a word of the question scores as the other half; an assistant's does not."""
     halves = ("The bees sleep below my bassoon.", "Thursday it will rain again.")
-    others = [(seq, "message", "user", "Gravel and envelopes are dear.") for seq in range(3, 9)]
+    dear = ("Gravel", "Paper", "Butter", "Cork", "Linen", "Coal")
+    others = [(seq, "message", "user", f"{what} and envelopes are dear.") for seq, what in enumerate(dear, 3)]
     for role, is_one in (("user", True), ("assistant", False)):
         found = asked(index_of(*((1, "passage", role, half) for half in halves), *others))
         assert found.lexical[0] > 0

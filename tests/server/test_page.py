@@ -225,6 +225,17 @@ def test_a_file_is_imported(browser):
     assert post(browser, "/import", "ida", {"file": ""}).status_code == 422
 
 
+@pytest.mark.parametrize(
+    ("name", "session"),
+    [("gifts.md", "note:gifts.md"), (".hidden.md", "note:upload.md"), ("a\tb.md", "note:upload.md")],
+)
+def test_a_note_that_is_dropped_keeps_a_harmless_name(browser, name, session):
+    """Its session is called as the note is; of another name only the ending is kept."""
+    file = (name, b"A scarf for Anna.", "text/markdown")
+    post(browser, "/import", "lea", {}, files={"file": file})
+    assert "A scarf for Anna." in get(browser, "/session", user="lea", name=session)
+
+
 def test_views_are_made_on_demand(browser):
     """Topics and themes wait for a click, and say when they are there."""
     for day in range(1, 5):

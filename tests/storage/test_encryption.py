@@ -366,8 +366,8 @@ def test_the_key_of_the_environment(encrypted, monkeypatch, opened):
             opened()
 
 
-def test_without_the_extra(encrypted, monkeypatch):
-    """The error names it."""
+def test_without_the_extra(encrypted, monkeypatch, tmp_path):
+    """The error names it, and nothing is made."""
     import sys
 
     for module in ("sqlcipher3", "cryptography.hazmat.primitives.ciphers.aead"):
@@ -375,6 +375,7 @@ def test_without_the_extra(encrypted, monkeypatch):
             patch.setitem(sys.modules, module, None)
             with pytest.raises(MissingExtra, match=r"zibaldone\[encryption\]"):
                 encrypted(f"without {module}")
+        assert not (tmp_path / f"without {module}").exists()
 
 
 def test_two_begin_one_folder_at_once(tmp_path):

@@ -29,7 +29,7 @@ from zibaldone.memory import Memory
 _BATCH = 500  # messages of an add
 _WARM_S = 120.0  # at most, for the first answers
 _SERVE = "from zibaldone.cli.app import app; app()"
-_USER = "ann"
+USER = "ann"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +68,34 @@ _WISHES = (
 def run(options: PageOptions, run: Run) -> Measurement:
     """Fill, serve, ask."""
     need("starlette", "uvicorn", "jinja2")
-    if options.path is None:
-        turns, data = made_up_turns(), "made-up turns"
-    else:
-        conversations = LoCoMoQuestions(options.path)
-        turns = [message for user in conversations.users() for message in conversations.messages(user)]
-        data = f"turns of {options.path.name}"
+    turns, data = turns_of(options.path)
     rows: list[PageRow] = []
     for size in options.sizes:
         folder = run.folder / f"memory-{size}"
         stored = list(itertools.islice(repeated(turns), size))
-        _fill(folder, stored, run.progress)
+        fill(folder, stored, run.progress)
         asks = questions(stored, options.requests * 3 + 1)
         with _server(folder, run.folder / "server.log") as server:
             rows += _measured(server, size, asks, options.requests, run.progress)
     return Measurement({"page": rows}, [tabulate(f"the page: {data}", _COLUMNS, rows)])
 
 
-def _fill(folder: Path, messages: Sequence[Message], progress: Progress) -> None:
+def turns_of(path: Path | None) -> tuple[list[Message], str]:
+    """Turns of a LoCoMo file, or made-up ones, and what these are called."""
+    if path is None:
+        return made_up_turns(), "made-up turns"
+    talks = LoCoMoQuestions(path)
+    return [message for user in talks.users() for message in talks.messages(user)], f"turns of {path.name}"
+
+
+def fill(folder: Path, messages: Sequence[Message], progress: Progress) -> None:
+    """Add them to a new memory of the user "ann", and maintain it."""
     with Memory(folder, chat=None) as memory:
         for start in range(0, len(messages), _BATCH):
             progress("adding", start, len(messages))
-            memory.add(messages[start : start + _BATCH], user=_USER)
+            memory.add(messages[start : start + _BATCH], user=USER)
         progress("maintaining", 0, 0)
-        memory.maintain(user=_USER)
+        memory.maintain(user=USER)
 
 
 def _server(folder: Path, log: Path) -> ServerProcess:
@@ -131,7 +135,7 @@ def _measured(
 
 def _get(connection: HTTPConnection, wish: _Wish, question: str) -> int:
     """Bytes of the answer. Raises RuntimeError for one that is no page."""
-    path = f"{wish.path(question)}{'&' if '?' in wish.path('') else '?'}user={_USER}"
+    path = f"{wish.path(question)}{'&' if '?' in wish.path('') else '?'}user={USER}"
     connection.request("GET", path, headers={"HX-Request": "true"} if wish.is_fragment else {})
     response = connection.getresponse()
     body = response.read()

@@ -340,6 +340,15 @@ class PageOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CommandsOptions:
+    """Whole processes of 'zibaldone recall', with the memory held in the background and without."""
+
+    path: Path | None = argument("A LoCoMo file; else made-up turns.", None)
+    sizes: Ints = option((1_000, 10_000), "Numbers of messages, with commas.")
+    runs: int = option(20, "Of each kind.", least=1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class KVSpeedOptions:
     """Time to first token beside full context and text; ingest, disk, scoring (extra 'kv')."""
 
@@ -411,6 +420,7 @@ BENCHMARKS = (
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("serving", ServingOptions, "serving.run:run"),
     Benchmark("page", PageOptions, "page:run"),
+    Benchmark("commands", CommandsOptions, "commands:run"),
     Benchmark("fleet", FleetOptions, "fleet.run:run"),
     Benchmark("sizing", SizingOptions, "fleet.sizing:run"),
     Benchmark("locality", LocalityOptions, "locality.run:run"),

@@ -37,7 +37,7 @@ def compare(
     list_: Annotated[bool, typer.Option("--list", help="Show the questions, too.")] = False,
     tune: Annotated[
         bool,
-        typer.Option("--tune", help="Fit the ranker's weights on your log; kept if that finds more."),
+        typer.Option("--tune", help="Fit the ranker's weights on --questions; kept if that finds more."),
     ] = False,
     untune: Annotated[bool, typer.Option("--untune", help="Rank by the shipped weights again.")] = False,
     user: User = MYSELF,
@@ -55,7 +55,12 @@ def compare(
         if untune:
             _untune(memory, user)
         else:
-            _tune(memory, user, questions, _budgets(budget), each, as_json=as_json)
+            if questions is None:
+                raise InvalidInput(
+                    "--tune needs --questions FILE, with questions of your own: those that are made from the"
+                    " log quote their answers, and weights that suit them do not suit what you ask"
+                )
+            _tune(memory, user, questions, _budgets(budget), as_json=as_json)
         return
     from rich.console import Console
 
@@ -111,9 +116,8 @@ def _budgets(given: str) -> tuple[int, ...]:
 def _tune(
     memory: Path,
     user: str,
-    questions: Path | None,
+    questions: Path,
     budgets: tuple[int, ...],
-    each: int,
     *,
     as_json: bool,
 ) -> None:
@@ -127,9 +131,8 @@ def _tune(
         trial = try_tuning(
             opened,
             user,
-            questions=questions,
+            questions,
             budgets_tokens=budgets,
-            most_of_a_kind=each,
             progress=lambda _, done, of: progress(done, of),
         )
         if trial.is_better or had:
@@ -146,8 +149,6 @@ def _tune(
     else:
         instead = "the ones that were kept before are removed" if had else "the shipped weights stay"
         out.write(f"not kept: no clear gain ({gain}); {instead}")
-    if trial.are_made:
-        out.write("The questions are made from the log: tune on your own with --questions FILE, if you can.")
 
 
 def _untune(memory: Path, user: str) -> None:

@@ -14,11 +14,13 @@ import os
 import socket
 import stat
 import sys
-import warnings
-from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False  # as `typing` has it, which takes a while to load
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 ANSWERED = frozenset(("messages", "profile", "recall", "search", "sessions", "show", "timeline", "users"))
 SETTINGS = "ZIBALDONE_"  # variables that begin so say which models and embedder a memory has
@@ -30,6 +32,10 @@ _CONNECT_S, _ANSWER_S = 0.5, 120.0
 
 def default_folder() -> Path:
     """Where the memory is unless somebody says otherwise."""
+    if data := _named("XDG_DATA_HOME"):
+        return Path(data, "zibaldone", "memory")
+    if "XDG_DATA_HOME" not in os.environ and (home := _named("HOME")):
+        return Path(home, ".local", "share", "zibaldone", "memory")
     from platformdirs import user_data_dir
 
     return Path(user_data_dir("zibaldone")) / "memory"
@@ -37,11 +43,22 @@ def default_folder() -> Path:
 
 def runtime_folder() -> Path:
     """Of this user's sockets; made by whoever holds a memory, with rights for nobody else."""
+    if (named := _named("XDG_RUNTIME_DIR")) and _is_private(named, stat.S_ISDIR):
+        return Path(named, "zibaldone")
+    import warnings
+
     from platformdirs import user_runtime_path
 
     with warnings.catch_warnings():  # that a shell names no runtime folder: there is one all the same
         warnings.simplefilter("ignore")
         return user_runtime_path("zibaldone")
+
+
+def _named(variable: str) -> str:
+    """The folder that a desktop's variable names on Linux; "": ask platformdirs, which takes long to load."""
+    given = os.environ.get(variable, "")
+    is_known = sys.platform == "linux" and not hasattr(sys, "getandroidapilevel")
+    return given if is_known and given == given.strip() and given.startswith("/") else ""
 
 
 def socket_of(folder: Path) -> Path:
@@ -92,11 +109,16 @@ def ask(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
 
 def is_ours(address: Path) -> bool:
     """Whether there is a socket which nobody else can have put there."""
-    for path, kind in ((address.parent, stat.S_ISDIR), (address, stat.S_ISSOCK)):
-        state = path.lstat()
-        if not kind(state.st_mode) or state.st_uid != os.getuid() or state.st_mode & 0o077:
-            return False
-    return True
+    return _is_private(address.parent, stat.S_ISDIR) and _is_private(address, stat.S_ISSOCK)
+
+
+def _is_private(path: Path | str, is_of_kind: Callable[[int], bool]) -> bool:
+    """Whether it is there, this user's, and nobody else's."""
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return False
+    return is_of_kind(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o077
 
 
 def version() -> str:

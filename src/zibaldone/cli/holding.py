@@ -127,7 +127,7 @@ def start(folder: Path, command: Sequence[str]) -> HoldingStatus:
     log = address.with_suffix(".log")
     with open(log, "wb", opener=_private) as written:
         process = subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, "-m", "zibaldone.cli.start", *command],
+            [sys.executable, "-m", "zibaldone", *command],
             stdin=subprocess.DEVNULL,
             stdout=written,
             stderr=written,

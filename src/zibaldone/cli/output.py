@@ -311,8 +311,8 @@ def import_summary(done: Imported) -> str:
 def refused_lines(done: Imported) -> Iterator[str]:
     """What could not be imported: which, where, why."""
     for refused in done.refused[:_MOST_REFUSED]:
-        which = f"{refused.conversation!r}: " if refused.conversation else ""
-        yield f"not imported: {which}{refused.where}: {refused.why}"
+        which = repr(refused.conversation) if refused.conversation else ""
+        yield ": ".join(part for part in ("not imported", which, refused.where, refused.why) if part)
     if done.refusals > _MOST_REFUSED:
         yield f"and {done.refusals - _MOST_REFUSED} more: --json lists them"
 

@@ -32,7 +32,3 @@ def _cannot_write(error: OSError) -> None:
         sys.exit(1)
     out.note(f"error: standard output cannot be written ({error.strerror})", "red")
     sys.exit(out.BAD_INPUT)
-
-
-if __name__ == "__main__":
-    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from importlib import import_module
 from pathlib import Path
 
@@ -57,18 +58,29 @@ def recognise(given: str | Path | ImportSource) -> Importer:
     if not isinstance(given, ImportSource):
         with OpenedSource(given) as source:
             return recognise(source)
-    from zibaldone.importers.files import head_of
+    from zibaldone.importers.files import check_json, head_of
 
-    if given.only is not None:
-        head_of(given, given.only)  # which refuses what is no text
+    is_json = given.only is not None and head_of(given, given.only).is_json  # which refuses what is no text
     known = [get(name) for name in _IMPORTERS]
     for importer in known:
         if importer.files(given):
             return importer
+    if given.only is not None and is_json:
+        check_json(given, given.only)
     tried = "; ".join(f"{importer.name}: no {importer.looks_for}" for importer in known)
     raise InvalidImport(
-        f"{given.label}: is of no known format: {_described(given)}. Tried {tried}."
-        " If it is one of these all the same, name the format"
+        f"{given.label}: is of no known format: {_described(given)}. {_advice(given, is_json=is_json)}"
+        f" Tried {tried}"
+    )
+
+
+def _advice(source: ImportSource, *, is_json: bool) -> str:
+    """What can be done with it all the same."""
+    if source.only is None or is_json:
+        return "If it is one of the formats below all the same, name it (--format)."
+    return (
+        "A text that is one note is imported when its name ends in .md, or added as a message:"
+        f" zibaldone add - < {shlex.quote(source.label)}."
     )
 
 

@@ -25,6 +25,7 @@ from zibaldone.importers.streaming import (
 )
 
 HEAD_BYTES = 1 << 18
+_LOOKED_THROUGH_BYTES = 64 * 2**20  # of a file of no known format, for what may be wrong with its JSON
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 
 
@@ -148,6 +149,14 @@ def read_objects(source: ImportSource, name: str) -> Iterator[Node | NotImported
                     yield Node(parsed(_reading(line), where, number), f"line {number}: $", where)
                 except InvalidImport as error:
                     yield refusal(error)
+
+
+def check_json(source: ImportSource, name: str) -> None:
+    """Raises InvalidImport for JSON that is no whole JSON; a long file is not looked through."""
+    if source.entries[name].size_bytes <= _LOOKED_THROUGH_BYTES:
+        for _ in read_objects(source, name):
+            pass
+    source.read_bytes = 0
 
 
 def _reading(line: str) -> Callable[[], object]:

@@ -69,13 +69,19 @@ class JSONLines:
         name = _name(source)
         assert name is not None  # it finds nothing in another folder
         reader = _Reader(source.where(name))
-        for node in read_objects(source, name):
-            if isinstance(node, NotImported):
-                yield Conversation(node.where, (), refused=(node,))
-            else:
-                yield from reader.conversations(node)
+        broken_off: InvalidImport | None = None
+        try:
+            for node in read_objects(source, name):
+                if isinstance(node, NotImported):
+                    yield Conversation(node.where, (), refused=(node,))
+                else:
+                    yield from reader.conversations(node)
+        except InvalidImport as error:
+            broken_off = error
         for user in list(reader.loose):
             yield reader.piece(user)
+        if broken_off:
+            raise broken_off
 
 
 def _name(source: ImportSource) -> str | None:

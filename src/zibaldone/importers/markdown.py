@@ -1,4 +1,4 @@
-"""A folder or an archive of Markdown notes, such as an Obsidian vault: a message and a session each."""
+"""Markdown notes, one or a folder or archive of them, as of Obsidian: a message and a session each."""
 
 from __future__ import annotations
 
@@ -35,22 +35,18 @@ class Markdown:
     """
 
     name = "markdown"
-    looks_for = "file that ends in .md, in a folder of which these are the most"
+    looks_for = "file that ends in .md, alone or in a folder of which these are the most"
     names_users = False
 
     def files(self, source: ImportSource) -> list[str]:
         """The notes, where nothing but notes and what is pasted into them is there."""
-        if source.only is not None:
-            return []
         notes = [name for name in source.names if name.lower().endswith(_SUFFIXES)]
         others = [name for name in source.names if name.lower().endswith((".json", ".jsonl", ".txt", ".csv"))]
         return notes if len(notes) > len(others) else []
 
     def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
         """One conversation a note."""
-        if source.only is not None:
-            raise InvalidImport(f"{source.label}: is a file: give the folder of the notes")
-        return each_file(self.files(source), lambda name: _note(source, name))
+        return each_file(self.files(source) or source.names, lambda name: _note(source, name))
 
 
 def _note(source: ImportSource, name: str) -> Iterator[Conversation]:

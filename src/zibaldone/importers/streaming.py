@@ -27,16 +27,21 @@ _SIGNATURES = {
     b"%PDF": "a PDF document",
 }
 _BOMS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
+_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")  # of JSON, as Python reads it
+_ESCAPE = re.compile(r"\\?u[0-9a-fA-F]{0,3}")  # one that is not whole
 
 
 class TextReader:
-    """The text of a file, a window at a time; `line` is that of the window's first character, from 1."""
+    """The text of a file, a window at a time; `line` is that of the window's first character, from 1.
+
+    `before` is how many characters of that line stand before it.
+    """
 
     def __init__(self, stream: IO[bytes], where: str) -> None:
         self._stream, self._where = stream, where
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
         self._decoded_lines = 1
-        self.text, self.at, self.line, self.ended = "", 0, 1, False
+        self.text, self.at, self.line, self.before, self.ended = "", 0, 1, 0, False
         self._first = True
 
     def more(self) -> bool:
@@ -48,6 +53,8 @@ class TextReader:
             raise InvalidImport(f"{self._where}: line {self.line}: one element has more than 512 MiB")
         data = self._stream.read(grown)
         self.line += self.text.count("\n", 0, self.at)
+        last = self.text.rfind("\n", 0, self.at)
+        self.before = self.at - last - 1 if last >= 0 else self.before + self.at
         if self._first:
             check_text(data, self._where)
         try:
@@ -119,10 +126,7 @@ class TextReader:
         raise self._fault(json.JSONDecodeError(reason, self.text, self.at))
 
     def _fault(self, error: json.JSONDecodeError) -> InvalidImport:
-        return InvalidImport(
-            f"{self._where}: line {self.line + error.lineno - 1}, column {error.colno}: not valid JSON"
-            f" ({error.msg})"
-        )
+        return _not_json(error, self._where, self.line, self.before)
 
 
 def elements(stream: IO[bytes], where: str, *path: str) -> Iterator[tuple[Any, str]]:
@@ -199,13 +203,35 @@ def parsed(parse: Callable[[], T], where: str, line: int) -> T:
     try:
         return parse()
     except json.JSONDecodeError as error:
-        raise InvalidImport(
-            f"{where}: line {line + error.lineno - 1}, column {error.colno}: not valid JSON ({error.msg})"
-        ) from error
+        raise _not_json(error, where, line, 0) from error
     except ValueError as error:  # a number of thousands of digits
         raise InvalidImport(f"{where}: line {line} or below: a number has too many digits") from error
     except RecursionError as error:
         raise InvalidImport(f"{where}: line {line} or below: is nested too deeply") from error
+
+
+def _not_json(error: json.JSONDecodeError, where: str, line: int, before: int) -> InvalidImport:
+    """A fault in text that begins in this line, behind so many of its characters; one at its end is told."""
+    cut_off = _is_cut_off(error)
+    at = len(error.doc) if cut_off else error.pos
+    line += error.doc.count("\n", 0, at)
+    column = at - error.doc.rfind("\n", 0, at) + (before if "\n" not in error.doc[:at] else 0)
+    place = f"{where}: line {line}, column {column}"
+    why = f"not valid JSON ({error.msg})"
+    if cut_off:
+        why = "the JSON ends too early: it is cut off here. Download or copy the file again"
+    return InvalidImport(f"{place}: {why}", where=place, why=why)
+
+
+def _is_cut_off(error: json.JSONDecodeError) -> bool:
+    """Whether nothing is wrong with the text but that more of it should follow."""
+    rest = error.doc[error.pos :].strip()
+    return (
+        not rest
+        or error.msg.startswith("Unterminated")
+        or any(word.startswith(rest) for word in (*_WORDS, "-"))
+        or (error.msg.startswith("Invalid \\u") and _ESCAPE.fullmatch(rest) is not None)
+    )
 
 
 def _listed(reader: TextReader, at: str) -> Iterator[tuple[Any, str]]:

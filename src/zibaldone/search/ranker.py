@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import Signs
+from zibaldone.search.dense import products
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
 from zibaldone.search.question import Acquaintance, Question, is_foreign, narrowed, take_apart
@@ -237,9 +238,9 @@ def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], float]:
     """Every feature that Weights names, (n,) each, unweighted, and the confidence of the question."""
-    products = index.vectors.rows @ vector
-    cosines = _cosines(index.vectors.rows, products)
-    centred = index.centred_cosines(vector, products)
+    of_rows = products(index.vectors.rows, vector)
+    cosines = _cosines(index.vectors.rows, of_rows)
+    centred = index.centred_cosines(vector, of_rows)
     values, words = _lexical(index, question)
     by_people = index.by_assistant == 0
     for name, radius in (("dense", 0), ("dense_2", 2)):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zibaldone.models.base import Embedder, Vectors
-from zibaldone.search.dense import Matrix
+from zibaldone.search.dense import Matrix, products
 from zibaldone.search.saved import SavedIndex
 
 _LAST_BITS = 1e-5
@@ -71,9 +71,9 @@ class Thesaurus:
         terms = self._saved.texts("thesaurus.terms") if self._saved else self._terms
         if not forms or not terms:
             return [[] for _ in forms]
-        cosines = self._vectors.rows @ self._embedder.embed(forms).T
         near_terms = []
-        for column in cosines.T:
+        for vector in self._embedder.embed(forms):
+            column = products(self._vectors.rows, vector)
             rows = np.flatnonzero(column >= threshold - _LAST_BITS).tolist()
             # Rounded: the last bits depend on where in the matrix a row happens to stand.
             near = zip((terms[row] for row in rows), np.round(column[rows], 5).tolist(), strict=True)

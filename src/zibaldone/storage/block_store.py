@@ -183,14 +183,19 @@ def _open_locked(path: Path) -> BinaryIO:
     for _ in range(_OPENINGS):
         with contextlib.suppress(FileNotFoundError, FileExistsError):  # the latter: gone while mkdir looked
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = path.open("wb")
+            file = _private(path)
             with contextlib.suppress(OSError):  # a file system without locks: its age has to do
                 fcntl.flock(file, fcntl.LOCK_EX)
             if os.fstat(file.fileno()).st_nlink:
                 return file
             file.close()
     path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("wb")
+    return _private(path)
+
+
+def _private(path: Path) -> BinaryIO:
+    """A file that its owner alone may read."""
+    return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 def _sweep(path: Path, age_s: float) -> None:

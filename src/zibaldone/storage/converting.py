@@ -49,6 +49,7 @@ from zibaldone.storage.folder_layout import (
     INDEX,
     KV,
     database_file,
+    make_private,
 )
 
 _COPIES = "comparing-*"  # somebody may be at one; a crash may have left others
@@ -220,7 +221,8 @@ def _opened(database: Path, keys: FolderKeys | None) -> Any:
 
 
 def _copy_rows(source: Path, source_keys: FolderKeys | None, to: Path, keys: FolderKeys | None) -> None:
-    """All tables, in one transaction, into a new database; compared, and durable."""
+    """All tables, in one transaction, into a new database; compared, durable, and for the same readers."""
+    make_private(to)
     connection = _opened(source, source_keys)
     try:
         key = "" if keys is None else keys.for_sqlcipher
@@ -239,6 +241,7 @@ def _copy_rows(source: Path, source_keys: FolderKeys | None, to: Path, keys: Fol
         connection.close()
     for path in (to, *(to.with_name(to.name + end) for end in BESIDE[1:])):
         if path.exists():
+            shutil.copymode(source, path)
             with path.open("rb") as file:
                 os.fsync(file.fileno())
 

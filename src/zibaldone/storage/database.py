@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,6 +30,7 @@ T = TypeVar("T")
 _ATTEMPTS = 5  # of a transaction that collides with others'
 _FIRST_PAUSE_S = 0.01  # between two of them; twice as long each time
 _SQLITE = b"SQLite format 3\0"  # the first bytes of any of its files
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # of two letters: one is a drive
 _FAMILY = ("postgresql", "postgres")  # how the URLs begin that name a database of PostgreSQL
 
 
@@ -156,10 +158,18 @@ class Database(ABC):
 
 
 def url_in(place: str | Path) -> str | None:
-    """The URL of a PostgreSQL database; None for a folder. A path that was made of a URL counts as one."""
-    scheme, colon, rest = str(place).partition(":/")
-    if not colon or scheme.partition("+")[0] not in _FAMILY:
+    """The URL of a PostgreSQL database; None for a folder. A path that was made of a URL counts as one.
+
+    Raises InvalidInput for the URL of anything else.
+    """
+    scheme, _, rest = str(place).partition(":/")
+    if not _SCHEME.match(str(place)):
         return None
+    if scheme.partition("+")[0] not in _FAMILY:
+        raise InvalidInput(
+            f"a memory cannot be kept at {scheme}://: give a folder's path, or the URL of a PostgreSQL"
+            " database, such as postgresql://user@host/name"
+        )
     return f"{scheme}://{rest.removeprefix('/')}"
 
 

@@ -198,6 +198,12 @@ def sqlcipher() -> Any:
     return dbapi2
 
 
+def check_extra() -> None:
+    """Raises MissingExtra where what encrypts is not installed."""
+    sqlcipher()
+    _aead(bytes(KEY_BYTES))
+
+
 class EncryptedBlocks:
     """Blocks that another store keeps encrypted, each for its own key."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 FILE = "zibaldone.sqlite3"
@@ -32,3 +34,12 @@ def memory_file(folder: Path) -> Path:
 def is_memory(folder: Path) -> bool:
     """Whether a memory lies there, plain or encrypted."""
     return database_file(folder).exists() or (folder / ENCRYPTED_FILE).exists()
+
+
+def make_private(database: Path) -> None:
+    """Make a new database a file that its owner alone may read; what SQLite puts beside it is as it is.
+
+    One that is there stays as it is: who opened it to a group did so on purpose.
+    """
+    with suppress(OSError):  # it is there, or SQLite says what is wrong
+        os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

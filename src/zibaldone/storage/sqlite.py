@@ -40,6 +40,7 @@ from zibaldone.storage.encryption import (
     EncryptedBlocks,
     EncryptedFiles,
     FolderKeys,
+    check_extra,
     checked_key,
     folder_keys,
     sqlcipher,
@@ -50,6 +51,7 @@ from zibaldone.storage.folder_layout import (
     ENCRYPTED_FILE,
     ENCRYPTED_INDEX,
     database_file,
+    make_private,
 )
 from zibaldone.storage.migrations import OURS, migrate
 from zibaldone.storage.raw_files import pieces_read_apart
@@ -71,9 +73,12 @@ class SqliteDatabase(Database):
 
     def __init__(self, folder: Path, *, busy_timeout_s: float, key: str | bytes | None = None) -> None:
         super().__init__()
+        given = checked_key(key)
+        if given is not None:
+            check_extra()  # before a folder is made
         self.folder = _usable(folder)
         plain = database_file(self.folder)
-        keys = folder_keys(self.folder, checked_key(key), is_plain=plain.exists())
+        keys = folder_keys(self.folder, given, is_plain=plain.exists())
         self.encrypted = keys is not None
         self.path = plain if keys is None else self.folder / ENCRYPTED_FILE
         self.name = str(self.path)
@@ -104,6 +109,7 @@ class SqliteDatabase(Database):
         event.listen(self._engine, "connect", partial(_configure, keys))
         event.listen(self._engine, "after_cursor_execute", _note_cursor)
         start_anew_in_children(self)
+        make_private(self.path)
         try:
             migrate(self.write)
             self._file = self._file_there()
@@ -350,7 +356,7 @@ def _usable(folder: Path) -> Path:
         folder = folder.expanduser().absolute()  # what it is now, wherever the process goes later
         if folder.exists() and not folder.is_dir():
             raise StorageUnusable(f"{str(folder)!r} is a file: give Memory a folder")
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (UnicodeEncodeError, RuntimeError) as error:  # a lone surrogate; "~" of nobody
         raise StorageUnusable(f"{str(folder)!r} names no folder ({error}): give Memory another") from error
     except OSError as error:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from zibaldone.bench.base import Example
-from zibaldone.core import MACHINES, Message
+from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.memory import Memory
 from zibaldone.text.dates import find_days
@@ -116,14 +116,8 @@ def made_questions(
     user: str,
     messages: Sequence[Message],
     most: int = MOST_OF_A_KIND,
-    *,
-    of_people: bool = False,
 ) -> list[Example]:
-    """`most` of each kind, evenly out of the whole log; the same each time. Raises InvalidInput for none.
-
-    `of_people`: only what a person's message answers.
-    """
-    answering = {message.seq for message in messages if not of_people or message.role not in MACHINES}
+    """`most` of each kind, evenly out of the whole log; the same each time. Raises InvalidInput for none."""
     now = max((message.time for message in messages if message.time), default=None)
     examples = []
     made = (
@@ -132,8 +126,7 @@ def made_questions(
         ("name", _of_names(messages)),
     )
     for kind, questions in made:
-        here = [question for question in questions if question[2] in answering]
-        for number, (question, evidence, seq) in enumerate(_spread(here, most), 1):
+        for number, (question, evidence, seq) in enumerate(_spread(list(questions), most), 1):
             examples.append(
                 Example(
                     f"{kind} {number}",

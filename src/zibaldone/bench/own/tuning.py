@@ -5,9 +5,8 @@ the log says nothing, they are 0. The questions are cut into blocks by the sessi
 order of time; each block is judged, against the shipped weights, with weights fitted on the other blocks. The
 weights that are kept are fitted on all.
 
-Questions that are made from the log are of what people said alone. Where the days and names that an assistant
-wrote counted as evidence, weights learnt to look for an assistant's words; parts that they had not seen, made
-the same way, agreed, and people's own questions lost up to a quarter of their evidence (docs/log.md).
+The questions are the user's own. Weights fitted on questions that are made from the log recall more of others
+made the same way, and no more of what people ask: parts that they have not seen prove nothing (docs/log.md).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from rich.table import Table
 from zibaldone.bench.base import Equipment
 from zibaldone.bench.listwise import Prior, fit
 from zibaldone.bench.outcome import Progress, silent
-from zibaldone.bench.own.questions import MOST_OF_A_KIND, OwnQuestions, made_questions, read_questions
+from zibaldone.bench.own.questions import OwnQuestions, read_questions
 from zibaldone.bench.table import Column, share, tabulate
 from zibaldone.bench.talks import LineCounter, Posed, Talk, contests_of, judge, read_talks, to_vector
 from zibaldone.errors import InvalidInput
@@ -58,7 +57,6 @@ class TuningTrial:
     """What tuning on one user's log gave."""
 
     user: str
-    are_made: bool  # from the log; False: the questions are the user's
     budgets_tokens: tuple[int, ...]
     questions: tuple[QuestionTried, ...]
     chance: (
@@ -90,25 +88,22 @@ class TuningTrial:
 def try_tuning(
     memory: Memory,
     user: str,
+    questions: Path,
     *,
-    questions: Path | None = None,
     budgets_tokens: Sequence[int] = BUDGETS_TOKENS,
-    most_of_a_kind: int = MOST_OF_A_KIND,
     progress: Progress = silent,
 ) -> TuningTrial:
-    """Fit and judge; keeps nothing. Raises InvalidInput, also for fewer than LEAST_QUESTIONS questions."""
+    """Fit and judge on a file of the user's; keeps nothing.
+
+    Raises InvalidInput, also for fewer than LEAST_QUESTIONS questions.
+    """
     stored = memory.messages(user=user)
     if not stored:
         raise InvalidInput(f"user {user!r} has no messages: nothing to tune on")
-    if questions is not None:
-        examples = read_questions(questions, user, stored)
-    else:
-        examples = made_questions(memory, user, stored, most_of_a_kind, of_people=True)
-    answered = [example for example in examples if example.evidence]
+    answered = [example for example in read_questions(questions, user, stored) if example.evidence]
     if len(answered) < LEAST_QUESTIONS:
         raise InvalidInput(
-            f"{len(answered)} questions with evidence are too few to tune on: give {LEAST_QUESTIONS} with"
-            " --questions FILE, or more of a kind with --each"
+            f"{len(answered)} questions with evidence are too few to tune on: give {LEAST_QUESTIONS}"
         )
     progress("reading", 0, 0)
     tokenizer = shared_static_embedder()
@@ -121,7 +116,6 @@ def try_tuning(
     judged = judged_apart(talk, budgets_tokens, LineCounter(tokenizer), progress)
     return TuningTrial(
         user,
-        questions is None,
         tuple(budgets_tokens),
         tuple(judged),
         chance_of(judged),

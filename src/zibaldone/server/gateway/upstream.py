@@ -50,6 +50,7 @@ class UpstreamClient:
                 f"the upstream {shown(address)} must be an address such as http://localhost:8000/v1"
             )
         self._base = str(url).rstrip("/")
+        self._shown = str(url.copy_with(username=None, password=None)).rstrip("/")
         self._key = key
         self._client = httpx2.AsyncClient(
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_KEPT_OPEN)
@@ -78,9 +79,15 @@ class UpstreamClient:
         except httpx2.InvalidURL as error:
             raise Problem(404, "not-found", "this path is no path") from error
         except httpx2.TimeoutException as error:
-            raise Problem(504, "upstream-timeout", "the upstream did not answer in time") from error
+            raise Problem(
+                504, "upstream-timeout", f"the upstream {self._shown} did not answer in time"
+            ) from error
         except httpx2.TransportError as error:
-            raise Problem(502, "upstream-unreachable", "the upstream could not be reached") from error
+            raise Problem(
+                502,
+                "upstream-unreachable",
+                f"the upstream {self._shown} could not be reached: check that it runs, and --upstream",
+            ) from error
 
     async def close(self) -> None:
         """Close the connections."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -22,6 +23,7 @@ from zibaldone.server.problems import Problem
 from zibaldone.threads import in_thread
 
 _VIEWS = {"topics": "/topics", "hierarchy": "/themes", "all": "/usage"}
+_HARMLESS = re.compile(r"\w[\w .,()-]{0,60}")  # a file's name
 _TITLES = {
     "topics": "Writing topic documents",
     "hierarchy": "Drawing themes",
@@ -103,11 +105,15 @@ async def _begun(call: PageCall, begun: Job) -> Response:
 
 @asynccontextmanager
 async def _kept(upload: UploadFile) -> AsyncIterator[Path]:
-    """What was uploaded as a file of its own; its name ends as the upload's does, and says nothing else."""
+    """What was uploaded, as a file in a folder of its own; named as it was, where that is harmless.
+
+    A note's name is its title and its session; of any other name only its ending is kept.
+    """
     folder = Path(await in_thread(tempfile.mkdtemp, prefix="zibaldone-import-"))
     try:
-        suffix = PurePosixPath(upload.filename or "").suffix
-        path = folder / f"upload{suffix if suffix[1:].isalnum() and len(suffix) < 12 else ''}"
+        given = PurePosixPath(upload.filename or "")
+        ending = given.suffix if given.suffix[1:].isalnum() and len(given.suffix) < 12 else ""
+        path = folder / (given.name if _HARMLESS.fullmatch(given.name) else f"upload{ending}")
         await in_thread(_copy, upload, path)
         yield path
     finally:

@@ -247,7 +247,9 @@ class ProfileView(UnitsView):
         else:
             if question_vector.any():
                 kinds: list[Kind] = [draft.reading.kind for draft in drafts_here]
-                likely = probabilities(kinds, scale.nearness(vectors @ question_vector), query.text)
+                likely = probabilities(
+                    kinds, scale.nearness(dense.products(vectors, question_vector)), query.text
+                )
                 scores = np.maximum(scores, np.where(vectors.any(axis=1), likely, 0.0))
             if single:
                 near = nearness_of_areas(scale, question_vector, np.array(word_vectors))

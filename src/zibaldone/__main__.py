@@ -1,0 +1,5 @@
+"""`python -m zibaldone` is `zibaldone`."""
+
+from zibaldone.cli.start import main
+
+main()
