@@ -39,6 +39,12 @@ def test_a_failing_embedder_loses_nothing(opened):
     assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}
 
 
+def test_a_memory_says_whether_its_recalls_wait_for_others(opened):
+    """What is embedded waits for nobody; another embedder may be a server."""
+    assert opened().is_embedded
+    assert not opened(embedder=HashEmbedder()).is_embedded
+
+
 def test_recall_goes_on_without_the_embedder(opened):
     """When the embedder fails at a question, recall answers by words and says so in the trace."""
     embedder = FailingEmbedder(HashEmbedder(), failing=False)

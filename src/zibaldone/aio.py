@@ -113,6 +113,11 @@ class AsyncMemory:
         """See Memory.place."""
         return self._memory.place
 
+    @property
+    def is_embedded(self) -> bool:
+        """See Memory.is_embedded."""
+        return self._memory.is_embedded
+
     async def start_worker(
         self,
         *,

@@ -304,6 +304,13 @@ class Memory:
         """Where it is, for people: the folder, or the URL without its password."""
         return self._database.name if self._database.shared else str(self.path)
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether a recall waits for nothing outside of the process: neither a server's rows nor a model."""
+        return (
+            not self._database.shared and self._embedder is shared_static_embedder() and self._planner is None
+        )
+
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
 

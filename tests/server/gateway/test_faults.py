@@ -82,6 +82,25 @@ def test_a_recall_that_has_no_turn_in_time_is_left_out(serving, upstream, monkey
     assert upstream.last.json["messages"] == body["messages"]
 
 
+@pytest.mark.parametrize(("late_s", "reason"), [(30.0, "others came first"), (0.0, "50 ms")])
+def test_a_late_recall_keeps_its_turn_for_some_time(serving, upstream, monkeypatch, told, late_s, reason):
+    """Else those that nobody waits for any more would take the processor from those that could be in time."""
+    told("My dentist is Dr. Moss.")
+    may_end = threading.Event()
+
+    async def stuck(*_, **__):
+        await asyncio.to_thread(may_end.wait, 20)
+
+    monkeypatch.setattr(AsyncMemory, "recall", stuck)
+    monkeypatch.setattr(exchange, "_LATE_S", late_s)
+    base = serving(upstream=upstream.url, recall_timeout_ms=50)
+    body = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
+    first, second = (httpx2.post(f"{base}/v1/chat/completions", json=body, timeout=60) for _ in range(2))
+    may_end.set()
+    assert first.headers["x-memory-reason"].endswith("50 ms")
+    assert second.headers["x-memory-reason"].endswith(reason)
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_cannot_be_stored_is_said(ask, monkeypatch, stream):
     """The answer comes all the same, with its report."""

@@ -32,7 +32,10 @@ from zibaldone.threads import in_thread
 LONG_BYTES = 2**18  # a body from here on is read in a thread
 T = TypeVar("T")
 _WRITE_S = 10.0  # for which an answer waits for what is stored of it
-_AT_ONCE = 4  # recalls: more would share the processor, and all of them would end late
+# Recalls at once: threads of one interpreter share its lock, and all of them would end late; more where they wait
+# for a database or a model elsewhere.
+_AT_ONCE, _AT_ONCE_WAITING = 1, 4
+_LATE_S = 5.0  # for which a recall that is late, and still runs, holds up those that come after it
 _MOST_LATE = 16  # recalls that nobody waits for any more, and still run: until one ends none is begun
 _logger = logging.getLogger(__name__)
 
@@ -63,6 +66,20 @@ class BackgroundTasks:
 
 
 @dataclass(slots=True)
+class _Turn:
+    """A recall's turn, which ends once: with the recall, or some time after nobody waits for it any more."""
+
+    turns: asyncio.Semaphore
+    _is_over: bool = False
+
+    def end(self) -> None:
+        """Let the next one begin."""
+        if not self._is_over:
+            self._is_over = True
+            self.turns.release()
+
+
+@dataclass(slots=True)
 class Workshop:
     """What all exchanges share."""
 
@@ -73,7 +90,10 @@ class Workshop:
     metrics: Metrics
     recall_timeout_s: float
     late: int = 0  # recalls that nobody waits for any more
-    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    turns: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.turns = asyncio.Semaphore(_AT_ONCE if self.memory.is_embedded else _AT_ONCE_WAITING)
 
 
 @dataclass(slots=True)
@@ -214,11 +234,11 @@ class GatewayExchange:
                 work.close()
                 self._degrade("recall_timeout", f"{too_late}: others came first")
                 return None
-            try:
-                task = shop.background.start(work)
-                done, _ = await asyncio.wait([task], timeout=until - clock())
-            finally:
-                shop.turns.release()
+            task = shop.background.start(work)
+            turn = _Turn(shop.turns)
+            task.add_done_callback(lambda _: turn.end())
+            asyncio.get_running_loop().call_at(until + _LATE_S, turn.end)
+            done, _ = await asyncio.wait([task], timeout=until - clock())
         if not done:
             shop.late += 1
             task.add_done_callback(lambda _: self._caught_up())
