@@ -87,6 +87,30 @@ def test_a_full_queue_loses_nobody(started):
     assert done == set(everybody)
 
 
+def test_a_full_queue_in_which_nobody_s_turn_has_come_is_waited_for():
+    """The thread sleeps until the first turn comes, though it may not look for others meanwhile."""
+    now, waits, done = [0.0], [], queue.Queue()
+    patched = pytest.MonkeyPatch()
+
+    def maintain(user):
+        patched.undo()
+        done.put(user)
+
+    def wait(timeout_s):
+        waits.append(timeout_s)
+        now[0] += timeout_s
+
+    worker = BackgroundWorker(
+        maintain, lambda _: [], threads=1, queue_users=1, poll_s=60, gather_s=30, clock=lambda: now[0]
+    )
+    worker.notify("ann")
+    patched.setattr(worker._changed, "wait", wait)
+    worker.start()
+    assert done.get(timeout=20) == "ann"
+    assert worker.stop(20)
+    assert waits == [30]
+
+
 def test_a_failing_model_is_tried_again_after_longer_and_longer(started, caplog):
     """Each failure doubles the wait; a success ends it."""
     waits = []

@@ -186,8 +186,9 @@ class BackgroundWorker:
                 rests_s = {user: self._free_at(user) - now for user in free}
                 ready = next((user for user in free if rests_s[user] <= 0), None)
                 # However many wait here: others may have left work that nobody was told of.
+                has_room = len(self._waiting) < self._queue_users
                 must_look = (look_s <= 0 and not looked) or (self._look_at_all and ready is None)
-                must_look = must_look and len(self._waiting) < self._queue_users
+                must_look = must_look and has_room
                 if pause_s <= 0 and must_look and not self._looking:
                     self._look_at_all, self._looking, self._looked_at = False, True, now
                 elif pause_s <= 0 and ready is not None:
@@ -196,7 +197,8 @@ class BackgroundWorker:
                     self._busy[ready] = self._clock()
                     return ready
                 else:
-                    wait_s = pause_s if pause_s > 0 else min([*rests_s.values(), look_s])
+                    waits_s = [*rests_s.values(), *([look_s] if has_room else [])]
+                    wait_s = pause_s if pause_s > 0 else min(waits_s, default=self._poll_s)
                     self._changed.wait(min(max(wait_s, _SHORTEST_WAIT_S), self._poll_s))
                     looked = False
                     continue

@@ -313,6 +313,7 @@ def test_codex(messages):
     def item(**payload):
         return {"timestamp": "2024-01-15T10:30:00Z", "type": "response_item", "payload": payload}
 
+    drafted = "# AGENTS.md instructions for /src\n\nUse tabs."  # as Codex writes it for its user
     context = [{"type": "input_text", "text": "<environment_context>x</environment_context>"}]
     talk = lines(
         {"timestamp": "2024-01-15T10:30:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/src"}},
@@ -321,6 +322,7 @@ def test_codex(messages):
         item(type="reasoning", summary=[{"type": "summary_text", "text": "hm"}], encrypted_content="x"),
         item(type="function_call", name="shell", arguments='{"command":["ls"]}', call_id="c"),
         item(type="function_call_output", call_id="c", output="a.py"),
+        item(type="message", role="assistant", content=[{"type": "output_text", "text": drafted}]),
         item(type="message", role="assistant", content=[{"type": "output_text", "text": "Done."}]),
         {"timestamp": "2024-01-15T10:30:00Z", "type": "event_msg", "payload": {"type": "token_count"}},
     )
@@ -330,6 +332,7 @@ def test_codex(messages):
         ("thinking", None, "hm", "thinking"),
         ("assistant", None, '[tool call: shell({"command":["ls"]})]', "call"),
         ("tool", None, "a.py", "result"),
+        ("assistant", None, drafted, None),
         ("assistant", None, "Done.", None),
     ]
 

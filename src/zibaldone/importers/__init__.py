@@ -78,9 +78,11 @@ def _advice(source: ImportSource, *, is_json: bool) -> str:
     """What can be done with it all the same."""
     if source.only is None or is_json:
         return "If it is one of the formats below all the same, name it (--format)."
+    is_stream = source.label.startswith("<")  # such as <stdin>, and no file's name
+    file = "" if is_stream else f" < {shlex.quote(source.label)}"
     return (
         "A text that is one note is imported when its name ends in .md, or added as a message:"
-        f" zibaldone add - < {shlex.quote(source.label)}."
+        f" zibaldone add -{file}."
     )
 
 

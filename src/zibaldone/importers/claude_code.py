@@ -94,7 +94,8 @@ def _noise(message: Message, *, hidden: bool) -> str | None:
         return "result"
     if message.content.startswith("[tool call:"):
         return "call"
-    return "hidden" if hidden or not own_words(message.content) else None
+    is_client_s = message.role == "user" and not own_words(message.content)
+    return "hidden" if hidden or is_client_s else None
 
 
 def _thought(block: dict[str, Any]) -> str:

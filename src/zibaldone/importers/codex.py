@@ -97,5 +97,5 @@ _KINDS = {
 
 
 def _noise(kind: str, role: str, content: str) -> str | None:
-    hidden = role in ("system", "developer") or not own_words(content)
+    hidden = role in ("system", "developer") or (role == "user" and not own_words(content))
     return _KINDS[kind] or ("hidden" if hidden else None)

@@ -85,7 +85,12 @@ def move_blocks(database: Database, url: str, progress: Progress | None = None) 
         except KeyError:  # it was moved or forgotten meanwhile, or it is lost: the switch sees which
             continue
     with database.write() as connection:
-        now = _keys(connection)
+        switched = update(places).where(places.c.id == row.id, places.c.moving == 1).values(moving=0)
+        if not connection.execute(switched).rowcount:
+            if connection.execute(select(places).where(places.c.id == row.id)).first() is None:
+                bucket.delete([key for key, _, _ in bucket.list()])
+            raise InvalidInput("another process has done this move, or undone it: nothing was changed")
+        now = dict.fromkeys(_keys(connection))
         for key in now:
             if key not in copied:
                 try:
@@ -96,7 +101,6 @@ def move_blocks(database: Database, url: str, progress: Progress | None = None) 
                     ) from error
         for key in [key for key, _ in target.list() if key not in now]:
             target.delete(key)
-        connection.execute(update(places).values(moving=0))
         connection.execute(delete(blocks).where(blocks.c.released == 1))
         connection.execute(delete(stored_blocks))
         database.saved.clear(connection)
@@ -115,9 +119,11 @@ def undo_move(database: Database) -> MovedBlocks:
         raise InvalidInput("no move of blocks was begun: there is nothing to undo")
     url = bucket_url(row.url)
     bucket = Bucket(url, row.id)
-    objects = list(bucket.list())
     with database.write() as connection:
-        connection.execute(delete(places).where(places.c.id == row.id, places.c.moving == 1))
+        undone = delete(places).where(places.c.id == row.id, places.c.moving == 1)
+        if not connection.execute(undone).rowcount:
+            raise InvalidInput("another process has done this move, or undone it: nothing was changed")
+        objects = list(bucket.list())
         bucket.delete([key for key, _, _ in objects])
     return MovedBlocks(url.place, len(objects), sum(size for _, _, size in objects))
 

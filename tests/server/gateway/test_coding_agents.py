@@ -151,8 +151,17 @@ CLIENT_TASKS = {
             {"role": "assistant", "content": "Noted."},
             {
                 "role": "user",
-                "content": "Your task is to create a detailed summary of the conversation so far.",
+                "content": "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\n- Read nothing.\n\n"
+                "Your task is to create a detailed summary of the conversation so far, paying attention.",
             },
+        ),
+    ),
+    "Claude Code, what the user may type next": (
+        "messages",
+        claude_code(
+            {"role": "user", "content": "Hello."},
+            {"role": "assistant", "content": "Noted."},
+            {"role": "user", "content": [REMINDER, words("[SUGGESTION MODE: Suggest what the user types.]")]},
         ),
     ),
     "opencode, title": (
@@ -201,12 +210,50 @@ def test_a_task_of_the_client_s_own_is_passed_on_and_is_no_turn(send, logged, up
         "Write a title for my talk, please.",
         "Can you generate a title for this conversation?",
         "Create a detailed summary of our meeting: Ann came late.",
+        "Your task is to create a detailed summary of the paper below.",
+        "Write a title for the training session: Ann teaches Python.",
+        "Provide a detailed prompt for continuing our conversation in Dutch.",
     ],
 )
 def test_what_a_person_asks_for_is_a_turn(send, logged, content):
     """Also where it is about titles and summaries."""
     send("chat/completions", {"messages": [{"role": "user", "content": content}]})
     assert [m.content for m in logged("ann")] == [content, "Noted."]
+
+
+def test_a_conversation_that_began_with_a_request_for_a_title_is_stored_once_it_goes_on(send, logged):
+    """A client asks for a title and nothing more; a person goes on."""
+    messages = [
+        {"role": "user", "content": "Generate a title for this conversation: I met Eva."},
+        {"role": "assistant", "content": "Meeting Eva."},
+        {"role": "user", "content": "Eva is my sister."},
+    ]
+    send("chat/completions", {"messages": messages})
+    assert [m.content for m in logged("ann")] == [*(m["content"] for m in messages), "Noted."]
+
+
+def test_a_request_for_a_title_that_goes_on_from_an_answer_is_a_turn(send, logged):
+    """Where the upstream keeps the conversation, its first turn here is not its first."""
+    asked = "Generate a title for this conversation."
+    send("responses", {"input": asked, "previous_response_id": "resp_1"})
+    assert [m.content for m in logged("ann")] == [asked, "Noted."]
+
+
+def test_what_the_user_says_while_tools_run_is_stored(send, logged):
+    """Claude Code and opencode send it in a reminder, behind a tool's result."""
+    said = "<system-reminder>\nThe user sent a new message while you were working:\nI prefer pytest.\n\n"
+    said += "This is how Claude Code surfaces messages the user sends mid-turn.\n</system-reminder>"
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "README"}
+    send(
+        "messages",
+        claude_code(
+            {"role": "user", "content": "Test it."},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result, words(said), REMINDER]},
+        ),
+    )
+    assert [m.content for m in logged("ann") if m.role == "user"] == ["Test it.", "I prefer pytest."]
 
 
 def test_a_person_may_ask_for_a_title_later(send, logged):

@@ -2,7 +2,8 @@
 
 They go to the same model under the same names as the conversation, and none of their words is anybody's. They
 are known by how they begin: with an instruction of the program (those of coding agents and chat interfaces
-were read for it), or with a first turn that asks for the title of a conversation that has not begun.
+were read for it), or with a first turn that asks for the title of a conversation in which nobody has answered
+yet: once somebody has, a person may have asked for it.
 """
 
 from __future__ import annotations
@@ -17,17 +18,25 @@ from zibaldone.server.gateway.wire import mapping, sequence, text
 
 _PROGRAMS = ("system", "developer")
 _SUBAGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent")
-_TITLE = re.compile(
+_TITLE = (
     r"\s*(?:you are a title generator\b"
-    r"|(?:please )?(?:generate|write|create|provide|suggest|produce)\b[^.\n]{0,80}\btitle\b[^.]{0,120}"
-    r"\b(?:this|the|our) (?:\w+ )?(?:conversation|session|chat|thread)\s*(?:[.,:\n]|\Z))",
-    re.IGNORECASE,
+    r"|(?:please )?(?:generate|write|create|provide|suggest|produce)\b[^.\n]{{0,80}}\btitle\b[^.]{{0,120}}"
+    r"\b{what}\s*(?:[.,:\n]|\Z))"
+)
+_PROGRAM_S_TITLE = re.compile(
+    _TITLE.format(what=r"(?:this|the|our) (?:\w+ )?(?:conversation|session|chat|thread)"), re.IGNORECASE
+)
+_FIRST_TURN_S_TITLE = re.compile(
+    _TITLE.format(what=r"(?:this|the) (?:following )?conversation"), re.IGNORECASE
 )
 _CHORE = re.compile(r"\s*### Task:\s.*(?:<chat_history>|### Chat History)", re.DOTALL)
-_COMPACTION = re.compile(
-    r"\s*(?:your task is to create a detailed summary of\b"
+_BEHIND_ALL = re.compile(  # of a conversation: to sum it up, or to guess what the user will type
+    r"\s*(?:(?:critical: respond with text only\b(?s:.{0,2000}?))?"
+    r"your task is to create a detailed summary of"
+    r" (?:the conversation so far|this conversation\.|the recent portion of the conversation)"
     r"|you are performing a context checkpoint compaction\b"
-    r"|provide a detailed prompt for continuing our conversation\b)",
+    r"|provide a detailed prompt for continuing our conversation above\b"
+    r"|\[suggestion mode\b)",
     re.IGNORECASE,
 )
 
@@ -39,16 +48,19 @@ def is_client_task(body: JsonObject) -> bool:
     if isinstance(body["input"], str):
         turns = [[body["input"]]]
     last = turns[-1] if turns else []
-    if any(_COMPACTION.match(words) for words in last):
+    if any(_BEHIND_ALL.match(words) for words in last):
         return True
-    if body["tools"]:
+    goes_on = body["previous_response_id"] or body["conversation"]
+    if body["tools"] or goes_on or any(element.get("role") == "assistant" for element in elements):
         return False
     program = [*_texts(body["system"]), *_texts(body["instructions"])]
     for element in elements:
         if element.get("role") in _PROGRAMS:
             program += _texts(element.get("content"))
     first = turns[0] if turns else []
-    return any(_TITLE.match(words) for words in [*program, *first]) or any(map(_CHORE.match, first))
+    return any(map(_PROGRAM_S_TITLE.match, program)) or any(
+        _FIRST_TURN_S_TITLE.match(words) or _CHORE.match(words) for words in first
+    )
 
 
 def is_subagent(headers: Headers) -> bool:

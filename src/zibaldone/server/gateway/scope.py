@@ -2,8 +2,9 @@
 
 The first that is there names the user: the key's own, the header X-Memory-User, `memory.user` in the body,
 `metadata.user_id`, `safety_identifier`, `user`. The last three are not meant for memory, and clients send
-them for the upstream's sake: beside a key that is bound to a user they say nothing. What is meant for memory
-and names another user than the key's is refused, and so for agents.
+them for the upstream's sake: beside a key that is bound to a user they name nobody; the session in
+`metadata.user_id` is that user's then. What is meant for memory and names another user than the key's is
+refused, and so for agents.
 """
 
 from __future__ import annotations
