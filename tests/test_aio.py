@@ -120,6 +120,7 @@ def test_behaviour(opened, tmp_path, clock):
         "path",
         "place",
         "encrypted",
+        "is_embedded",
         "attach",
         "detach",
         "start_worker",

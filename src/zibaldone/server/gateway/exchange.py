@@ -32,8 +32,8 @@ from zibaldone.threads import in_thread
 LONG_BYTES = 2**18  # a body from here on is read in a thread
 T = TypeVar("T")
 _WRITE_S = 10.0  # for which an answer waits for what is stored of it
-# Recalls at once: threads of one interpreter share its lock, and all of them would end late; more where they wait
-# for a database or a model elsewhere.
+# Recalls at once: threads of one interpreter share its lock, and all of them would end late; more where
+# they wait for a database or a model elsewhere.
 _AT_ONCE, _AT_ONCE_WAITING = 1, 4
 _LATE_S = 5.0  # for which a recall that is late, and still runs, holds up those that come after it
 _MOST_LATE = 16  # recalls that nobody waits for any more, and still run: until one ends none is begun
