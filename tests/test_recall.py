@@ -357,6 +357,15 @@ def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory
     assert odds["assistant"][1] > odds["user"][1] / 2
 
 
+def test_what_the_assistant_alone_said_is_found(memory, new_user):
+    """Nobody asks about themselves, so its words count as anybody's."""
+    user = new_user()
+    talk = [Message("Your meeting with Sandra is moved to 4 pm.", "assistant"), Message("ok thanks")]
+    memory.add(talk, user=user)
+    for text in ("Sandra", "Who is Sandra?", "Tell me about Sandra"):
+        assert "Sandra" in memory.recall(text, user=user).text
+
+
 def test_keywords_that_memory_does_not_know_recall_nothing(memory, new_user):
     """They have no more function words than a question in another language; no sentence, they are none."""
     user = new_user()

@@ -255,7 +255,10 @@ class _Answers:
     def current_first(self, linking: Sequence[LinkingView], candidates: Sequence[Evidence]) -> list[Evidence]:
         """See outdating. What took another's place may have been corrected since."""
         ranked = current_first(self.database, linking, candidates, self.query, self.tokenizer)
-        return self.still_there(ranked, corrected=True) if self.has_corrections else ranked
+        _, corrected = self.corrections  # all of the user's; what took a place was perhaps not looked up yet
+        if all(corrected.keys().isdisjoint(unit.sources) for unit in ranked):
+            return ranked
+        return self.still_there(ranked, corrected=True)
 
 
 def narrowed(database: Database, query: Query, narrowing: Narrowing) -> Query:

@@ -218,6 +218,15 @@ def test_a_word_said_nearby_makes_that_a_source(statement: str, sources: list[in
     assert fault in why if fault else not why
 
 
+def test_what_is_said_nearby_turns_nothing_round() -> None:
+    """The question says plainly what the answer that is named denies."""
+    talk = ("Are you allergic to penicillin?", "No, not allergic.")
+    found, why = with_sources(
+        "Ann is allergic to penicillin.", [1], [0], lambda some: SourceTexts([talk[n] for n in some], "Ann")
+    )
+    assert (found, bool(why)) == ([1], True)
+
+
 def test_what_is_said_far_away_is_no_source() -> None:
     """Nor what is named already."""
     assert nearest([10], range(30)) == [9, 11, 8, 12, 7, 13, 6, 14, 5, 15, 4, 16, 3, 17, 2, 18]

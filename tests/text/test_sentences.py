@@ -146,7 +146,16 @@ def test_the_space_between_sentences_counts():
     assert max(count([lines[start:end] for start, end in passages(lines, 64, count)])) <= 64
 
 
-@pytest.mark.parametrize("text", ["a" + " " * 60_000 + "b", "\n" * 200_000, '." ' * 60_000, "[ " * 60_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + " " * 60_000 + "b",
+        "\n" * 200_000,
+        '." ' * 60_000,
+        "[ " * 60_000,
+        "1234 " * 60_000 + "then. " * 20_000,
+    ],
+)
 def test_no_text_takes_more_than_linear_time(text):
     """Runs of space, line breaks and marks are passed in one go."""
     began = time.process_time()
@@ -186,6 +195,8 @@ def test_a_megabyte_is_cut_with_few_calls_of_the_tokenizer():
         ("We met at 5 p.m. Tom came.", ["We met at 5 p.m.", "Tom came."]),
         ("Bring bread etc. and salt. Hurry.", ["Bring bread etc. and salt.", "Hurry."]),
         ("i went home. it was late.", ["i went home.", "it was late."]),
+        ("I live in bonn. my dog is old.", ["I live in bonn.", "my dog is old."]),
+        ("The U.S. is big. So is Canada.", ["The U.S. is big.", "So is Canada."]),
         ("El Sr. García vive aquí. Es alto.", ["El Sr. García vive aquí.", "Es alto."]),
     ],
 )

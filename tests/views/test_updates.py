@@ -338,6 +338,17 @@ PLAIN = [
 ]
 STILL_SO = [
     ("I'm single and happy.", "I'm seeing Dr. Aydin about my back."),
+    ("I'm single and happy.", "I'm seeing someone about the roof on Monday."),
+    ("I'm single and happy.", "I have a new partner for tennis."),
+    ("I'm married to Dario.", "We split up at the airport, he took the train."),
+    ("My wife Clara is a vet.", "In the play I'm single and forty."),
+    ("I'm vegetarian.", "I told her I eat meat again, as a joke."),
+    ("I work for the council.", "I got laid off once, in 2008."),
+    ("I'm out of work.", "I found a job for my nephew."),
+    ("I live alone.", "I'm living with my decision now."),
+    ("I live alone.", "We live with my parents every August."),
+    ("I live with two flatmates.", "I'm living on my own terms now."),
+    ("I smoke a pack a day.", "I quit smoking meat on the barbecue."),
     ("I'm married to Dario.", "The coffee machine and I broke up, tea it is."),
     ("I'm married to Dario.", "Nina and I broke up."),
     ("My girlfriend Ines is a nurse.", "My sister is single again."),

@@ -19,7 +19,8 @@ _UNSEEN = -3.18
 class Signs:
     """What speaks for and against."""
 
-    # 0 to 1: the best share, by idf, of the question's words in what people say in a unit and its neighbours
+    # 0 to 1: the best share, by idf, of the question's words in a unit and its neighbours, of people's alone
+    # where somebody asks about themselves
     covered: float
     nearness: float  # the best cosine, less the mean one
     unseen: float  # 0 to 1: the share, by idf, of the question's words that no unit has

@@ -24,6 +24,11 @@ _OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English wor
 _OF_ENGLISH_ALONE = frozenset(
     "what which who whose when where how why did does would should could the this that with".split()
 )
+_OWN = frozenset(  # of who asks, in some languages; "tell me" and "show us" are no signs
+    """i my mine we our ours i'm i've i'd im ive ich mein meine meinen meinem meiner wir unser unsere je j mon
+    ma mes notre nos yo mi mis nuestro nuestra mio mia miei mie nostro nostra eu meu minha
+    meus minhas""".split()
+)
 _SEVERAL = 4  # words of a question that tell its language; fewer may be names
 _COGNATE = 6  # letters of a word that may be English but for its ending
 _LETTERS, _LATIN = regex.compile(r"\p{L}+"), regex.compile(r"\p{Latin}+")
@@ -55,6 +60,7 @@ class Question:
     asks_everything: bool  # it has no subject, and its terms are what only says how to answer
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
     names_of: tuple[tuple[str, str], ...] = ()  # (term, term of a name that stands for it)
+    asks_own: bool = False  # about who asks: "my", "I"
     is_foreign: bool = False  # in another language than memory, as far as can be told: see is_foreign
 
     @property
@@ -118,6 +124,7 @@ def take_apart(
         asks_everything=asks_everything,
         days=days,
         names_of=_names_of(content, people),
+        asks_own=not _OWN.isdisjoint(words(text)),
         is_foreign=foreign,
     )
 

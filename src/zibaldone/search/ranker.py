@@ -266,7 +266,7 @@ def _cosines(rows: Vectors, products: Floats) -> Floats:
 class _WordsFound:
     """Of the question's words, by their idf."""
 
-    # (n,) the share in what people say in a unit or its neighbours; a synonym by its cosine squared
+    # (n,) the share in those units that attest, or their neighbours; a synonym by its cosine squared
     covered_nearby: Floats
     unseen: float  # the share that no unit has
     known: float  # how many of them some unit has, as a share, each the same
@@ -357,12 +357,14 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
 
 
 def _attests(index: UnitIndex, question: Question) -> Mask:
-    """(n,) which units bear witness to what was said: people's, where nobody asks for the assistant's words.
+    """(n,) which units bear witness to what was said: people's, where somebody asks about themselves.
 
-    What an assistant goes on about, of blood types say, is no sign that the user has told his own.
+    What an assistant goes on about, of blood types say, is no sign that the user has told his own. "Who is
+    Sandra?" is answered though the assistant alone spoke of her.
     """
     people = index.by_assistant == 0
-    return np.ones(len(index), dtype=bool) if question.asks_assistant or not people.any() else people
+    theirs = question.asks_own and not question.asks_assistant and people.any()
+    return people if theirs else np.ones(len(index), dtype=bool)
 
 
 def _postings(index: UnitIndex, same: Sequence[str]) -> tuple[Ints, Doubles]:

@@ -97,7 +97,7 @@ class SourceTexts:
             self._known |= _vocabulary(text)
             for term, _, sign in _readings(text):
                 self._said[term] = self._said.get(term, frozenset()) | sign
-            self._denies = self._denies or _denies(text)
+            self._denies = self._denies or denies(text)
         self._context = _vocabulary(context)
 
     def invented(self, text: str) -> list[str]:
@@ -124,7 +124,7 @@ class SourceTexts:
         if not any(term in self._said for term, _, _ in read):
             return "says nothing that a source of it says"
         turned = self.turned(statement)
-        if turned or (not self._denies and _denies(statement)):
+        if turned or (not self._denies and denies(statement)):
             what = _listed(turned) or "'not'"
             return f"says {what} where its sources say the opposite: keep every 'not'"
         return ""
@@ -144,7 +144,8 @@ def with_sources(
 
     `near` has what was said around it, the nearest first; `read` gives the texts of some of them. A word that
     what is named lacks makes the next one that has it a source, two at most, so that the statement goes when
-    that is forgotten. A number, and half of its words, have to stand in what is named.
+    that is forgotten. A number, and half of its words, have to stand in what is named, which must not say
+    the opposite: "No, not allergic" is not turned by "Are you allergic?".
     """
     sources = list(named)
     given = read(sources)
@@ -163,7 +164,9 @@ def with_sources(
     if len(sources) == len(named):
         return sources, given.refusal(statement)
     sources.sort()
-    return (list(named), given.refusal(statement)) if lacking else (sources, read(sources).refusal(statement))
+    if lacking or given.turned(statement):
+        return list(named), given.refusal(statement)
+    return sources, read(sources).refusal(statement)
 
 
 def nearest(named: Sequence[int], known: Iterable[int]) -> list[int]:
@@ -251,7 +254,8 @@ def _sign(
     readings[start:end] = [(term, form, sign) for term, form, _ in readings[start:end]]
 
 
-def _denies(text: str) -> bool:
+def denies(text: str) -> bool:
+    """Whether it says "not", "no", "never" or that something has ended."""
     return any(word in _NOT or word in _STOPS for word in words(_spelled(text)))
 
 

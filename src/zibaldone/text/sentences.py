@@ -49,6 +49,9 @@ _MONTH = regex.compile(
     r"(?:Jan|Jänner|Feb|März|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)(?:uar|ruar|il|i|ust|tember|ober|ember)?(?!\p{L})"
 )
 _FIRST_LETTER = regex.compile(r"\p{L}")
+_BEGINNING = 200  # characters of a text in which its first letter is looked for
+# Who types "I live in Bonn. my dog is old." begins sentences with these: hardly an abbreviation goes on so.
+_OPENERS = frozenset("i im i'm my we our he she they it this there you".split())
 _NEXT_WORD = regex.compile(r"\p{L}+(?![^\s.,;:!?)]|\.\S)")
 _MARKER = regex.compile(r"(?:^|\n)[ \t]*(?:\d{1,3}|\p{L})\.$")  # "2." or "b." that opens an item of a list
 _ITEM = regex.compile(r"[ ]{0,1}(?:[-*+•]|\d{1,3}[.)]|\p{L}[.)])\s")  # of the outermost list
@@ -164,10 +167,10 @@ def _goes_on(text: str, border: regex.Match[str]) -> bool:
     if text[after].isnumeric():
         return _BEFORE_NUMBER.search(before) is not None
     word = _NEXT_WORD.match(text, after)
-    if word and _INITIAL.search(before):
+    if word and _INITIAL.search(before) and word[0] not in STOP_WORDS:  # "the U.S. is" goes on below
         return word[0].lower() not in STOP_WORDS
-    if word and word[0].islower():  # by who begins sentences with a capital
-        first = _FIRST_LETTER.search(text)
+    if word and word[0].islower() and word[0] not in _OPENERS:  # by who begins sentences with a capital
+        first = _FIRST_LETTER.search(text, 0, _BEGINNING)
         return first is not None and first[0].isupper() and text[end - 2] not in ".…"
     if not _ORDINAL.search(before):
         return False

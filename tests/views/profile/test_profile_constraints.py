@@ -20,6 +20,9 @@ from zibaldone.views.profile.constraints import areas_of
         ("I wear hearing aids.", {"hearing"}),
         ("I'm colour-blind.", {"sight"}),
         ("I'm allergic to cats.", {"animals"}),
+        ("I'm allergic to figs, latex and cow's milk.", {"medicine", "food"}),
+        ("I take insulin to manage my diabetes.", {"medicine", "alcohol"}),
+        ("My wife's vegan, and I use a wheelchair for longer distances.", {"food", "travel", "exercise"}),
     ],
 )
 def test_a_constraint_bears_on_areas(statement, areas):
@@ -42,10 +45,21 @@ def test_a_constraint_bears_on_areas(statement, areas):
         "If I'm pregnant, I'll tell you.",
         "I have a cat and a dog.",
         "I'm blind to fashion.",
+        "I'm deaf to his complaints.",
+        "My wife's vegan friend is coming over.",
+        "My daughter's pregnant teacher left.",
+        "I'm a vegan chef, but we're vegetarian-friendly.",
+        "I have diabetes patients all day.",
+        "I use LaTeX for my papers.",
+        "We use lithium batteries in the shed.",
+        "I need a walker for Rex.",
+        "I'm allergic to people who eat fish.",
+        "I'm sensitive to the price of eggs.",
+        "I don't eat alone.",
     ],
 )
 def test_what_constrains_nobody_bears_on_nothing(statement):
-    """A figure of speech, a thing of the past, somebody else, an evening."""
+    """A figure of speech, a thing of the past, somebody else, an evening, a word before a noun."""
     assert not areas_of(statement)
 
 

@@ -140,6 +140,14 @@ ASKED = [
         True,
     ),
     ("How long have you been married to Rosa?", "To Eve, actually.", "I am married to Rosa.", False),
+    ("Are you allergic to penicillin?", "No, not allergic.", "I am allergic to penicillin.", False),
+    (
+        "Are you allergic to penicillin?",
+        "No, I'm allergic to eggs.",
+        "I am allergic to penicillin and eggs.",
+        False,
+    ),
+    ("Do you live in Bonn or in Ulm?", "I live in Bonn.", "I live in Ulm.", False),
     ("Do you eat meat, Ann?", "No, only fish and eggs.", "I eat meat, fish and eggs.", False),
     ("I live in Oslo, you know.", "Great, my knee hurts there.", "My knee hurts in Oslo.", False),
 ]

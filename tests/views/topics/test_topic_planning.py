@@ -343,6 +343,27 @@ def test_a_rewriting_that_fails_is_asked_of_half_the_documents() -> None:
     assert asked == [4, 4, 2, 2, 2, 2, 1, 1, 1, 1, 1]  # each that fails is put right once in vain
 
 
+def test_what_a_half_says_of_a_document_of_the_other_half_is_not_kept() -> None:
+    """The other half's own answer stands, whichever came last."""
+    texts = (CATS[0], TRADE[0])
+    shelved = [
+        (filed(said(text), tools()).documents["topic-0001"], portions([text + " again"])) for text in texts
+    ]
+    changes = [(replace(one, id=f"topic-{n:04}"), some) for n, (one, some) in enumerate(shelved, 1)]
+
+    def answers(_task: str, inputs: dict[str, Any]) -> Any:
+        if len(inputs["documents"]) > 1:
+            return "not JSON"
+        (one,) = inputs["documents"]
+        anew = {"sections": [{"heading": "Anew", "entries": _lines(one)[-1:]}]}
+        other = {"document": "topic-0001", "sections": []}
+        own = {"document": one["document"], **anew}
+        return {"documents": [own] if own["document"] == "topic-0001" else [own, other]}
+
+    made = list(rewrite_documents(changes, Work(tools(answers=answers), Library())))
+    assert all("Anew" in [one.title for one in document.headings] for document, _ in made)
+
+
 def test_a_plan_is_made_of_the_first_entries_of_a_block() -> None:
     """Who says what, without what a document keeps beside it; all of the block goes where it is sent."""
     blocks_shown: list[Any] = []

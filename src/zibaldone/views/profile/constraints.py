@@ -36,7 +36,7 @@ _FOOD = r"""(?:(?:pea|wal|hazel|cashew\s*|tree\s*|pine\s*)?nuts?|almonds?|cashew
 |cheese|histamine|caffeine|alcohol|oranges?|cherr(?:y|ies)|carrots?|oysters?|mussels?|clams?|casein
 |whey)\b"""
 _DRUG = r"""(?:penicillin|antibiotics?|aspirin|ibuprofen|sulfa|codeine|morphine|paracetamol|insulin
-|lithium|steroids?|latex
+|lithium|steroids?
 |(?:blood\s+)?thinners?|anticoagulants?|antidepressants?|beta[\s-]?blockers?|statins?|immunosuppressants?
 |antihistamines?
 |chemo(?:therapy)?|(?:blood[\s-]pressure|heart|thyroid)\s+(?:medication|medicine|meds|pills?|tablets?)
@@ -57,15 +57,18 @@ _CONDITION = r"""(?:asthma|epilepsy|high\s+blood\s+pressure|hypertension|(?:a\s+
 |(?:a\s+)?(?:herniated|slipped)\s+dis[ck])\b"""
 _JOINT = r"(?:an?\s+)?(?:bad|torn|weak|injured)\s+(?:knee|back|hip|shoulder|ankle)s?\b"
 _AID = r"""(?:an?\s+|my\s+)?(?:wheelchair|walker|crutches|walking\s+(?:stick|frame)|prosthe(?:sis|tic\s+leg)
-|mobility\s+scooter)\b"""
+|mobility\s+scooter)\b(?<!walker(?=\s+(?:for|from|who)\b))"""
+# "to cow's milk", "to all kinds of nuts", "to figs, kiwis and eggs"; not "to people who eat fish"
 _ALLERGIC = r"""(?:(?:very|severely|highly|deathly|badly|mildly|slightly|terribly|super)\s+)?(?:allergic
 |intolerant|sensitive)\s+to
-\s+(?:\p{L}+,?\s+){0,3}?"""
+\s+(?:(?:all|most|some|many|certain|any|several|both|raw|cooked|fresh|tree|kinds?|sorts?|types?|forms?|of|the
+|and|or|\p{L}+['’]s(?=\s+(?:milk|cheese|eggs?)\b)|\p{L}+(?=,|\s+(?:and|or)\b)),?\s+){0,5}?"""
 _SEVERE = r"(?:an?\s+)?(?:(?:severe|bad|serious|mild|strong|terrible)\s+)?"
 _SOME = r"(?:(?:an?|some|my|the|daily|regular|strong|low-dose)\s+)*"
 _NO_FOOD = r"""(?!(?:out|at|before|after|much|enough|well|like|here|there|in|with|it|that|this|them
 |another|any\s?more|more|all|an?
-|the|so|as|too|very|properly|until|when|if|and|or|breakfast|lunch|dinner)\b)"""
+|the|so|as|too|very|properly|until|when|if|and|or|breakfast|lunch|dinner|alone|together|late|early|fast|often
+|because|since|while|enough|regularly|slowly|quickly|healthily)\b)"""
 
 # What is stated of whom: "be" ("I'm ..."), "have", "do" ("I take ...") or "not" ("I can't ...").
 _Form = Literal["be", "have", "do", "not"]
@@ -101,10 +104,14 @@ _STATED: tuple[tuple[tuple[Area, ...], _Form, str], ...] = (
     (("food", "alcohol"), "not", r"drink(?:\s+(?:any\s+)?(?:alcohol|wine|beer)\b|(?=\W*$))"),
     (("food", "alcohol", "medicine"), "have", _BLOOD_SUGAR),
     (("food", "alcohol", "medicine"), "be", r"(?:an?\s+)?(?:pre-?|type\s+(?:1|2|one|two)\s+)?diabetic\b"),
-    (("food", "alcohol", "medicine", "exercise", "travel"), "be", r"pregnant\b"),
-    (("medicine",), "be", rf"{_ALLERGIC}{_DRUG}"),
+    (
+        ("food", "alcohol", "medicine", "exercise", "travel"),
+        "be",
+        r"(?:[\p{L}\p{N}]+\s+(?:weeks|months)\s+)?pregnant\b",
+    ),
+    (("medicine",), "be", rf"{_ALLERGIC}(?:{_DRUG}|latex\b)"),
     (("medicine", "alcohol"), "be", rf"(?:on|taking|prescribed)\s+{_SOME}{_DRUG}"),
-    (("medicine",), "have", rf"{_SEVERE}{_DRUG}\s+allergy\b"),
+    (("medicine",), "have", rf"{_SEVERE}(?:{_DRUG}|latex\b)\s+allergy\b"),
     (("medicine", "alcohol"), "have", rf"been\s+(?:on|taking|prescribed)\s+{_SOME}{_DRUG}"),
     (("medicine", "alcohol"), "do", rf"(?:takes?|uses?|injects?)\s+{_SOME}{_DRUG}"),
     (("medicine",), "not", rf"(?:take|have)\s+(?:any\s+)?{_DRUG}"),
@@ -120,7 +127,11 @@ _STATED: tuple[tuple[tuple[Area, ...], _Form, str], ...] = (
         ),
     ),
     (("travel", "exercise"), "do", rf"(?:uses?|needs?|walks?\s+with)\s+{_AID}"),
-    (("travel", "exercise"), "not", r"(?:walk\s+(?:far|long|more)|(?:climb|manage|do)\s+stairs)\b"),
+    (
+        ("travel", "exercise"),
+        "not",
+        r"(?:walk\s+(?:far|long|more(?!\s+than\s+\p{L}+\s+dogs?\b))|(?:climb|manage|do)\s+stairs)\b",
+    ),
     (("hearing",), "be", r"(?:an?\s+)?(?:deaf|hard[\s-]of[\s-]hearing|hearing[\s-]impaired)\b"),
     (("hearing",), "have", r"(?:hearing\s+(?:loss|aids?)|an?\s+cochlear\s+implant|tinnitus)\b"),
     (("hearing",), "do", r"(?:uses?|wears?)\s+(?:an?\s+)?hearing\s+aids?\b"),
@@ -163,7 +174,7 @@ _OWN = tuple(
     lazy_pattern(rf"{subject}{_VERB}", FLAGS)
     for subject in (
         SUBJECT,
-        rf"{BEFORE}(?:my|our)\s+(?:\p{{L}}+\s+)?{_KIN}(?:,?\s+(?-i:\p{{Lu}})\p{{L}}+,?)?",
+        rf"{BEFORE}(?:my|our)\s+(?:(?!ex\b|former\b)\p{{L}}+\s+)?{_KIN}(?:,?\s+(?-i:\p{{Lu}})\p{{L}}+,?)?",
     )
 )
 # A program's notes of its user leave out who it is, and often the verb: "User is vegetarian".
@@ -178,9 +189,25 @@ _TOLD = (
 _PASSING = lazy_pattern(
     r"""\b(?:tonight|today|right\s+now|at\s+the\s+moment|this\s+(?:week|morning|evening)|for\s+now
 |used\s+to|no\s+longer|any\s?more
+    |(?<!\bsince\s)last\s+(?:year|month|week|spring|summer|autumn|fall|winter|time)|in\s+theory
     |if|maybe|perhaps|might|pretend\w*|imagine|joking|kidding|hypothetical\w*|formerly|previously)\b""",
     FLAGS,
 )
+# Where it only qualifies what is meant: "my wife's vegan friend", "diabetes patients", "deaf to it".
+_GOES_ON = lazy_pattern(
+    r"""-\p{L}|\s+(?!(?:and|or|but|so|because|since|for|as|which|who|that|with|without|at|in|on|of|after|before
+|during|until|when|whenever|while|where|unless|by|from|under|due|thanks|though|tho|although|except|like|than
+|is|are|has|have|can|will|would|needs?|makes?|means|now|again|too|also|myself|ourselves|himself|herself
+|themselves|every|each|daily|twice|once|one|two|three|four|all|most|both|these|this|my|our|her|his|their|the|an?
+|per|right|long|full|type|only|ever|already|still|yet|sometimes|often|always|instead|here|there|btw|lol|haha
+|remember|you|please|yes|fyi|sorry|tablets?|pills?|injections?|shots?|treatment|therapy|medication|medicine
+|spray|inhalers?|food|meals?|stuff|things|cooking|diet|pain|problems?|issues?|attacks?|symptoms?|trouble
+|injur(?:y|ies)|i|we|you|he|she|they|it|(?!friendly)\p{L}+ly
+|to\s+(?:manage|control|treat|keep|stay|help|prevent|lower|sleep|deal|calm|reduce|cope))
+\b)\p{L}""",
+    FLAGS,
+)
+_ALLERGY = lazy_pattern(r"\b(?:allerg|intoleran|sensitive)", FLAGS)
 
 
 def areas_of(statement: str, *, noted: bool = False) -> frozenset[Area]:
@@ -199,5 +226,11 @@ def _stated(statement: str, *, noted: bool) -> Iterator[tuple[Area, ...]]:
             form = next((name for name in ("be", "have", "not") if claim[name]), "do")
             wanted = {form, "be", "have"} if noted and form == "do" else {form}
             for areas, needed, pattern in _PATTERNS:
-                if needed in wanted and pattern.match(statement, claim.end()):
+                if needed not in wanted or not (constraint := pattern.match(statement, claim.end())):
+                    continue
+                if (
+                    form == "not"
+                    or _ALLERGY.search(constraint[0])
+                    or not _GOES_ON.match(statement, constraint.end())
+                ):
                     yield areas

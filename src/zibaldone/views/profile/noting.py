@@ -10,11 +10,14 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import regex
+
 from zibaldone.core import MACHINES, Message
 from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.task import shown_message
-from zibaldone.text.faithfulness import SourceTexts, with_sources
+from zibaldone.text.faithfulness import SourceTexts, denies, with_sources
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views.profile import corrections
@@ -26,6 +29,7 @@ from zibaldone.views.profile.tasks import NotedEntry, NoteEntries
 _MOST_MESSAGES = 24  # in one question to the model
 _MOST_CHARACTERS = 6000
 _LONGEST = 3000  # characters of one message
+_CHOICE = lazy_pattern(r"\b(?:or|oder|ou|o)\b", regex.IGNORECASE)
 _ALIKE = 0.7  # of the words of an entry: what the grammar read stands for one that says little more
 
 
@@ -91,7 +95,8 @@ def _portions(messages: Sequence[Message], own: Mapping[int, str]) -> Iterator[l
 def _fault(noted: NotedEntry, shown: Mapping[int, Message], own: Mapping[int, str]) -> str:
     """Why its sources, which have to be given and one person's, do not say it; "" when they do.
 
-    A question that the person answers may stand beside: half of what is noted has to be in the answer.
+    A question that the person answers may stand beside: half of what is noted has to be in the answer, which
+    must neither deny what is noted nor choose between what the question offers.
     """
     if not noted.sources or not shown.keys() >= set(noted.sources):
         return "names no source that was given"
@@ -107,7 +112,14 @@ def _fault(noted: NotedEntry, shown: Mapping[int, Message], own: Mapping[int, st
 
     if new := read(answers).invented(noted.topic):
         return f"names the topic {new}, which no source of it says"
-    return with_sources(noted.text, answers, others, read)[1]
+    sources, fault = with_sources(noted.text, answers, others, read)
+    if fault or len(sources) == len(answers):
+        return fault
+    if any(map(denies, (own[seq] for seq in answers))) and not denies(noted.text):
+        return "affirms what the answer to a question denies"
+    if any(_CHOICE.search(own[seq]) for seq in others):
+        return "has words of a question with several answers"
+    return ""
 
 
 def _in_message(noted: NotedEntry, shown: Mapping[int, Message], made_by: str) -> tuple[int, EntryInMessage]:

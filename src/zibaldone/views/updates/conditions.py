@@ -15,10 +15,17 @@ _FLAGS = regex.VERBOSE  # names are known by their capital letters
 _SO = r"(?:(?:just|finally|now|still|also|currently|officially|actually|recently|both|happily|already)\s+)*"
 _AM = rf"(?:\b[Ii](?:['’]m|\s+am)|^\W*(?:so\s+|and\s+)?[Ww]e(?:['’]re|\s+are))\s+{_SO}"
 _I = rf"\b(?:[Ii]|[Ww]e)(?:['’]ve|\s+have)?\s+{_SO}"
-_LASTLY = r"""(?=\W*$|,|\s+(?:again|now|and|but|since|for|at|last|this|yesterday|after|because|so|with|on
-|in\s+\p{Lu}|a\s+(?:week|month)))"""
+_LASTLY = r"""(?=\W*$|,|\s+(?:(?:again|now|and|but|since|for|at(?!\s+(?:the(?!\s+(?:moment|end))
+|an?|my|our)\b)|last|this|yesterday|after|because|so|with|on)\b|in\s+\p{Lu}|a\s+(?:week|month)))"""
 _NAMED = r"\p{Lu}\p{Ll}+"
 _LOVER = r"(?:boyfriend|girlfriend|husband|wife|fianc[eé]e?|partner|bf|gf)"
+_NO_ERRAND = (
+    r"(?!\s+(?:about|regarding|from|at|to|in|for\s+(?!\p{N}|a\b|some\b|\p{L}+\s+(?:weeks|months|years)\b)))"
+)
+_KIN = (
+    r"(?:parents?|mum|mom|mother|dad|father|sisters?|brothers?|family|friends?|cousins?|aunt|uncle|grand\p{L}+|sons?"
+    r"|daughters?|kids|children|boyfriend|girlfriend|husband|wife|fianc[eé]e?|partner|(?:flat|room|house)mates?|in-laws)"
+)
 _MEAT = r"(?:meat|chicken|beef|pork|steaks?|ham|bacon|burgers|sausages?|Fleisch|(?:de\s+la\s+)?viande|carne)"
 _VEG = r"(?:vegetarian|vegan)"
 _AGAIN = r"(?:(?:à|de)\s+nouveau)"
@@ -27,8 +34,8 @@ _AGAIN = r"(?:(?:à|de)\s+nouveau)"
 _SIDES: dict[str, tuple[str, str]] = {
     "partner": (
         rf"""{_AM}(?:married|engaged)(?:\s+to\s+{_NAMED}|(?!\s+(?:in|with)\b){_LASTLY})|{_AM}dating\s+{_NAMED}
-        |{_AM}(?:dating|seeing|going\s+out\s+with)\s+(?:someone|somebody|an?\s+(?:guy|girl|woman|man)\b)
-        |{_AM}in\s+a\s+relationship\b|{_I}have\s+an?\s+(?:new\s+)?{_LOVER}\b
+        |{_AM}(?:dating|seeing|going\s+out\s+with)\s+(?:someone|somebody|an?\s+(?:guy|girl|woman|man)\b){_NO_ERRAND}
+        |{_AM}in\s+a\s+relationship\b|{_I}have\s+an?\s+(?:new\s+)?{_LOVER}\b{_NO_ERRAND}
         |{_I}got\s+(?:married|engaged)(?!\s+(?:in|with)\b){_LASTLY}
         |^\W*[Mm]y\s+{_LOVER},?\s+{_NAMED}(?:,|\s+(?:is|has|works|lives)\b)
         |^\W*[Mm]y\s+{_LOVER}(?:['’]s|\s+is)\s+(?:called\s+)?{_NAMED}\W*$""",
@@ -56,21 +63,21 @@ _SIDES: dict[str, tuple[str, str]] = {
     ),
     "work": (
         rf"""{_I}(?:got|found|landed)\s+(?:a|the|my)\s+(?:new\s+|first\s+|dream\s+|full-time\s+|part-time\s+)*job\b
-        (?!\s+(?:done|offer|interview|description|posting|title))
+        (?!\s+(?:done|offer|interview|description|posting|title|for\s+(?:my|our|her|him|them|\p{{Lu}})))
         |\b[Ii]\s+{_SO}work\s+(?:at|for|as)\s+(?:an?\s+|the\s+)?\p{{L}}+|{_I}started\s+(?:a|my)\s+new\s+job\b""",
         rf"""{_AM}(?:unemployed|out\s+of\s+work|between\s+jobs|jobless){_LASTLY}
         |\b[Ii]\s+{_SO}lost\s+my\s+job{_LASTLY}
         |\b[Ii](?:\s+was|\s+got|['’]ve\s+been|\s+have\s+been)\s+{_SO}(?:laid\s+off|fired|made\s+redundant){_LASTLY}""",
     ),
     "household": (
-        rf"""\b(?:I|[Ww]e)(?:['’](?:m|re))?\s+{_SO}liv(?:e|ing)\s+with\s+(?:my|our|\p{{Lu}}|\p{{L}}+\s+(?:flat|room|house)mates?
-        |an?\s+(?:friend|flatmate|roommate))|\bI\s+{_SO}moved\s+in\s+with\s+(?:my|\p{{Lu}})""",
-        rf"\b[Ii](?:['’]m)?\s+{_SO}liv(?:e|ing)\s+(?:alone|by\s+myself|on\s+my\s+own)\b(?!\s+with)",
+        rf"""\b(?:I|[Ww]e)(?:['’](?:m|re))?\s+{_SO}liv(?:e|ing)\s+with\s+(?:(?:(?:my|our)\s+(?:\p{{L}}+\s+)?{_KIN}\b|{_NAMED}\b(?!['’]))
+        (?!\s+every\b)|\p{{L}}+\s+(?:flat|room|house)mates?|an?\s+(?:friend|flatmate|roommate))|\bI\s+{_SO}moved\s+in\s+with\s+(?:my|\p{{Lu}})""",
+        rf"\b[Ii](?:['’]m)?\s+{_SO}liv(?:e|ing)\s+(?:alone|by\s+myself|on\s+my\s+own)\b(?!\s+(?:with|terms))",
     ),
     "smoking": (
         rf"""\b[Ii]\s+{_SO}smoke(?=\W*$|,|\s+(?:again|about|around|half|a\s+(?:pack|lot|few)|\d|\p{{L}}+\s+(?:cigarettes|packs?)))
         |{_I}started\s+smoking(?:\s+again)?\W*$""",
-        rf"""{_I}(?:quit|stopped|gave\s+up|given\s+up)\s+smoking\b
+        rf"""{_I}(?:quit|stopped|gave\s+up|given\s+up)\s+smoking\b(?!\s+(?:meat|fish|salmon|brisket|ribs|weed|pot|cannabis|cigars|in)\b)
         |\b[Ii]\s+(?:do\s+not|don['’]?t|no\s+longer)\s+smoke(?:\s+any\s?more)?\W*$""",
     ),
 }
@@ -79,6 +86,12 @@ _BY_NAME_OF_WORK = lazy_pattern(r"\bwork\s+(?:at|for|as)\b")
 _AND_I = lazy_pattern(r"\W*and\s+I\b")
 _WHO = lazy_pattern(
     rf"(?:^|[,;:.]\s+|\b(?:[Ss]o|[Aa]nd|[Bb]ut|[Ss]adly)\s+)(?P<who>{_NAMED}|[Mm]y\s+{_LOVER})\W*$"
+)
+# Said of no life of one's own: a part in a play, a dream, a joke.
+_UNREAL = lazy_pattern(
+    r"""\b(?:in\s+(?:the|a|this|my)\s+(?:play|game|novel|story|film|movie|show|dreams?|head)|as\s+a\s+joke|joking|kidding
+    |pretend\p{L}*|according\s+to|in\s+theory)\b""",
+    regex.VERBOSE | regex.IGNORECASE,
 )
 _HINT = lazy_pattern(
     r"""\b(?:married|engaged|dating|seeing|going|relationship|boyfriend|girlfriend|husband|wife|fianc\p{L}+|partner|bf|gf|single
@@ -90,7 +103,7 @@ _HINT = lazy_pattern(
 
 def condition_of(clause: StatedClause) -> dict[str, int]:
     """By condition the side, 0 or 1, on which a clause says that its speaker is; empty where it says none."""
-    if clause.asks or clause.supposes or not _HINT.search(clause.text):
+    if clause.asks or clause.supposes or not _HINT.search(clause.text) or _UNREAL.search(clause.sentence):
         return {}
     text = f"{clause.before} {clause.text}" if beside_me(clause) else clause.text
     matched = {name: [bool(side.search(text)) for side in sides] for name, sides in _PATTERNS.items()}

@@ -89,8 +89,9 @@ def rewrite_documents(
     for bundle in _bundles(numbered, work):
         answers = {
             rewritten.document: rewritten
-            for _, answer in ask_in_parts(work.ask, bundle, _task)
+            for part, answer in ask_in_parts(work.ask, bundle, _task)
             for rewritten in answer.documents
+            if any(rewritten.document == change.document.id for change in part)  # it saw no other
         }
         for change in bundle:
             answer = answers.get(change.document.id)
