@@ -1271,10 +1271,17 @@ def _a_replica(database: Database, url: str | None) -> ReplicaReads | None:
     """Raises InvalidInput for what is no database of PostgreSQL, or beside a folder."""
     if url is None:
         return None
-    if not isinstance(url, str) or url_in(url) is None or not database.shared:
+    if not isinstance(url, str) or not _is_database_url(url) or not database.shared:
         given = repr(place_shown(url)) if isinstance(url, str) else shown(url)
         raise InvalidInput(f"replica must be the URL of a standby of a memory in PostgreSQL, not {given}")
     return ReplicaReads(database, url)
+
+
+def _is_database_url(place: str) -> bool:
+    try:
+        return url_in(place) is not None
+    except InvalidInput:
+        return False
 
 
 def _an_embedder(given: Embedder | None) -> Embedder | None:

@@ -188,7 +188,8 @@ SAMPLES = {
     "csv": _csv(),
     "jsonl": _lines(_jsonl()),
 }
-BY_LINES = {"jsonl", "claude_code", "codex", "whatsapp", "mbox", "csv"}  # what stands before a cut is whole
+# What stands before a cut is whole.
+BY_LINES = {"jsonl", "claude_code", "codex", "whatsapp", "mbox", "csv", "markdown"}
 BREAKABLE = [
     name
     for name, content in SAMPLES.items()

@@ -30,7 +30,7 @@ def open_database(tmp_path):
 
 def put(connection, user):
     """Write something."""
-    connection.execute(text(f"INSERT INTO users VALUES ('{user}', 1, 1, 1)"))
+    connection.execute(text(f"INSERT INTO users VALUES ('{user}', 1, 1, 1, 1)"))
 
 
 def users(database):

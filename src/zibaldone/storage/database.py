@@ -162,20 +162,24 @@ def url_in(place: str | Path) -> str | None:
 
     Raises InvalidInput for the URL of anything else.
     """
-    scheme, _, rest = str(place).partition(":/")
-    if not _SCHEME.match(str(place)):
-        return None
-    if scheme.partition("+")[0] not in _FAMILY:
+    url = _any_url_in(place)
+    scheme = "" if url is None else url.partition("://")[0]
+    if url is not None and scheme.partition("+")[0] not in _FAMILY:
         raise InvalidInput(
             f"a memory cannot be kept at {scheme}://: give a folder's path, or the URL of a PostgreSQL"
             " database, such as postgresql://user@host/name"
         )
-    return f"{scheme}://{rest.removeprefix('/')}"
+    return url
+
+
+def _any_url_in(place: str | Path) -> str | None:
+    scheme, _, rest = str(place).partition(":/")
+    return f"{scheme}://{rest.removeprefix('/')}" if _SCHEME.match(str(place)) else None
 
 
 def place_shown(place: str | Path) -> str:
     """A folder or a URL as it may be shown: without a password."""
-    if (url := url_in(place)) is None:
+    if (url := _any_url_in(place)) is None:
         return str(place)
     scheme, _, rest = url.partition("://")
     account, at, host = rest.rpartition("@")
