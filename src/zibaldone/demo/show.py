@@ -22,7 +22,7 @@ from zibaldone.rendering import STANDING_TITLE, header, line, mark
 _CHARS = 72  # shown of a passage that holds no part of the answer: one line
 _AROUND = 60  # characters shown on either side of a part of the answer
 NEXT = """\
-zibaldone import ~/Downloads/conversations.json
+zibaldone import ~/Downloads/chatgpt-export.zip
 zibaldone recall "When is my appointment at the dentist?\""""
 
 
@@ -134,7 +134,7 @@ def closing(
         "[dim]A demo and no measurement: 'zibaldone bench felt --questions' asks forty such questions.[/]",
         highlight=False,
     )
-    console.print("\nNow your own: ask ChatGPT or Claude for an export of your data, unpack it, and")
+    console.print("\nNow your own: ask ChatGPT or Claude for an export of your data, and")
     console.print(Text(NEXT, style="bold"), soft_wrap=True)
 
 
