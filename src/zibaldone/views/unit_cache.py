@@ -154,21 +154,25 @@ class UnitCache:
         forgotten = slot.deletions != state.deletions
         if generation is not None and not forgotten:
             self._embed_tail(connection, slot, index, generation)
-        keeps_tail = slot.tail_to and not forgotten and cursor == slot.cursor
+        keeps_tail = slot.tail_to > 0 and not forgotten and cursor == slot.cursor
+        of_tail = set(np.flatnonzero(index.seqs > slot.cursor).tolist())
         gone = set()
-        if slot.tail_to and not keeps_tail:
-            gone = set(np.flatnonzero(index.seqs > slot.cursor).tolist())
         if generation is not None and (forgotten or not self._appends):
-            stored = set(units.keys(connection, self._view, generation))
-            behind = slot.cursor if keeps_tail else state.last_seq  # what is kept of the tail has no rows yet
-            held = {
-                unit.key: row
-                for row, unit in enumerate(index.units)
-                if row not in gone and unit.seq <= behind
+            stored = units.keys(connection, self._view, generation)
+            held = {unit.key: row for row, unit in enumerate(index.units) if row not in of_tail}
+            # Rows rise by key, as in an index made at once: what a new unit comes before is loaded again.
+            first_new = next((key for key in stored if key not in held), None)
+            there = set(stored)
+            gone = {
+                row
+                for key, row in held.items()
+                if key not in there or (first_new is not None and key > first_new)
             }
-            gone |= {row for key, row in held.items() if key not in stored}
+            keeps_tail = keeps_tail and first_new is None
         elif forgotten:
             gone = set(range(len(index)))
+        if slot.tail_to and not keeps_tail:
+            gone |= of_tail
         if gone:
             index.remove(gone)
         if generation is not None:
