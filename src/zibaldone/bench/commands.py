@@ -7,7 +7,6 @@ nothing: no command is quicker.
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import subprocess
@@ -19,12 +18,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from zibaldone.bench.filled_memories import USER, FilledMemories
 from zibaldone.bench.outcome import Measurement, Progress, Run
-from zibaldone.bench.page import USER, fill, turns_of
 from zibaldone.bench.registry import CommandsOptions
 from zibaldone.bench.stats import percentile
 from zibaldone.bench.table import Column, tabulate
-from zibaldone.bench.workload import questions, repeated
+from zibaldone.bench.workload import questions
 
 _ZIBALDONE = (sys.executable, "-m", "zibaldone")
 _WARM_S = 120.0  # at most, until the holder has its index
@@ -44,14 +43,11 @@ class CommandRow:
 
 def run(options: CommandsOptions, run: Run) -> Measurement:
     """Fill, hold, ask."""
-    turns, data = turns_of(options.path)
+    memories = FilledMemories(options.path, options.sizes, run)
     rows: list[CommandRow] = []
-    for size in options.sizes:
-        folder = run.folder / f"memory-{size}"
-        stored = list(itertools.islice(repeated(turns), size))
-        fill(folder, stored, run.progress)
-        rows += _measured(folder, size, questions(stored, options.runs), run.progress)
-    return Measurement({"commands": rows}, [tabulate(f"commands: {data}", _COLUMNS, rows)])
+    for folder, stored in memories:
+        rows += _measured(folder, len(stored), questions(stored, options.runs), run.progress)
+    return Measurement({"commands": rows}, [tabulate(f"commands: {memories.data}", _COLUMNS, rows)])
 
 
 def _measured(folder: Path, size: int, asks: Sequence[str], progress: Progress) -> Iterator[CommandRow]:

@@ -7,29 +7,24 @@ work on the machine changes less.
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
 
-from zibaldone.bench.locomo import LoCoMoQuestions
+from zibaldone.bench.filled_memories import USER, FilledMemories
 from zibaldone.bench.outcome import Measurement, Progress, Run, need
 from zibaldone.bench.registry import PageOptions
 from zibaldone.bench.serving.processes import ServerProcess, free_port
 from zibaldone.bench.stats import percentile
 from zibaldone.bench.table import Column, tabulate
-from zibaldone.bench.workload import made_up_turns, questions, repeated
-from zibaldone.core import Message
-from zibaldone.memory import Memory
+from zibaldone.bench.workload import questions
 
-_BATCH = 500  # messages of an add
 _WARM_S = 120.0  # at most, for the first answers
 _SERVE = "from zibaldone.cli.app import app; app()"
-USER = "ann"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,34 +63,13 @@ _WISHES = (
 def run(options: PageOptions, run: Run) -> Measurement:
     """Fill, serve, ask."""
     need("starlette", "uvicorn", "jinja2")
-    turns, data = turns_of(options.path)
+    memories = FilledMemories(options.path, options.sizes, run)
     rows: list[PageRow] = []
-    for size in options.sizes:
-        folder = run.folder / f"memory-{size}"
-        stored = list(itertools.islice(repeated(turns), size))
-        fill(folder, stored, run.progress)
+    for folder, stored in memories:
         asks = questions(stored, options.requests * 3 + 1)
         with _server(folder, run.folder / "server.log") as server:
-            rows += _measured(server, size, asks, options.requests, run.progress)
-    return Measurement({"page": rows}, [tabulate(f"the page: {data}", _COLUMNS, rows)])
-
-
-def turns_of(path: Path | None) -> tuple[list[Message], str]:
-    """Turns of a LoCoMo file, or made-up ones, and what these are called."""
-    if path is None:
-        return made_up_turns(), "made-up turns"
-    talks = LoCoMoQuestions(path)
-    return [message for user in talks.users() for message in talks.messages(user)], f"turns of {path.name}"
-
-
-def fill(folder: Path, messages: Sequence[Message], progress: Progress) -> None:
-    """Add them to a new memory of the user "ann", and maintain it."""
-    with Memory(folder, chat=None) as memory:
-        for start in range(0, len(messages), _BATCH):
-            progress("adding", start, len(messages))
-            memory.add(messages[start : start + _BATCH], user=USER)
-        progress("maintaining", 0, 0)
-        memory.maintain(user=USER)
+            rows += _measured(server, len(stored), asks, options.requests, run.progress)
+    return Measurement({"page": rows}, [tabulate(f"the page: {memories.data}", _COLUMNS, rows)])
 
 
 def _server(folder: Path, log: Path) -> ServerProcess:
