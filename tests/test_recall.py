@@ -285,6 +285,22 @@ def test_below_the_floor_nothing_is_recalled(memory, new_user):
     assert "memory knows too little of this" in found.why_not(1)
 
 
+def test_in_a_small_memory_an_answer_in_other_words_is_recalled(memory, new_user):
+    """Words that nobody has used yet say little there."""
+    user = new_user()
+    memory.add(
+        [
+            {"role": "user", "content": "I got a job as a geologist in Aberdeen, starting in February."},
+            {"role": "assistant", "content": "Congratulations! Would you like a checklist?"},
+            {"role": "user", "content": "I'm a bit nervous. Also I started seeing someone, Priya."},
+            {"role": "assistant", "content": "How lovely. You'll have a lot of science to talk about."},
+        ],
+        user=user,
+    )
+    assert "geologist" in memory.recall("What is my profession?", user=user).text
+    assert "geologist" in memory.recall("Where do I work?", user=user).text
+
+
 def test_words_of_another_language_are_no_reason_to_recall_nothing(memory, new_user):
     """They are in no English memory, whatever it knows; English words that are not there are one."""
     user = new_user()

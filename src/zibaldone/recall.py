@@ -37,7 +37,7 @@ from zibaldone.views.toolkit import described
 from zibaldone.views.updates import UpdatesView
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
-DEFAULT_FLOOR = 0.005  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.01  # docs/log.md has the trade-off curve
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ English words of `when`-questions, times and questions do not occur, the languag
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
@@ -27,6 +28,7 @@ from zibaldone.search.question import Acquaintance, Question, is_foreign, narrow
 from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.spellings import terms_alike
+from zibaldone.text.words import is_unspaced
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
@@ -429,7 +431,10 @@ def _confidence(
     nearness = float(cosines.max()) - mean
     if question.is_foreign and words.known <= _FEW_KNOWN:
         return UNTOLD
-    return Signs(covered=float(nearby.max()), nearness=nearness, unseen=words.unseen).confidence()
+    said: float = int(np.count_nonzero(index.by_assistant == 0)) or len(index)
+    if is_unspaced(question.subject):  # bigrams are near each other however few they are
+        said = math.inf
+    return Signs(float(nearby.max()), nearness, words.unseen, said).confidence()
 
 
 def _sample(index: UnitIndex) -> str:

@@ -56,6 +56,11 @@ def content_words(text: str) -> set[str]:
     return set(words(text)) - STOP_WORDS
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether anything in it is written without spaces between words."""
+    return not text.isascii() and _UNSPACED.search(text) is not None
+
+
 def pieces(text: str) -> set[str]:
     """The content words as titles and keywords have them: bigrams where a script has no spaces."""
     return {piece for word in content_words(text) for piece, _ in term_of(word)}
