@@ -29,11 +29,13 @@ class Signs:
     covered: float
     nearness: float  # the best cosine, less the mean one
     unseen: float  # 0 to 1: the share, by idf, of the question's words that no unit has
-    said: float  # how many units are of people, of anybody where none is; infinite where that tells nothing
+    by_people: (
+        float  # how many units are of people, of anybody where none is; infinite where that tells nothing
+    )
 
     def confidence(self) -> float:
         """A probability."""
-        small = _FEW / (_FEW + self.said)
+        small = _FEW / (_FEW + self.by_people)
         unseen = (_UNSEEN + _UNSEEN_SMALL * small) * self.unseen
         log_odds = _CONSTANT + _SMALL * small + _COVERED * self.covered + _NEARNESS * self.nearness + unseen
         return 1 / (1 + math.exp(-log_odds))

@@ -431,10 +431,10 @@ def _confidence(
     nearness = float(cosines.max()) - mean
     if question.is_foreign and words.known <= _FEW_KNOWN:
         return UNTOLD
-    said: float = int(np.count_nonzero(index.by_assistant == 0)) or len(index)
+    by_people: float = int(np.count_nonzero(index.by_assistant == 0)) or len(index)
     if is_unspaced(question.subject):  # bigrams are near each other however few they are
-        said = math.inf
-    return Signs(float(nearby.max()), nearness, words.unseen, said).confidence()
+        by_people = math.inf
+    return Signs(float(nearby.max()), nearness, words.unseen, by_people).confidence()
 
 
 def _sample(index: UnitIndex) -> str:
