@@ -29,9 +29,8 @@ class Signs:
     covered: float
     nearness: float  # the best cosine, less the mean one
     unseen: float  # 0 to 1: the share, by idf, of the question's words that no unit has
-    by_people: (
-        float  # how many units are of people, of anybody where none is; infinite where that tells nothing
-    )
+    # how many units are of people, of anybody where none is; infinite where that tells nothing
+    by_people: float
 
     def confidence(self) -> float:
         """A probability."""
