@@ -58,6 +58,17 @@ READ = [
     ("I was diagnosed with asthma.", "fact", None),
     ("I'm vegetarian.", "fact", "vegetarian"),
     ("I grew up in a small village.", "fact", None),
+    ("I landed a position as a data analyst at Northwind.", "fact", None),
+    ("I've just started a new job at the city library.", "fact", None),
+    ("We've got a greyhound named Comet.", "fact", "a greyhound named Comet"),
+    ("I went vegan two years ago.", "fact", "vegan"),
+    ("So pescatarian now, I guess.", "fact", "pescatarian"),
+    ("We just bought a flat in Porto.", "fact", "bought a flat"),
+    ("I speak French at home.", "fact", "speak French"),
+    ("I've been learning Portuguese for two years.", "fact", None),
+    ("I've been dating a guy named Luis for three months.", "relation", "partner Luis"),
+    ("I started seeing someone, Priya, she's a marine biologist.", "relation", "partner Priya"),
+    ("My dad's called Henrik.", "relation", "dad Henrik"),
 ]
 
 
@@ -121,6 +132,12 @@ NEAR_MISSES = [
     "I might live in Porto one day.",
     "I wish I lived in Porto.",
     "The screen of my phone's camera is broken.",
+    "I got a job done this morning.",
+    "I have a class named User with two fields.",
+    "I'm seeing a lot of errors lately.",
+    "I went vegan for a week once.",
+    "I could go vegetarian.",
+    "Imagine my brother Karl is a pirate.",
 ]
 
 

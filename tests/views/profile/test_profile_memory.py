@@ -118,6 +118,29 @@ def test_the_later_statement_holds(memory, ann):
     assert [entry.text for entry in ann.entries("fact") if entry.holds] == ["I moved to Oslo."]
 
 
+def test_people_are_known_by_questions_that_name_them(memory):
+    """ "A gift for my wife Anjali" tells who she is; what a story or a quotation tells of people is not so."""
+    say(
+        memory,
+        [
+            "Can you help me plan a birthday for my wife Anjali?",
+            "Could you write a story where my brother Karl is a spy?",
+            'What does "my son Absalom" mean?',
+            "Any gift ideas for my wife Anjali?",
+        ],
+    )
+    (entry,) = memory.profile("ann").entries()
+    assert (entry.kind, entry.text, entry.sources) == ("relation", "my wife Anjali", (1, 4))
+
+
+def test_one_diet_at_a_time(memory):
+    """Who eats fish again is no vegetarian any more."""
+    say(memory, ["I'm vegetarian by the way.", "I've been eating fish again. So pescatarian now I guess"])
+    assert [entry.text for entry in memory.profile("ann").entries() if entry.holds] == [
+        "So pescatarian now I guess"
+    ]
+
+
 def test_what_is_said_again_is_one_entry(memory):
     """A repetition lends its message to the entry that is there."""
     say(memory, ["I love sushi.", "I really love sushi."])

@@ -21,12 +21,23 @@ from zibaldone.views.profile.clauses import (
 from zibaldone.views.profile.preferences import IS_FAN
 
 _STATES = r"""married|single|divorced|widowed|engaged(?:\s+to)|retired|unemployed|self-employed|pregnant
-|vegetarian|vegan|pescatarian|
-diabetic|colou?r-?blind|deaf|blind|left-handed|disabled|autistic|bilingual|dyslexic|asthmatic|celiac
+|diabetic|colou?r-?blind|deaf|blind|left-handed|disabled|autistic|bilingual|dyslexic|asthmatic|celiac
 |coeliac|gluten-free|transgender|gay|lesbian|
 bisexual|jewish|muslim|christian|catholic|hindu|buddhist|an?\s+only\s+child|freelancing|based\s+in
 |(?:originally\s+)?from|
 \d{1,3}\s*(?:years?\s+old|yo\b|cm\b|feet\b|ft\b)"""
+_DIET = r"(?P<diet>vegetarian|vegan|pescatarian)"
+# One at a time: "I'm vegetarian", and later "so pescatarian now, I guess"
+_EATS = lazy_pattern(
+    rf"(?:{AM}(?:an?\s+)?|{HAVE}(?:went|gone|go|turned|become|became)\s+(?:fully\s+|back\s+to\s+)?"
+    rf"|{HAVE}been\s+(?:an?\s+)?){_DIET}\b(?!\s+(?:\p{{L}}+\s+)?(?:recipes?|food|meals?|dish(?:es)?|restaurants?))"
+    rf"(?P<rest>[^.;!?]*)|{BEFORE}{_DIET}\s+(?:now|again|these\s+days)\b(?P<rest>[^.;!?]*)",
+    FLAGS,
+)
+_FOR_A_WHILE = lazy_pattern(
+    r"\b(?:once|for\s+(?:an?|one|two|the|\d+)\s+(?:\p{L}+\s+)?(?:day|week|month|while|meal|challenge)s?)\b",
+    regex.IGNORECASE,
+)
 _IS_STATE = lazy_pattern(rf"{AM}(?P<state>{_STATES})\b(?P<rest>[^.;!?]*)", FLAGS)
 _IS_A = lazy_pattern(
     rf"{AM}(?:working\s+as\s+)?an?\s+(?P<what>(?!(?:bit|little|lot|few|couple|big|huge|fan|lover|tad|mess"
@@ -37,7 +48,7 @@ _IS_A = lazy_pattern(
     FLAGS,
 )
 _POSSESSIONS = r"""kids?|children|child|sons?|daughters?|brothers?|sisters?|siblings?|twins|dogs?|cats?
-|pets?|pupp(?:y|ies)|kittens?|horse|parrot|rabbits?|car|
+|pets?|pupp(?:y|ies)|kittens?|horse|parrot|rabbits?|toddlers?|boys?|girls?|\d{1,2}[\s-](?:year|month)s?[\s-]olds?|car|
 truck|van|motorcycle|bike|house|apartment|flat|garden|degree|phd|doctorate|master['’]?s|bachelor['’]?s
 |diabetes|asthma|adhd|allerg(?:y|ies)|disability|
 anxiety|depression|arthritis|migraines?|epilepsy|celiac(?:\s+disease)?|hypertension|insomnia|dyslexia
@@ -51,14 +62,36 @@ _HAS = lazy_pattern(
     rf"|question|issue|problem|party|appointment|show|loan\s+question))",
     FLAGS,
 )
+# "I have a lurcher called Biscuit"; what a document or a program calls so is no possession
+_HAS_NAMED = lazy_pattern(
+    rf"{SUBJECT}(?:['’]ve\s+got|\s+have\s+got|\s+have|\s+own|\s+{ADVERBS}(?:got|adopted))\s+{ADVERBS}"
+    rf"(?P<what>an?\s+(?:[\p{{L}}-]+\s+){{0,2}}?(?!(?:class|function|method|table|column|variable|field|file"
+    rf"|folder|script|module|package|branch|repo|repository|model|object|component|document|note|notes|chapter"
+    rf"|character|tab|sheet|page|section|button|type|key|node|test|dataset|endpoint|service|server|database)\b)"
+    rf"[\p{{L}}-]+\s+(?:called|named)\s+(?-i:\p{{Lu}}\p{{Ll}}+))\b",
+    FLAGS,
+)
+_JOB = lazy_pattern(
+    rf"{HAVE}(?P<what>(?:got|gotten|landed|found|accepted|started|begun|began|taken|took)\s+(?:an?|my|the)\s+"
+    rf"(?:[\p{{L}}-]+\s+){{0,2}}?(?:job|position|role|post|internship|apprenticeship)\s+(?P<how>as|at|with|in"
+    rf"|for)\s+(?:an?\s+|the\s+)?(?P<value>[^.,;!?]+))",
+    FLAGS,
+)
 _OF_LIFE = lazy_pattern(
-    rf"""{HAVE}(?P<what>(?:was|were|been)\s+(?:born|raised|diagnosed|adopted)|grew\s+up\s+(?:in|on|near
+    rf"""{HAVE}(?P<what>(?:was|were|been)\s+(?:born|raised|diagnosed|adopted)
+    |(?:was|were|been|got|gotten)\s+promoted\s+to|gave\s+birth\s+to|quit\s+(?:my\s+job|smoking|drinking)
+    |stopped\s+(?:eating|drinking|smoking)|left\s+my\s+job|retired
+    |bought\s+(?:an?|our|my)\s+(?:\p{{L}}+\s+){{0,2}}?(?:house|flat|apartment|home|cottage|farm|car|van|boat)
+    |(?:started|began|begun)\s+(?:an?|my|our)\s+(?:\p{{L}}+\s+)?(?:phd|doctorate|master['’]?s|bachelor['’]?s
+    |degree|mba|business|company)
+    |(?:wear|take)\s+(?:an?\s+)?size\s+\d+|coach\s+(?:the|an?|my)
+    |work\s+(?:nights|days|shifts|remotely|part[\s-]time|full[\s-]time|from\s+home)|grew\s+up\s+(?:in|on|near
     |with)|graduated\s+(?:from|with|in)|majored\s+in|
-    suffer\s+from|suffered\s+from|weigh\s+\d+|drive\s+an?|speak\s+(?-i:\p{{Lu}})|own\s+an?|run\s+(?:an?|my
+    suffer\s+from|suffered\s+from|weigh\s+\d+|drive\s+an?|speak\s+(?-i:\p{{Lu}}\p{{L}}+)|own\s+an?|run\s+(?:an?|my
     |our)\s+(?:own\s+)?(?:\p{{L}}+\s+)?(?:business|company|shop|store|startup|bakery|studio|restaurant|farm
     |agency|blog)
-    |teach\s+\p{{L}}+\s+(?:at|to|in)|study\s+\p{{L}}+\s+at|play\s+the\s+\p{{L}}+|been\s+(?:married
-    |vegetarian|vegan|sober|retired)|earn\s+(?:about\s+|around\s+)?[$€£]?\d)
+    |teach\s+(?:\p{{L}}+\s+(?:at|to|in)|year\s+\d+|grade\s+\d+)|study\s+\p{{L}}+\s+at|play\s+the\s+\p{{L}}+|been\s+(?:married
+    |sober|retired|learning\s+(?-i:\p{{Lu}}\p{{L}}+))|earn\s+(?:about\s+|around\s+)?[$€£]?\d)
     \b[^.;!?]*""",
     FLAGS,
 )
@@ -68,7 +101,8 @@ _NAMED_THING = lazy_pattern(
     FLAGS,
 )
 _STUDYING = lazy_pattern(
-    rf"{AM}(?P<what>(?:studying|majoring|training\s+(?:as|to\s+become))\s+[^.;!?]*)", FLAGS
+    rf"{AM}(?P<what>(?:studying|majoring|training\s+(?:as|to\s+become)|learning\s+(?=(?-i:\p{{Lu}}\p{{Ll}}+)))\s*[^.;!?]*)",
+    FLAGS,
 )
 _AGED = lazy_pattern(
     r"\bI(?:['’]m|\s+am|\s+(?:just\s+)?turned)\s+\d{1,3}(?:\s+years\s+old|\s*(?:[.,;!)]|$|\s+and\b"
@@ -118,6 +152,13 @@ def fact(statement: str) -> Reading | None:
         return Reading(
             "fact", f"{plain.relation} {' '.join(sorted(plain.value))}", plain.relation, plain.value
         )
+    if (match := _EATS.search(statement)) and not _FOR_A_WHILE.search(match["rest"] or ""):
+        diet = match["diet"].casefold()
+        return Reading("fact", diet, "diet", frozenset({diet}))
+    if (match := _JOB.search(statement)) and TO_YOU.isdisjoint(words(match["what"])):
+        relation = "work as" if match["how"].casefold() == "as" else "work at"
+        value = frozenset(terms(first_phrase(regex.split(r"\s+(?:at|with|for|in)\s", match["value"])[0])))
+        return Reading("fact", match["what"].strip(), relation if value else "", value)
     if (match := _IS_STATE.search(statement)) and TO_YOU.isdisjoint(words(match["rest"])):
         return Reading("fact", f"{match['state']} {first_phrase(match['rest'])}".strip())
     if (
@@ -127,7 +168,7 @@ def fact(statement: str) -> Reading | None:
         and terms(match["what"])
     ):
         return Reading("fact", first_phrase(match["what"]))
-    for pattern in (_HAS, _OF_LIFE, _STUDYING, _NAMED_THING):
+    for pattern in (_HAS_NAMED, _HAS, _OF_LIFE, _STUDYING, _NAMED_THING):
         if (match := pattern.search(statement)) and TO_YOU.isdisjoint(words(match["what"])):
             return Reading("fact", first_phrase(match["what"]))
     return None

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import regex
-
 from zibaldone.text.words import words
 from zibaldone.views.profile.clauses import Area, Reading
 from zibaldone.views.profile.constraints import areas_of
 from zibaldone.views.profile.decisions import decision
 from zibaldone.views.profile.facts import fact
 from zibaldone.views.profile.instructions import instruction
+from zibaldone.views.profile.own_words import unquoted
 from zibaldone.views.profile.people import relation
 from zibaldone.views.profile.preferences import preference
 
@@ -26,7 +25,7 @@ def readings(statement: str, *, among_people: bool = False) -> list[Reading]:
     """All that a statement is, at most one of each kind. `among_people`: it may be said to a friend."""
     if len(statement) > _LONGEST:
         return []
-    own = _QUOTED.sub(lambda match: "_" * len(match.group()), statement)
+    own = unquoted(statement)
     own_readings: list[Reading] = []
     if not _FIRST_PERSON.isdisjoint(words(own)):
         own_readings += [
@@ -52,7 +51,6 @@ def _with_areas(own_readings: list[Reading], areas: frozenset[Area]) -> list[Rea
 
 _CONSTRAINING = ("fact", "preference", "relation")
 _FIRST_PERSON = frozenset("i im ive my we our let lets".split())
-_QUOTED = regex.compile(r"[“«„][^”»“]*[”»“]|(?<![\p{L}\p{N}])\"[^\"]*\"(?![\p{L}\p{N}])")
 _LONGEST = 700  # characters of a statement; what is longer is a text, not a statement
 
 

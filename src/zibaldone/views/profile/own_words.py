@@ -1,4 +1,4 @@
-"""What of a message is its own author's: no code, quotation or pasted text; of statements, no question."""
+"""What of a message is its own author's: no code, quotation, pasted text; statements and questions apart."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ _ANNOUNCES = lazy_pattern(
 _CODE_LINE = lazy_pattern(
     r"[{};]\s*$|^\s*(?:def|class|import|return|function|var|let|const|#include)\b.*[({;:]"
 )
+_QUOTED = lazy_pattern(r"[“«„][^”»“]*[”»“]|(?<![\p{L}\p{N}])\"[^\"]*\"(?![\p{L}\p{N}])")
 _LEFT_OUT = " … "
 _ENDS_ASKING = ("?", "？", "؟")
 _ASKING_WORDS = (
@@ -60,15 +61,31 @@ _CONDITION = lazy_pattern(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", r
 
 def own_statements(content: str) -> Iterator[Span]:
     """Spans of what the author states: sentences, and the statements in front of questions, without these."""
+    for start, asking, _ in _own_sentences(content):
+        if start < asking:
+            yield start, asking
+
+
+def own_questions(content: str) -> Iterator[Span]:
+    """Spans of what the author asks: the rest of the sentences."""
+    for _, asking, end in _own_sentences(content):
+        if asking < end:
+            yield asking, end
+
+
+def _own_sentences(content: str) -> Iterator[tuple[int, int, int]]:
+    """Where each begins, where a question begins in it, and where it ends."""
     foreign = _foreign(content)
     begins = [start for start, _ in foreign]
     for start, end in sentences(content):
         place = bisect_right(begins, start) - 1
-        if (place >= 0 and start < foreign[place][1]) or _CODE_LINE.search(content[start:end]):
-            continue
-        end = _without_question(content, start, end)
-        if start < end:
-            yield start, end
+        if (place < 0 or start >= foreign[place][1]) and not _CODE_LINE.search(content[start:end]):
+            yield start, _without_question(content, start, end), end
+
+
+def unquoted(sentence: str) -> str:
+    """As long as it was, with nothing of what stands in quotation marks."""
+    return _QUOTED.sub(lambda match: "_" * len(match.group()), sentence)
 
 
 def own_text(content: str) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import regex
 
 from zibaldone.search.question import Acquaintance
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.salience import names
+from zibaldone.text.sentences import Span
 from zibaldone.text.words import terms, words
-from zibaldone.views.profile.clauses import FLAGS, TO_YOU, Reading
+from zibaldone.views.profile.clauses import ADVERBS, FLAGS, SUBJECT, TO_YOU, Reading
 
 _KIN = r"""(?:(?:step|half|grand|great|foster|god|ex)-?\s?)*(?:mother|father|mom|mum|mama|dad|papa|parent
 |sister|brother|sibling|twin|wife|husband|
@@ -34,7 +38,7 @@ _NAME_KIN = lazy_pattern(
     FLAGS,
 )
 _KIN_IS = lazy_pattern(
-    rf"\b(?:my|our)\s+(?:[\p{{L}}-]+\s+)?(?P<kin>{_KIN})(?:['’]s\s+name)?\s+is\s+(?:now\s+)?(?:called\s+"
+    rf"\b(?:my|our)\s+(?:[\p{{L}}-]+\s+)?(?P<kin>{_KIN})(?:(?:['’]s\s+name)?\s+is|['’]s)\s+(?:now\s+)?(?:called\s+"
     rf"|named\s+)?{_NAME}(?=\s*(?:[.,;!()–—]|and\b|now\b|$))",
     FLAGS,
 )
@@ -43,6 +47,19 @@ _KIN_STATES = lazy_pattern(
     rf"|now\s+an?|\d+)|works?|lives?|was\s+born|is\s+allergic|has\s+(?:an?|two|three"
     rf"|\d+))\b(?P<rest>[^,;.!?]*)",
     FLAGS,
+)
+_PARTNER = "partner"
+_COUPLE = lazy_pattern(
+    rf"{SUBJECT}(?:['’](?:m|re|ve)|\s+(?:am|are|have|got|started|began))?\s+{ADVERBS}(?:been\s+)?(?P<kin>)"
+    rf"(?:dating|seeing|engaged\s+to|married(?:\s+to)?)\s+(?:someone,?\s+|somebody,?\s+|an?\s+\p{{L}}+(?:,\s+"
+    rf"|\s+called\s+|\s+named\s+))?{_NAME}",
+    FLAGS,
+)
+# What is told of somebody there is not so.
+_IMAGINED = lazy_pattern(
+    r"\b(?:imagin(?:e|ing)|pretend\w*|suppos(?:e|ing)|role-?play\w*|hypothetical\w*|in\s+(?:my|a)\s+dream"
+    r"|(?:stor(?:y|ies)|novel|tale|poem|screenplay|script|scene|joke)\s+(?:where|in\s+which|about|with))\b",
+    regex.IGNORECASE,
 )
 _TITLE = lazy_pattern(r"(?:Dr|Mr|Mrs|Ms|Prof)\.?$")
 _NAMES_ONE = lazy_pattern(r"\S+(?:\s\S+)?\s+(?:is|was)\s|\S+['’]s\s")
@@ -57,22 +74,14 @@ _ONE_AT_A_TIME = frozenset(
 
 
 def relation(statement: str) -> Reading | None:
-    for pattern in (_KIN_NAME, _NAME_KIN, _KIN_IS):
+    if _IMAGINED.search(statement):
+        return None
+    for pattern in (_KIN_NAME, _NAME_KIN, _KIN_IS, _COUPLE):
         for match in pattern.finditer(statement):
-            name = regex.sub(r"['’]s?$", "", match["name"])
-            parts = [part for part in name.split() if part not in _NO_PART and not _TITLE.match(part)]
-            if not parts or _NO_KIN_NAME.match(parts[0]) or not names(f"x {' '.join(parts)}"):
-                continue
-            if (
-                pattern is _NAME_KIN
-                and not _NAMES_ONE.match(match.group())
-                and not any(parts[0] in seen for seen in names(statement))
-            ):
-                continue  # "Thankfully, my son ..."
-            kin = " ".join(words(match["kin"]))
-            person = " ".join(parts)
-            subject = kin if kin in _ONE_AT_A_TIME else f"{kin} {parts[0].casefold()}"
-            return Reading("relation", f"{match['kin']} {person}", subject, frozenset(words(person)))
+            in_front = statement if pattern is _NAME_KIN else ""
+            if (reading := _of_name(match, in_front)) is not None:
+                # A bare name, out of a question, stands beside what is told of them, not in its place.
+                return replace(reading, subject="") if match.group() == statement else reading
     stated = _KIN_STATES.search(statement)
     if stated is None or not TO_YOU.isdisjoint(words(stated["rest"])):
         return None
@@ -83,6 +92,32 @@ def relation(statement: str) -> Reading | None:
         f"{kin} {act}" if act in ("works", "lives") else "",
         frozenset(terms(stated["rest"])),
     )
+
+
+def people_in(question: str) -> Iterator[Span]:
+    """Where a question names somebody by what they are to the speaker: "a gift for my wife Anjali"."""
+    if not _IMAGINED.search(question):
+        for match in _KIN_NAME.finditer(question):
+            if _of_name(match, question) is not None:
+                yield match.span()
+
+
+def _of_name(match: regex.Match[str], in_front: str = "") -> Reading | None:
+    """`in_front`: the statement, where the name begins it and may be no name ("Thankfully, my son ...")."""
+    name = regex.sub(r"['’]s?$", "", match["name"])
+    parts = [part for part in name.split() if part not in _NO_PART and not _TITLE.match(part)]
+    if not parts or _NO_KIN_NAME.match(parts[0]) or not names(f"x {' '.join(parts)}"):
+        return None
+    if (
+        in_front
+        and not _NAMES_ONE.match(match.group())
+        and not any(parts[0] in seen for seen in names(in_front))
+    ):
+        return None
+    person = " ".join(parts)
+    kin = " ".join(words(match["kin"])) or _PARTNER
+    subject = kin if kin in _ONE_AT_A_TIME else f"{kin} {parts[0].casefold()}"
+    return Reading("relation", f"{match['kin'] or kin} {person}", subject, frozenset(words(person)))
 
 
 def acquaintance(reading: Reading) -> Acquaintance | None:

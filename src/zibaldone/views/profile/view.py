@@ -45,8 +45,8 @@ from zibaldone.views.profile.matching import (
     words_of_areas,
 )
 from zibaldone.views.profile.noting import note_entries
-from zibaldone.views.profile.own_words import own_statements
-from zibaldone.views.profile.people import acquaintance
+from zibaldone.views.profile.own_words import own_questions, own_statements, unquoted
+from zibaldone.views.profile.people import acquaintance, people_in
 from zibaldone.views.profile.settling import Settled, nothing, said_before, settle
 from zibaldone.views.toolkit import (
     FOREIGN_VECTORS,
@@ -60,7 +60,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = "3"  # raise it when other entries would be read from the same message
+_ANALYSIS = "4"  # raise it when other entries would be read from the same message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 48  # messages: so much is asked again after a crash
@@ -497,11 +497,25 @@ def _read(message: Message) -> list[EntryInMessage]:
         ]
     if message.voice in MACHINES or message.voice == corrections.ROLE:
         return _mark_of_correction(message)
-    return _mark_of_correction(message) + [
-        EntryInMessage(reading.kind, start, end, reading, entry_words(reading, message.content[start:end]))
-        for start, end in own_statements(message.content)
-        for reading in readings(message.content[start:end], among_people=message.name is not None)
-    ]
+    return [*_mark_of_correction(message), *_stated(message), *_named(message)]
+
+
+def _stated(message: Message) -> Iterator[EntryInMessage]:
+    for start, end in own_statements(message.content):
+        text = message.content[start:end]
+        for reading in readings(text, among_people=message.name is not None):
+            yield EntryInMessage(reading.kind, start, end, reading, entry_words(reading, text))
+
+
+def _named(message: Message) -> Iterator[EntryInMessage]:
+    """People whom its questions name: "a gift for my wife Anjali"."""
+    for first, last in own_questions(message.content):
+        for start, end in people_in(unquoted(message.content[first:last])):
+            text = message.content[first + start : first + end]
+            reading = read_as("relation", text)
+            yield EntryInMessage(
+                reading.kind, first + start, first + end, reading, entry_words(reading, text)
+            )
 
 
 def _told_kind(message: Message) -> Kind | None:
