@@ -119,7 +119,7 @@ def test_the_later_statement_holds(memory, ann):
 
 
 def test_people_are_known_by_questions_that_name_them(memory):
-    """ "A gift for my wife Anjali" tells who she is; what a story or a quotation tells of people is not so."""
+    """A request tells who somebody is; what a story or a quotation tells of people is not so."""
     say(
         memory,
         [
