@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.search.question import Question, take_apart
+from zibaldone.search.question import Acquaintance, Question, take_apart
 
 TODAY = date(2024, 3, 1)
 SPEAKERS = ("Caroline", "Melanie", "Will", "May", "José Ángel", "the Doctor")
@@ -115,3 +115,24 @@ def test_any_text_can_be_taken_apart(text):
     question = ask(text)
     assert len({form for form, _ in question.terms}) == len(question.terms)
     assert set(question.speakers) <= set(SPEAKERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "relation", "is_meant"),
+    [
+        ("What does my sister do?", "sister", True),
+        ("What does my brother do?", "sister", False),
+        ("What does my best friend do?", "best friend", True),
+        ("What does my friend do?", "best friend", False),
+        ("What does my girlfriend do?", "partner", True),
+        ("What does my partner do?", "wife", True),
+        ("How is our relationship?", "husband", True),
+        ("What does my wife do?", "husband", False),
+        ("What does my business partner do?", "wife", False),
+    ],
+)
+def test_who_is_meant_by_what_they_are(text, relation, is_meant):
+    """Of the people whom memory knows by name; a partner may be called by any word for one."""
+    people = [Acquaintance(frozenset(relation.split()), "Priya")]
+    question = take_apart(text, SPEAKERS, TODAY, lambda first, last: True, TODAY, people=people)
+    assert bool(question.names_of) == is_meant

@@ -33,6 +33,7 @@ _SEVERAL = 4  # words of a question that tell its language; fewer may be names
 _COGNATE = 6  # letters of a word that may be English but for its ending
 _LETTERS, _LATIN = regex.compile(r"\p{L}+"), regex.compile(r"\p{Latin}+")
 _MOST_DAYS = 16  # times that one question can ask for
+_NEUTRAL = frozenset({"partner", "spouse"})  # whichever of the partners it is
 _OF_A_COUPLE = frozenset({"relationship", "marriage", "couple"})
 _PARTNERS = frozenset(
     {"wife", "husband", "spouse", "partner", "girlfriend", "boyfriend", "fiance", "fiancee"}
@@ -163,10 +164,17 @@ def _names_of(content: Sequence[str], people: Sequence[Acquaintance]) -> tuple[t
     if not _OF_A_COUPLE.isdisjoint(spoken):
         spoken |= _PARTNERS
     meant = [person for person in people if person.relation <= spoken]
+    if not meant and "business" not in spoken:
+        if not _NEUTRAL.isdisjoint(spoken):
+            spoken |= _PARTNERS
+        elif not _PARTNERS.isdisjoint(spoken):  # memory may know of "someone I'm seeing"
+            spoken |= _NEUTRAL
+        meant = [person for person in people if person.relation <= spoken]
     exact = [person for person in meant if not any(person.relation < other.relation for other in meant)]
     pairs = []
     for person in exact:
-        stands_for = next(word for word in content if word in person.relation | _OF_A_COUPLE)
+        alike = _PARTNERS if person.relation <= _PARTNERS else frozenset()
+        stands_for = next(word for word in content if word in person.relation | _OF_A_COUPLE | alike)
         (_, term), *_ = term_of(stands_for)
         pairs += [(term, named) for word in words(person.name) for _, named in term_of(word)]
     return tuple(dict.fromkeys(pairs))
