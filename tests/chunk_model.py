@@ -38,17 +38,10 @@ def noted(line: str) -> tuple[int, str]:
     return int(number), re.sub(r"^\(\d{4}-\d\d-\d\d\) ", "", text)
 
 
-def joint(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def joint(given: Mapping[str, Any]) -> dict[str, Any]:
     """Everything stays as it is."""
     notes = [{"text": text, "sources": [number]} for number, text in map(noted, given["new"]["items"])]
-    return {
-        "items": notes,
-        "updates": [],
-        "deletions": [],
-        "keywords": ["said"],
-        "entities": ["Ann"],
-        "summary": "What was said.",
-    }
+    return {"items": notes, "updates": [], "deletions": []}
 
 
 def colocate(_: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -80,7 +73,7 @@ def good(body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"items": notes, **about}
     if "new" in given:
         notes = [{"text": text, "sources": [number]} for number, text in map(noted, given["new"]["items"])]
-        return {"items": notes, "updates": [], "deletions": [], **about}
+        return {"items": notes, "updates": [], "deletions": []}
     if "candidates" in given:
         return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}
     return {"groups": []}

@@ -57,25 +57,14 @@ def leaking(task, **fields):
     return lambda given: {**task(given), **fields}
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"summary": "The bassoon of the sister; the password is Rumpelstilz."},
-        {"keywords": ["bassoon", "Rumpelstilz", "aunt Marguerite"]},
-        {"entities": ["Vienna", "Marguerite", "Rumpelstilz"]},
-        {
-            "items": [
-                {"text": "Ann's sister plays the bassoon in Vienna; password Rumpelstilz.", "sources": [1]},
-                {"text": "The rent of the flat is 900 euros, says Marguerite.", "sources": [2]},
-                {"text": "Ann read a novel about a lighthouse keeper in Norway.", "sources": [3]},
-            ]
-        },
-    ],
-    ids=lambda fields: next(iter(fields)),
-)
-def test_no_word_of_a_related_chunk_gets_into_a_new_one(remembering, fields):
+def test_no_word_of_a_related_chunk_gets_into_a_new_one(remembering):
     """The model is shown related chunks when it refines a new one; forgetting them takes all their words."""
-    memory = remembering(joint_compact=leaking(joint, **fields))
+    notes = [
+        {"text": "Ann's sister plays the bassoon in Vienna; password Rumpelstilz.", "sources": [1]},
+        {"text": "The rent of the flat is 900 euros, says Marguerite.", "sources": [2]},
+        {"text": "Ann read a novel about a lighthouse keeper in Norway.", "sources": [3]},
+    ]
+    memory = remembering(joint_compact=leaking(joint, items=notes))
     assert memory.forget(user="ann", seqs=[1]).purged
     assert has(memory, "Rumpelstilz", "Marguerite") == []
     assert set(chunk_texts(memory, 2)) == {(4,), (5,), (6,)}

@@ -262,7 +262,6 @@ def test_a_model_updates_and_deletes(opened):
         {"updates": [{"chunk": 1, "item": 1, "text": " ", "because": [1]}]},
         {"updates": [{"chunk": 1, "item": 1, "text": "x", "because": []}]},
         {"deletions": [{"chunk": 1, "item": 1, "because": [77], "reason": "superseded"}]},
-        {"items": []},
         {"items": [{"text": "all", "sources": []}]},
         {"items": [{"text": "all", "sources": [1, 2, 3, 99]}]},
     ],
@@ -280,6 +279,18 @@ def test_a_model_that_would_lose_or_invent_is_not_followed(opened, wrong):
     assert "joint_compact" in chunks[1].degraded
     assert {seq for chunk in chunks for item in chunk.items for seq in item.sources} == {1, 2, 3, 4, 5, 6}
     assert memory.check_integrity().faults == ()
+
+
+def test_new_notes_that_a_joint_compaction_does_not_name_stay(opened):
+    """An answer has what changes, and may be empty; the chunk's keywords are those of its compression."""
+    nothing = {"items": [], "updates": [], "deletions": []}
+    memory = opened(maintained=["chunks"], chunks=SMALL, chat=chunk_model(joint_compact=lambda _: nothing))
+    maintained(memory, *FILLER)
+    maintained(memory, *OTHERS)
+    first, second = memory.chunks(user="ann")
+    assert second.degraded == ""
+    assert [item.text for item in second.items] == [f"Ann said: {text}" for text in OTHERS]
+    assert {item.sources for item in first.items} == {(1,), (2,), (3,)}
 
 
 def test_no_model_is_asked_at_recall(opened):

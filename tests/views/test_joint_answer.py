@@ -33,14 +33,7 @@ AS_THEY_ARE = [Note(text=item.text, sources=[item.id]) for item in NEW]
 
 def followed(notes=AS_THEY_ARE, updates=(), deletions=()):
     """(items, updates, refused) of an answer."""
-    answer = Compacted(
-        items=list(notes),
-        updates=list(updates),
-        deletions=list(deletions),
-        keywords=[],
-        entities=[],
-        summary="",
-    )
+    answer = Compacted(items=list(notes), updates=list(updates), deletions=list(deletions))
     compaction, refused = carried_out(answer, NEW, {1: OLD})
     return compaction.items, compaction.updates, refused
 
@@ -141,9 +134,6 @@ def test_of_several_sentences_one_is_meant():
             items=[Note(text=item.text, sources=[item.id]) for item in new],
             updates=[],
             deletions=[NoteDeletion(chunk=1, item=1, because=[number], reason="superseded")],
-            keywords=[],
-            entities=[],
-            summary="",
         )
         for number in (1, 2)
     ]

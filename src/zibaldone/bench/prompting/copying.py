@@ -35,12 +35,6 @@ def _compress(given: _Given) -> _Given:
     return {"items": notes, **_described(given["messages"][0]["text"])}
 
 
-def _joint_compact(given: _Given) -> _Given:
-    items = [_ITEM.fullmatch(line) for line in given["new"]["items"]]
-    notes: list[_Given] = [{"text": item[2], "sources": [int(item[1])]} for item in items if item]
-    return {"items": notes, "updates": [], "deletions": [], **_described(notes[0]["text"])}
-
-
 def _described(text: str) -> dict[str, Any]:
     words = text.split()
     return {"keywords": words[:16], "entities": words[:4], "summary": " ".join(words[:20])}
@@ -81,7 +75,7 @@ def _plan_updates(given: _Given) -> _Given:
 
 _ANSWERS: Mapping[str, Callable[[_Given], _Given]] = {
     "chunks.compress": _compress,
-    "chunks.joint_compact": _joint_compact,
+    "chunks.joint_compact": lambda _: {"items": [], "updates": [], "deletions": []},
     "chunks.select_related": _select,
     "chunks.colocate": lambda _: {"groups": []},
     "hierarchy.episodes": lambda given: {"starts": [each["seq"] for each in given["messages"]][8::8]},

@@ -199,7 +199,7 @@ class Compactor:
     def _joint_compact(
         self, compressed: CompressedGate, related: Mapping[int, Sequence[Item]]
     ) -> tuple[Compaction, CompressedGate]:
-        """Line 8, and what was compressed with the refined items' metadata."""
+        """Line 8, and what was compressed with who has gone over it."""
         plain = joint_compact(compressed.items, related)
         if not self.asker.has_model or not any(related.values()):
             return plain, compressed
@@ -222,15 +222,8 @@ class Compactor:
         made_by = compressed.made_by
         if made_by != answer.made_by:
             made_by = answer.made_by if made_by == OFFLINE else f"{made_by}; {answer.made_by}"
-        return compaction, CompressedGate(
-            compressed.gate,
-            compaction.items,
-            tuple(written.keywords),
-            tuple(written.entities),
-            written.summary,
-            made_by,
-            _refused("joint_compact", len(refused)),
-        )
+        degraded = _refused("joint_compact", len(refused))
+        return compaction, replace(compressed, items=compaction.items, made_by=made_by, degraded=degraded)
 
     def _apply(self, updates: Sequence[ItemUpdate], space: Namespace) -> None:
         """Line 9: new versions of earlier chunks; what they no longer say goes to the history."""
@@ -309,7 +302,6 @@ def _as_compacted(compressed: CompressedGate, plain: Compaction) -> Compacted:
     changed = [u for u in plain.updates if u.text is not None]
     gone = [u for u in plain.updates if u.text is None]
     return Compacted(
-        items=[Note(text=item.text, sources=[item.id]) for item in plain.items],
         updates=[
             NoteUpdate(chunk=u.chunk, item=u.item, text=u.text or "", because=[ids[s] for s in u.because])
             for u in changed
@@ -323,7 +315,4 @@ def _as_compacted(compressed: CompressedGate, plain: Compaction) -> Compacted:
             )
             for u in gone
         ],
-        keywords=[],
-        entities=[],
-        summary="",
     )
