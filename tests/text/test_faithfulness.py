@@ -230,3 +230,89 @@ def test_what_is_said_nearby_turns_nothing_round() -> None:
 def test_what_is_said_far_away_is_no_source() -> None:
     """Nor what is named already."""
     assert nearest([10], range(30)) == [9, 11, 8, 12, 7, 13, 6, 14, 5, 15, 4, 16, 3, 17, 2, 18]
+
+
+@pytest.mark.parametrize(
+    ("statement", "sources"),
+    [
+        ("Ann bought a kayak.", ["Haven't slept well this week, just wanted to tell you I bought a kayak."]),
+        ("The stairs make Ann sad.", ["I can't run any more, which makes the stairs hard and me sad."]),
+        ("Otto regretted it.", ["I couldn't come to the wedding, which Otto regretted."]),
+        ("Ann did not join the choir and took a dance class.", ["I took a dance class.", "I didn't join the choir."]),
+        ("Ann does not ski and bought a sledge.", ["I don't ski.", "I bought a sledge."]),
+    ],
+)
+def test_a_denial_ends_where_another_clause_begins(statement: str, sources: list[str]) -> None:
+    """What is told, what a "which" adds, and a past tense after "did not" are no part of it."""
+    assert refusal(statement, sources, "Ann") == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "sources"),
+    [
+        ("Ann bakes.", ["I don't cook, bake or fry anything."]),
+        ("Ann's brother plays chess.", ["I have no brother who plays chess."]),
+        ("Ann did not join the choir and took a dance class.", ["I didn't join the choir or take a dance class."]),
+        ("Ann did not call and write.", ["I didn't call. I write every week."]),
+        ("Ann wants to swim.", ["I don't want to run or to swim, ever."]),
+    ],
+)
+def test_a_denial_reaches_to_the_end_of_its_clause(statement: str, sources: list[str]) -> None:
+    """Lists, a brother that she does not have, and bare verbs after "did not" are denied with it."""
+    assert "opposite" in refusal(statement, sources, "Ann")
+
+
+@pytest.mark.parametrize(
+    ("statement", "sources"),
+    [
+        ("Ann hasn't finished The Overstory yet.", ["The Overstory is a long book.", "I haven't finished it yet."]),
+        ("Ann can't live without chess.", ["Chess is my world -- I can't live without it."]),
+        ("Ann never visited Lisbon.", ["Lisbon must be lovely!", "It must be. I never visited that."]),
+    ],
+)
+def test_what_a_denied_pronoun_means_is_denied(statement: str, sources: list[str]) -> None:
+    """ "I haven't finished it" denies of the book just spoken of what a statement says of it by name."""
+    assert refusal(statement, sources, "Ann") == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "sources"),
+    [
+        ("Ann doesn't like Lisbon.", ["I don't like crowds. I like Lisbon."]),
+        ("Ann finished The Overstory.", ["The Overstory is a long book.", "I haven't finished it yet."]),
+        ("Ann doesn't own a boat.", ["I own a boat.", "It rained.", "The wine? I don't like it."]),
+        ("Ann can't live without chess.", ["Chess is my world.", "It rained.", "The rain? I can't live without it."]),
+    ],
+)
+def test_a_denied_pronoun_means_what_was_just_spoken_of(statement: str, sources: list[str]) -> None:
+    """Nothing further away, and nothing but what the clause itself denies."""
+    assert "opposite" in refusal(statement, sources, "Ann")
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("Ann's team celebrated.", "My teammates and I celebrated!"),
+        ("Ann showed her garden.", "Look, my garden! [image: a photo of a garden]"),
+        ("Ann compared Oslo to Bergen.", "Oslo is just like Bergen."),
+        ("Ann wants a plan for the garden.", "Can you give me a plan for the garden?"),
+        ("Ann wants to swim more.", "My goal is to swim more."),
+        ("Ann's clock has been slow since.", "My clock has been slow from then on."),
+    ],
+)
+def test_words_that_a_statement_may_have_of_its_own(statement: str, said: str) -> None:
+    """What is done in speaking: to show, to compare, to wish what is asked for; and the part of a compound."""
+    assert refusal(statement, [said], "Ann") == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("Ann wants a garden.", "The garden is full of snow."),
+        ("Ann's teammates celebrated.", "My team celebrated!"),
+        ("Ann rents a room.", "The mushrooms are in the cellar, with the rent."),
+    ],
+)
+def test_words_that_it_may_not(statement: str, said: str) -> None:
+    """A wish where nobody asks for anything; more than is said."""
+    assert "which no source of it says" in refusal(statement, [said], "Ann")

@@ -18,7 +18,7 @@ it, and names it as a source.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
@@ -26,7 +26,7 @@ from zibaldone.text.date_words import MONTHS
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.salience import names
 from zibaldone.text.sentences import sentences
-from zibaldone.text.spellings import base_form, spelled
+from zibaldone.text.spellings import PAST_FORMS, base_form, spelled
 from zibaldone.text.words import STOP_WORDS, term_of, words
 
 _SHOWN = 8  # words in a refusal
@@ -59,11 +59,20 @@ _STOPS = frozenset(
 )
 # What a statement may say of its own: that somebody said or thinks it, or that an image shows it.
 _OWN = frozenset(
-    """user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask asks
+    """since user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask asks
     asked reply replies replied state states stated report reports reported one longer anymore
     think thinks believe believes feel feels suggest suggests suggested recommend recommends recommended named
-    describe describes described explain explains explained advise advises advised finds shows""".split()
+    describe describes described explain explains explained advise advises advised finds shows showed shown
+    compares compared noted listed estimates estimated calculates calculated reckons reckoned""".split()
 )
+# Who asks for something or aims at it wants it.
+_WISH = lazy_pattern(
+    r"\?|\b(?:please|let us|let's|goals?|aims?|hop(?:e|es|ing)|plan(?:s|ning)?|need|would like|looking for)\b",
+    regex.IGNORECASE,
+)
+_WANTS = frozenset({"want", "wants", "wanted"})
+# "I haven't read it" denies what "it" stands for.
+_IT = frozenset("it that this them those these there him her".split())
 _NUMBER_WORDS = {
     word: str(number)
     for number, word in enumerate(
@@ -71,14 +80,20 @@ _NUMBER_WORDS = {
         sixteen seventeen eighteen nineteen twenty""".split()
     )
 }
+_MATES = lazy_pattern(r"(\p{L}{3,})mates?")
 _NUMBER = lazy_pattern(r"\p{N}+")
 _ISO_MONTH = lazy_pattern(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
 _SUBJECT = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Yy]ou|[Tt]here|[Mm]y|[Oo]ur|\p{Lu}\p{L}+)\b"
 _VERB = r"(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|not|never|no)\b"
 # "..., and meal times are fun": a subject of its own, where no list with commas goes on.
 _OTHERS = r"(?<!,[^,]*),\s+and\s+(?=(?:\p{L}+\s+){1,3}(?:is|are|was|were|has|have|had)\b)"
+# "..., wanted to tell you", "..., which is why", "did not swim and took a walk": no denial reaches so far.
+_TOLD = r",\s+(?=(?:just\s+)?(?:want|wanted|need|needed|had|hope|hoping|got|going)\s+to\b)"
+_ADDED = r",\s+(?=(?:which|who|where)\b)"
+_PAST = rf"\s+and\s+(?=(?:\p{{L}}{{2,}}ed|{'|'.join(PAST_FORMS)})\b)"
 _CLAUSE = lazy_pattern(
     rf"[;:—–()]+|--+|\s-+\s|,?\s+(?:but|although|though|however|yet|whereas|while|so|because)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})|{_OTHERS}"
+    rf"|{_TOLD}|{_ADDED}|(?<=\b(?:do|does|did|will|would|can|ca|could)\s+not\b[^,;:.!?]*){_PAST}"
 )
 
 
@@ -92,12 +107,21 @@ class SourceTexts:
     def __init__(self, texts: Iterable[str], context: str = "") -> None:
         self._said: dict[str, frozenset[bool]] = {}  # term -> whether it is said plainly, denied, or both
         self._known = set(_OWN)  # words and terms
+        self._meant: set[str] = set()  # terms of what was just spoken of where "it" is denied
         self._denies = False
+        before: set[str] = set()
         for text in texts:
             self._known |= _vocabulary(text)
+            if _WISH.search(text):
+                self._known |= _WANTS
+            here = set()
             for term, _, sign in _readings(text):
+                here.add(term)
                 self._said[term] = self._said.get(term, frozenset()) | sign
             self._denies = self._denies or denies(text)
+            if _denies_it(text):
+                self._meant |= here | before
+            before = here
         self._context = _vocabulary(context)
 
     def invented(self, text: str) -> list[str]:
@@ -108,11 +132,13 @@ class SourceTexts:
 
     def turned(self, text: str) -> list[str]:
         """Its words that every source denies where the text does not, or the other way round; once each."""
-        return list(
-            dict.fromkeys(
-                word for term, word, sign in _readings(text) if word not in _OWN and self._turned(term, sign)
-            )
-        )
+        turned = [
+            (term, word)
+            for term, word, sign in _readings(text)
+            if word not in _OWN and self._turned(term, sign)
+        ]
+        meant = self._denied_as_it(text) if turned and self._meant else frozenset()
+        return list(dict.fromkeys(word for term, word in turned if term not in meant))
 
     def refusal(self, statement: str) -> str:
         """Why the sources do not bear the statement out, in words a model can act on; "" when they do."""
@@ -131,6 +157,15 @@ class SourceTexts:
 
     def _knows(self, term: str, word: str) -> bool:
         return not self._known.isdisjoint((term, word)) or not self._context.isdisjoint((term, word))
+
+    def _denied_as_it(self, text: str) -> frozenset[str]:
+        """Terms that it denies of what a source calls "it", in clauses that have another word of that denial."""
+        excused: set[str] = set()
+        for clause in _clauses(text):
+            denied = {term for term, _, sign in _readings(clause) if sign == _DENIED}
+            if any(self._said.get(term) == _DENIED for term in denied):
+                excused |= denied & self._meant
+        return frozenset(excused)
 
     def _turned(self, term: str, sign: frozenset[bool]) -> bool:
         held = self._said.get(term)
@@ -199,6 +234,8 @@ def _vocabulary(text: str) -> set[str]:
         known.add(word)
         known.add(_NUMBER_WORDS.get(word, word))
         known.update(term for _, term in term_of(base_form(word)))
+        if mate := _MATES.fullmatch(word):  # a teammate has a team
+            known.update(term for _, term in term_of(mate[1]))
     return known
 
 
@@ -257,6 +294,21 @@ def _sign(
 def denies(text: str) -> bool:
     """Whether it says "not", "no", "never" or that something has ended."""
     return any(word in _NOT or word in _STOPS for word in words(_spelled(text)))
+
+
+def _denies_it(text: str) -> bool:
+    """Whether a clause of it has a pronoun behind its "not"."""
+    for clause in _clauses(text):
+        said = words(clause)
+        denial = next((place for place, word in enumerate(said) if word in _NOT), len(said))
+        if not _IT.isdisjoint(said[denial + 1 :]):
+            return True
+    return False
+
+
+def _clauses(text: str) -> Iterator[str]:
+    for start, end in sentences(text):
+        yield from _CLAUSE.split(_spelled(text[start:end]))
 
 
 def _spelled(text: str) -> str:

@@ -106,6 +106,9 @@ _IRREGULAR: Final = {
     for form in forms
 }
 
+# Simple past forms: what stands after "did not" is no such form. Those that are participles alone are harmless.
+PAST_FORMS: Final = tuple(form for form in _IRREGULAR if not form.endswith(("ing", "s")) and form != "shot")
+
 
 def spelled(text: str) -> str:
     """With words that people shorten written out, in American spelling, and without "may" and "perhaps"."""
