@@ -238,7 +238,10 @@ def test_what_is_said_far_away_is_no_source() -> None:
         ("Ann bought a kayak.", ["Haven't slept well this week, just wanted to tell you I bought a kayak."]),
         ("The stairs make Ann sad.", ["I can't run any more, which makes the stairs hard and me sad."]),
         ("Otto regretted it.", ["I couldn't come to the wedding, which Otto regretted."]),
-        ("Ann did not join the choir and took a dance class.", ["I took a dance class.", "I didn't join the choir."]),
+        (
+            "Ann did not join the choir and took a dance class.",
+            ["I took a dance class.", "I didn't join the choir."],
+        ),
         ("Ann does not ski and bought a sledge.", ["I don't ski.", "I bought a sledge."]),
     ],
 )
@@ -252,7 +255,10 @@ def test_a_denial_ends_where_another_clause_begins(statement: str, sources: list
     [
         ("Ann bakes.", ["I don't cook, bake or fry anything."]),
         ("Ann's brother plays chess.", ["I have no brother who plays chess."]),
-        ("Ann did not join the choir and took a dance class.", ["I didn't join the choir or take a dance class."]),
+        (
+            "Ann did not join the choir and took a dance class.",
+            ["I didn't join the choir or take a dance class."],
+        ),
         ("Ann did not call and write.", ["I didn't call. I write every week."]),
         ("Ann wants to swim.", ["I don't want to run or to swim, ever."]),
     ],
@@ -265,13 +271,16 @@ def test_a_denial_reaches_to_the_end_of_its_clause(statement: str, sources: list
 @pytest.mark.parametrize(
     ("statement", "sources"),
     [
-        ("Ann hasn't finished The Overstory yet.", ["The Overstory is a long book.", "I haven't finished it yet."]),
+        (
+            "Ann hasn't finished The Overstory yet.",
+            ["The Overstory is a long book.", "I haven't finished it yet."],
+        ),
         ("Ann can't live without chess.", ["Chess is my world -- I can't live without it."]),
         ("Ann never visited Lisbon.", ["Lisbon must be lovely!", "It must be. I never visited that."]),
     ],
 )
 def test_what_a_denied_pronoun_means_is_denied(statement: str, sources: list[str]) -> None:
-    """ "I haven't finished it" denies of the book just spoken of what a statement says of it by name."""
+    """To say "I haven't finished it" denies of the book just spoken of what a statement says of it by name."""
     assert refusal(statement, sources, "Ann") == ""
 
 
@@ -281,7 +290,10 @@ def test_what_a_denied_pronoun_means_is_denied(statement: str, sources: list[str
         ("Ann doesn't like Lisbon.", ["I don't like crowds. I like Lisbon."]),
         ("Ann finished The Overstory.", ["The Overstory is a long book.", "I haven't finished it yet."]),
         ("Ann doesn't own a boat.", ["I own a boat.", "It rained.", "The wine? I don't like it."]),
-        ("Ann can't live without chess.", ["Chess is my world.", "It rained.", "The rain? I can't live without it."]),
+        (
+            "Ann can't live without chess.",
+            ["Chess is my world.", "It rained.", "The rain? I can't live without it."],
+        ),
     ],
 )
 def test_a_denied_pronoun_means_what_was_just_spoken_of(statement: str, sources: list[str]) -> None:
@@ -301,7 +313,7 @@ def test_a_denied_pronoun_means_what_was_just_spoken_of(statement: str, sources:
     ],
 )
 def test_words_that_a_statement_may_have_of_its_own(statement: str, said: str) -> None:
-    """What is done in speaking: to show, to compare, to wish what is asked for; and the part of a compound."""
+    """What is done in speaking, to show, to compare, to wish what is asked for; a part of a compound."""
     assert refusal(statement, [said], "Ann") == ""
 
 

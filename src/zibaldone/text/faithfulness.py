@@ -59,15 +59,16 @@ _STOPS = frozenset(
 )
 # What a statement may say of its own: that somebody said or thinks it, or that an image shows it.
 _OWN = frozenset(
-    """since user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask asks
-    asked reply replies replied state states stated report reports reported one longer anymore
+    """since user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask
+    asks asked reply replies replied state states stated report reports reported one longer anymore
     think thinks believe believes feel feels suggest suggests suggested recommend recommends recommended named
     describe describes described explain explains explained advise advises advised finds shows showed shown
     compares compared noted listed estimates estimated calculates calculated reckons reckoned""".split()
 )
 # Who asks for something or aims at it wants it.
 _WISH = lazy_pattern(
-    r"\?|\b(?:please|let us|let's|goals?|aims?|hop(?:e|es|ing)|plan(?:s|ning)?|need|would like|looking for)\b",
+    r"\?|\b(?:please|let us|let's|goals?|aims?|hop(?:e|es|ing)|plan(?:s|ning)?|need|would like"
+    r"|looking for)\b",
     regex.IGNORECASE,
 )
 _WANTS = frozenset({"want", "wants", "wanted"})
@@ -159,7 +160,7 @@ class SourceTexts:
         return not self._known.isdisjoint((term, word)) or not self._context.isdisjoint((term, word))
 
     def _denied_as_it(self, text: str) -> frozenset[str]:
-        """Terms that it denies of what a source calls "it", in clauses that have another word of that denial."""
+        """Terms that it denies of what a source calls "it", in clauses with another word of that denial."""
         excused: set[str] = set()
         for clause in _clauses(text):
             denied = {term for term, _, sign in _readings(clause) if sign == _DENIED}

@@ -106,7 +106,7 @@ _IRREGULAR: Final = {
     for form in forms
 }
 
-# Simple past forms: what stands after "did not" is no such form. Those that are participles alone are harmless.
+# Simple past forms, which never stand after "did not"; participles among them do no harm.
 PAST_FORMS: Final = tuple(form for form in _IRREGULAR if not form.endswith(("ing", "s")) and form != "shot")
 
 

@@ -17,7 +17,7 @@ from zibaldone.search.clustering import agglomerate, halves
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
-from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_documents
+from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_documents, summary_fault
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
@@ -478,6 +478,65 @@ def test_a_summary_with_an_invented_name_is_not_kept(of_a_new_one: bool) -> None
     (document,) = library.documents.values()
     assert "Felix" not in document.summary
     assert "Moss" in document.summary
+
+
+def test_telling_words_of_a_summary_may_be_new() -> None:
+    """They state nothing, as a heading does; a name among them is refused."""
+    entries = [Entry("Moss is brushed on Mondays.", first=1, source="Ann")]
+    assert summary_fault("pet care; Moss is brushed on Mondays.", entries) == ""
+    assert "felix" in summary_fault("pet care, Felix; Moss is brushed on Mondays.", entries)
+    assert "'pet'" in summary_fault("Moss; The pet is brushed on Mondays.", entries)
+
+
+def test_a_heading_that_there_is_may_be_given_again() -> None:
+    """Though the entries that come below it do not say its names."""
+    old, new = Entry("Moss met a fan in California.", first=1), Entry("Moss wrote to the fan again.", first=2)
+    fed = Entry("Moss eats fish.", first=3)
+    body = (Heading("Pets", 1), Heading("Fan in California", 2), old, Heading("Food", 2), fed)
+    document = Document("topic-0001", body=body)
+
+    def rewrite(one: dict[str, Any]) -> Any:
+        return {"title": "", "sections": [{"heading": "Fan in California", "entries": _lines(one)[-1:]}]}
+
+    by = tools(answers=lambda _task, inputs: _each(inputs, rewrite))
+    ((made, _),) = rewrite_documents([(document, [Portion("Fan", (new,))])], Work(by, Library()))
+    placed = {one: path[-1] for path, one in made.placed() if isinstance(one, Entry)}
+    assert placed == {old: "Fan in California", new: "Fan in California", fed: "Food"}
+
+
+def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
+    """What it left apart once is not offered again until another comes."""
+    calls: list[Any] = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        calls.append((task, inputs))
+        if task == "topics.choose_merges":
+            return {"groups": []}
+        if task == "topics.plan_updates":
+            blocks = [one["block"] for one in inputs["blocks"]]
+            if known := [one["id"] for one in inputs["documents"]]:
+                return {"updates": [{"document": known[0], "blocks": blocks}], "new_documents": []}
+            new = [{"title": "Cat", "summary": "cat; Moss is a cat.", "blocks": [n]} for n in blocks]
+            new = [{**one, "title": f"Part {n}"} for n, one in enumerate(new)]
+            return {"updates": [], "new_documents": new}
+        return "none"
+
+    by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000), answers)
+    library = filed(said(*CATS[:3], *TRADE[:3]), by)
+    (asked,) = [inputs for task, inputs in calls if task == "topics.choose_merges"]
+    assert len(asked["documents"]) == len(library.documents) > 1
+    calls.clear()
+    library, _ = fed(
+        [
+            replace(one, seq=20 + one.seq)
+            for one in said("I bought a blue kayak in Bergen.", "The kayak costs 900 dollars.")
+        ],
+        by,
+        library,
+    )
+    flush(library, by)
+    assert "topics.plan_updates" in [task for task, _ in calls]
+    assert "topics.choose_merges" not in [task for task, _ in calls]
 
 
 @given(

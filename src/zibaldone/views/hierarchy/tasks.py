@@ -250,11 +250,11 @@ class NameTheme(Task[ThemeName]):
     offline: Callable[[], ThemeName] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: ThemeName) -> None:
-        """A few words on one line."""
+        """A few words on one line. It states nothing: of a "not" it says no more than a heading does."""
         name = result.name.strip()
         if not name or "\n" in name or len(name.split()) > _NAME_WORDS:
             raise ValueError("name must be a phrase of 2 to 8 words")
-        if strays := _strays(name, SourceTexts(self.statements)):
+        if strays := _new_names(name, SourceTexts(self.statements)):
             raise ValueError(f"name has {strays[:8]} of no statement: common nouns are written in lower case")
 
 
@@ -279,8 +279,12 @@ def _context(messages: Sequence[ShownMessage]) -> str:
 
 def _strays(text: str, given: SourceTexts) -> list[str]:
     """Names and numbers of a text in other words that its sources lack, else words whose "not" is another."""
+    return _new_names(text, given) or given.turned(text)
+
+
+def _new_names(text: str, given: SourceTexts) -> list[str]:
     named = names_and_numbers(text)
-    return [word for word in given.invented(text) if word in named] or given.turned(text)
+    return [word for word in given.invented(text) if word in named]
 
 
 def _numbers(text: str) -> list[str]:

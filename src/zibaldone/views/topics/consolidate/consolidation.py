@@ -125,15 +125,19 @@ class _Shelf:
 
     def tidy(self) -> None:
         """Splits, merges, and what follows from all that was done: summaries, token counts, update logs."""
-        for doc_id in list(self.events):
+        for doc_id, event in list(self.events.items()):
             document = self.documents[doc_id]
-            self.documents[doc_id] = replace(document, token_count=tokens_of(document, self.work))
+            self.documents[doc_id] = replace(
+                document,
+                token_count=tokens_of(document, self.work),
+                summary=event.summary or document.summary,
+            )
         restructure = self.work.settings.restructure
         for doc_id, document in list(self.documents.items()):
             if restructure and document.token_count > self.work.settings.split_tokens:
                 self._split(doc_id)
         while restructure:
-            merged, gone = merge_small(self.documents, self.work)
+            merged, gone = merge_small(self.documents, self.work, known=self.before.documents.keys())
             if not merged:
                 break
             for doc_id in gone:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -19,9 +19,12 @@ from zibaldone.views.topics.tasks import ChooseMerges, DocumentShown, Groups
 _SHOWN = 64  # small documents that a model chooses among: the newest
 
 
-def merge_small(documents: Mapping[str, Document], work: Work) -> tuple[list[Document], dict[str, str]]:
+def merge_small(
+    documents: Mapping[str, Document], work: Work, *, known: Collection[str] = ()
+) -> tuple[list[Document], dict[str, str]]:
     """The merged documents, and of each id that is gone the one that it went into: a group's oldest.
 
+    A model that has left small documents apart (`known`) is asked again when there is another one.
     Summaries and logs are still to be brought up to date.
     """
     small = [
@@ -33,6 +36,8 @@ def merge_small(documents: Mapping[str, Document], work: Work) -> tuple[list[Doc
         return [], {}
     if not work.has_model:
         chosen = _alike(small, work)
+    elif all(document.id in known for document in small):
+        return [], {}
     else:
         shown = small[-_SHOWN:]
         task = ChooseMerges(

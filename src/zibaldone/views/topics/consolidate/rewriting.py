@@ -232,7 +232,8 @@ def realised(
     for part, lines in zip(result.sections, places, strict=True):
         if lines:
             entries = [marked[n] for line in lines for n in line.entries]
-            name = heading_of(part.heading, entries, "")
+            there = part.heading in headings.values()
+            name = part.heading if there else heading_of(part.heading, entries, "")
             if not name:
                 refused.append(f"heading {part.heading!r}")
             sections.setdefault(name or title(entries, work), []).extend(lines)
@@ -267,12 +268,16 @@ def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
 
 
 def summary_fault(text: str, entries: Iterable[Entry]) -> str:
-    """Why the entries do not bear out a summary: telling words, a semicolon, and a sentence."""
+    """Why the entries do not bear out a summary: telling words, a semicolon, and a sentence.
+
+    Telling words state nothing: as in a heading, those that are no names or numbers may be new.
+    """
     entries = list(entries)
     known = SourceTexts([entry.text for entry in entries], " ".join(entry.source or "" for entry in entries))
     telling, mark, sentence = text.partition(";")
-    if mark and (new := known.invented(telling)):
-        return f"says {new[:8]}, which no entry says"
+    new = names_and_numbers(telling).intersection(known.invented(telling)) if mark else set()
+    if new:
+        return f"says {sorted(new)[:8]}, which no entry says"
     return known.refusal(sentence if mark else text)
 
 
