@@ -280,7 +280,7 @@ def test_a_denial_reaches_to_the_end_of_its_clause(statement: str, sources: list
     ],
 )
 def test_what_a_denied_pronoun_means_is_denied(statement: str, sources: list[str]) -> None:
-    """To say "I haven't finished it" denies of the book just spoken of what a statement says of it by name."""
+    """Where "I haven't finished it" is said, it denies of the book what a statement says of it by name."""
     assert refusal(statement, sources, "Ann") == ""
 
 
