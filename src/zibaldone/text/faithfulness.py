@@ -119,9 +119,9 @@ class SourceTexts:
             for term, _, sign in _readings(text):
                 here.add(term)
                 self._said[term] = self._said.get(term, frozenset()) | sign
-            self._denies = self._denies or denies(text)
-            if _denies_it(text):
-                self._meant |= here | before
+            if denies(text):
+                self._denies = True
+                self._meant |= here | before if _denies_it(text) else frozenset()
             before = here
         self._context = _vocabulary(context)
 
@@ -300,9 +300,9 @@ def denies(text: str) -> bool:
 def _denies_it(text: str) -> bool:
     """Whether a clause of it has a pronoun behind its "not"."""
     for clause in _clauses(text):
-        said = words(clause)
-        denial = next((place for place, word in enumerate(said) if word in _NOT), len(said))
-        if not _IT.isdisjoint(said[denial + 1 :]):
+        clause_words = words(clause)
+        denial = next((place for place, word in enumerate(clause_words) if word in _NOT), len(clause_words))
+        if not _IT.isdisjoint(clause_words[denial + 1 :]):
             return True
     return False
 
