@@ -95,10 +95,9 @@ class Windows:
             return self._summed(self._order[places], np.repeat(values, widths))
         begun = np.bincount(self._low[rows], values, self._n + 1)
         ended = np.bincount(self._high[rows], values, self._n + 1)
-        sums = np.empty(self._n)
-        sums[self._order] = np.cumsum(begun - ended)[: self._n]
-        there = np.flatnonzero(sums > _CRUMB)
-        return there, sums[there]
+        sums = np.cumsum(begun - ended)[: self._n]
+        places = np.flatnonzero(sums > _CRUMB)
+        return self._order[places], sums[places]
 
     def _summed(self, rows: Ints, values: Doubles) -> tuple[Ints, Doubles]:
         """What each row has of the values, in the time that these take, however many rows there are."""
