@@ -41,7 +41,7 @@ def test_sums_sizes_and_lengths_are_those_of_the_rows_in_the_window(talk):
 
 @given(talks(), st.data())
 def test_spreading_few_values_is_summing_over_all(talk, data):
-    """Values given by their rows, a row even twice, count in every window that holds them; nothing stays for the next."""
+    """Values given by their rows, a row even twice, count in every window that holds them, and once."""
     order, starts, ends, lengths, radius = talk
     windows = Windows(radius, order, starts, ends, lengths)
     rows = data.draw(st.lists(st.integers(0, len(order) - 1), max_size=8))

@@ -7,6 +7,7 @@ import logging
 import resource
 import signal
 import socket
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Protocol
@@ -29,6 +30,7 @@ from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import Rest
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import watching
+from zibaldone.text.patterns import compile_all
 from zibaldone.threads import in_thread
 
 try:
@@ -155,8 +157,10 @@ def server_of(app: Starlette, settings: ServerSettings) -> uvicorn.Server:
 def serve_until_stopped(app: Starlette, settings: ServerSettings, bound: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; then answer what is under way, store what is to be stored, and return.
 
-    A second SIGINT does not wait. The process may have as many connections open as the system allows it.
+    A second SIGINT does not wait. The process may have as many connections open as the system allows it. What
+    a first request would wait for, and is nobody's, is made meanwhile.
     """
+    threading.Thread(target=compile_all, name="zibaldone-warming", daemon=True).start()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ended = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: lambda *_: None}
