@@ -161,6 +161,12 @@ class GatewayExchange:
         leaf = await asyncio.shield(storing)
         with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
             await self.shop.recorder.store_answer(self._admitted, leaf, turns, answer_id)
+        self.shop.background.start(self._warm())
+
+    async def _warm(self) -> None:
+        """While nobody waits for a recall: what was stored now is not read in the user's next request."""
+        if self.options.enable_retrieval and not self.shop.turns.locked():
+            await self.shop.memory.warm(user=self.scope.user)
 
     def _place(self, turns: Sequence[WireTurn]) -> Admitted:
         before = self.wire.continues(self.body)

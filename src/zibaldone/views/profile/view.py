@@ -273,6 +273,10 @@ class ProfileView(UnitsView):
         ranked = _Ranked([(drafts_here[row].own_sources, float(scores[row])) for row in order])
         return Retrieved(tuple(taken), len(drafts_here), ranked.best, ranked, note)
 
+    def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
+        """Have the user's profile in memory, up to date."""
+        self._stand(take_snapshot, user)
+
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         """Nothing that was read before stays in memory."""
         with database.read(user) as connection:
