@@ -22,6 +22,7 @@ from zibaldone.errors import InvalidInput, MissingExtra, StorageError, Zibaldone
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import Border
 from zibaldone.server.gateway import Gateway
+from zibaldone.server.heap import give_back_free_memory
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.metrics import Metrics
@@ -67,8 +68,8 @@ def create_app(memory: AsyncMemory, *, settings: ServerSettings, keys: KeyStore)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(memory.close)
             stack.push_async_callback(in_thread, keys.close)
-            noting = asyncio.create_task(_note_used(keys))
-            stack.callback(noting.cancel)
+            for chore in (_note_used(keys), give_back_free_memory()):
+                stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())
             yield
