@@ -104,9 +104,9 @@ class Windows:
         if len(self._sums) != self._n:
             self._sums = np.zeros(self._n)
         np.add.at(self._sums, rows, values)
-        found = self._sums[rows]
+        sums = self._sums[rows]
         self._sums[rows] = 0
-        return rows, found
+        return rows, sums
 
 
 def _relative(lengths: Floats) -> Floats:
