@@ -164,9 +164,13 @@ class GatewayExchange:
         self.shop.background.start(self._warm())
 
     async def _warm(self) -> None:
-        """While nobody waits for a recall: what was stored now is not read in the user's next request."""
-        if self.options.enable_retrieval and not self.shop.turns.locked():
-            await self.shop.memory.warm(user=self.scope.user)
+        """While nobody waits for a recall: what was stored now is not read in the user's next request.
+
+        Not where it would ask a server, or a model whose calls cost money: there may be no next request.
+        """
+        shop = self.shop
+        if self.options.enable_retrieval and shop.memory.is_embedded and not shop.turns.locked():
+            await shop.memory.warm(user=self.scope.user)
 
     def _place(self, turns: Sequence[WireTurn]) -> Admitted:
         before = self.wire.continues(self.body)
