@@ -78,6 +78,7 @@ def test_behaviour(opened, tmp_path, clock):
         ("messages", (), {"user": "ann", "session": "1", "after": 2, "limit": 2}),
         ("get", ("3",), {"user": "ann"}),
         ("update", (4, "Tulip number four."), {"user": "ann"}),
+        ("warm", (), {"user": "ann"}),
         ("versions", (4,), {"user": "ann"}),
         ("attachments", (4,), {"user": "ann"}),
         ("sessions", (), {"user": "ann"}),

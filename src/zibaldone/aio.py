@@ -212,6 +212,10 @@ class AsyncMemory:
             now=now,
         )
 
+    async def warm(self, *, user: Key) -> None:
+        """See Memory.warm."""
+        await in_thread(self._memory.warm, user=user)
+
     async def search(
         self,
         query: str,

@@ -62,7 +62,7 @@ from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown, url_in
 from zibaldone.storage.opening import open_database
-from zibaldone.text.remembered import remembered
+from zibaldone.text.remembered import remembered, sweeping
 from zibaldone.validation import (
     Key,
     TimeLike,
@@ -82,7 +82,7 @@ from zibaldone.validation import (
 from zibaldone.verification.receipt_files import read_receipt, write_receipt
 from zibaldone.verification.result import Verification
 from zibaldone.verification.verifying import verify
-from zibaldone.views.base import Generation, Query, View, ViewStore
+from zibaldone.views.base import Generation, Query, View, ViewStore, WarmedView
 from zibaldone.views.chunks import ChunksView, MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
@@ -458,6 +458,23 @@ class Memory:
 
         with inspection.damage_is_named(self._database, whose, chosen):
             return self._variants.steadily(whose, chosen, partial(self._read, whose, recalled))
+
+    @sweeping()
+    def warm(self, *, user: Key) -> None:
+        """Have in memory what a recall of the user begins with, up to date: the recall does not wait for it.
+
+        For a process that answers many, before a user's first question and after what they said last. It
+        shows nothing to anybody, and is in no audit.
+        """
+        whose = key("user", user)
+        views: list[WarmedView] = [self._messages, self._timeline, self._updates, self._profile]
+
+        def warmed(database: Database) -> None:
+            for view in views:
+                self._variants.serving(whose, view).warm(generations.snapshots(database, whose, view), whose)
+
+        with inspection.damage_is_named(self._database, whose, views):
+            self._read(whose, warmed)
 
     @audited("read")
     def search(

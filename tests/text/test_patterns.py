@@ -35,3 +35,11 @@ def test_it_is_compiled_once_and_not_before_it_is_used(monkeypatch):
     assert lazy.search("a tulip")
     assert lazy.fullmatch("tulips")
     assert made == [("tulips?", 0)]
+
+
+def test_all_can_be_compiled_at_once(monkeypatch):
+    """What a process that serves does at its beginning; using them compiles nothing afterwards."""
+    lazy = lazy_pattern("heron(?:s|ry)?")
+    patterns.compile_all()
+    monkeypatch.setattr(patterns.regex, "compile", None)
+    assert lazy.search("the heronry")

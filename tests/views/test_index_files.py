@@ -7,7 +7,7 @@ import safetensors.numpy
 
 from zibaldone import Memory
 from zibaldone.search import unit_index
-from zibaldone.views import index_files, unit_cache
+from zibaldone.views import index_files
 
 TEXTS = ["My dentist is Dr. Moss.", "The heron came back to the pond.", "I moved to Lisbon in May 2023."]
 QUESTION = "Who is my dentist?"
@@ -16,7 +16,7 @@ QUESTION = "Who is my dentist?"
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """An index of three messages is worth a file."""
-    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 2)
+    monkeypatch.setattr(index_files, "LEAST_SAVED", 2)
 
 
 @pytest.fixture
@@ -63,6 +63,25 @@ def test_another_process_opens_it(filled, opened, extended):
     extended.clear()
     assert answer(opened()) == expected
     assert sum(extended) == 0
+
+
+def test_what_is_known_of_its_vectors_is_saved(filled, opened, monkeypatch):
+    """Another process measures none of them, and those that come since alone."""
+    filled()
+    measured = []
+    extend = unit_index._Measured.extend
+
+    def counted(self, rows, by_people):
+        measured.append(len(rows) - len(self.squares))
+        extend(self, rows, by_people)
+
+    monkeypatch.setattr(unit_index._Measured, "extend", counted)
+    memory = opened()
+    answer(memory)
+    assert sum(measured) == 0
+    memory.add("My dentist moved to Green Lane.", user="ann")
+    answer(memory)
+    assert sum(measured) == 1
 
 
 def test_what_came_since_is_added(filled, opened, extended):
@@ -195,7 +214,7 @@ def test_each_user_has_files_of_their_own(filled):
 
 def test_little_is_not_worth_a_file(opened, monkeypatch):
     """Nor is a file written again for a few messages more."""
-    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 4)
+    monkeypatch.setattr(index_files, "LEAST_SAVED", 4)
     memory = opened()
     memory.add(TEXTS, user="ann")
     memory.maintain()

@@ -2,11 +2,12 @@
 
 import os
 import sys
+import threading
 
 import pytest
 
 from zibaldone.log import UserState
-from zibaldone.views.user_cache import UserCache
+from zibaldone.views.user_cache import UserCache, UserTurns
 
 AT_1, AT_2 = UserState(1, 1, 0), UserState(2, 2, 2)  # something was forgotten at version 2
 
@@ -122,3 +123,25 @@ def test_a_forked_child_begins_with_none_and_waits_for_nobody():
             os._exit(0 if cache.get("a") is None and cache.put("a", "B", AT_1) else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert cache.get("a") == "A"
+
+
+def test_one_at_a_time_has_a_users_turn_and_others_do_not_wait():
+    """Whoever comes while it is held waits for it; nothing is kept of users whom nobody waits for."""
+    turns, order = UserTurns(), []
+    begun = threading.Event()
+
+    def second():
+        begun.set()
+        with turns.of("a"):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    with turns.of("a"):
+        thread.start()
+        assert begun.wait(20)
+        with turns.of("b"):
+            order.append("other")
+        order.append("first")
+    thread.join(20)
+    assert order == ["other", "first", "second"]
+    assert turns._locks == {}

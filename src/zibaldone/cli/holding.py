@@ -163,7 +163,7 @@ class _HoldingServer(socketserver.UnixStreamServer):
         """Have the indexes of the first users in memory before anybody asks."""
         with suppress(ZibaldoneError):
             for user in self._memory.users()[:_WARMED_USERS]:
-                self._memory.recall("warm", user=user, budget_tokens=1)
+                self._memory.warm(user=user)
         self._warm = True
 
     def reply(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def serve(
         requests_per_minute=requests_per_minute,
         max_body_bytes=max_body_mib * 2**20,
     )
-    _quiet_logging()
+    _set_up_process()
     keys = KeyStore(memory)
     check_binding(settings, keys)
     with listening(settings) as bound:
@@ -125,7 +125,7 @@ def open_(
     from zibaldone.server.settings import ServerSettings
 
     settings = ServerSettings(port=_USUAL_PORT if port is None else port)
-    _quiet_logging()
+    _set_up_process()
     keys = KeyStore(memory)
     try:
         bound = listening(settings)
@@ -155,10 +155,13 @@ def _open_browser(address: str) -> None:
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
-def _quiet_logging() -> None:
+def _set_up_process() -> None:
     import logging
     import sys
 
+    from zibaldone.server.heap import share_heaps
+
+    share_heaps()
     sys.setswitchinterval(_SWITCH_S)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     logging.getLogger("zibaldone").setLevel(logging.INFO)  # others' lines may have addresses in them

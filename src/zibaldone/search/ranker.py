@@ -344,13 +344,12 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
         known += bool(len(word.exact))
         unseen += 0.0 if len(word.exact) else word.weight
         by_people = attests[word.rows]
-        likeness = index.windows[2].spread(word.rows[by_people], word.likeness[by_people])
-        nearby += word.weight * np.minimum(likeness, 1)
+        there, likeness = index.windows[2].spread(word.rows[by_people], word.likeness[by_people])
+        nearby[there] += word.weight * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
-            inside = window.spread(word.rows, word.frequencies)
-            there = np.flatnonzero(inside)
-            totals[radius][there] += word.idf * saturated(inside[there], window.relative_lengths[there])
+            there, inside = window.spread(word.rows, word.frequencies)
+            totals[radius][there] += word.idf * saturated(inside, window.relative_lengths[there])
     whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}

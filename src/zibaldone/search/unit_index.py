@@ -30,7 +30,16 @@ _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: 
 _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
-_OWN_ARRAYS = ("days", "times", "session_of", "is_assistants", "seqs", "is_passage", "unit.sources")
+_OWN_ARRAYS = (
+    "days",
+    "times",
+    "session_of",
+    "is_assistants",
+    "seqs",
+    "is_passage",
+    "unit.sources",
+    "measured.squares",
+)
 # Of a row in a list, of days in another, and of a word with its terms in a table.
 _ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 260
 _MEASURED_BYTES = 12  # of a row: what is known of its vector
@@ -255,6 +264,8 @@ class UnitIndex:
         saved["is_assistants"], saved["seqs"] = self._is_assistants, self._seqs
         saved["is_passage"] = self._is_passage
         saved.put_texts("sessions", list(self._sessions))
+        self._measured.extend(self.vectors.rows, self.by_assistant == 0)
+        self._measured.save(saved)
         return saved
 
     def _open(self, saved: SavedIndex) -> None:
@@ -265,6 +276,7 @@ class UnitIndex:
         self.days, self._times, self._session_of = saved["days"], saved["times"], saved["session_of"]
         self._is_assistants, self._seqs = saved["is_assistants"], saved["seqs"]
         self._is_passage = saved["is_passage"]
+        self._measured.open(saved)
         sources = np.diff(saved["unit.sources_end"], prepend=0)
         self.source_rows = np.repeat(np.arange(len(self.units)), sources)
         self.source_seqs = saved["unit.sources"]
@@ -443,6 +455,20 @@ class _Measured:
             self._sums[people] += some.sum(axis=0, dtype=np.float64)
             self._counts[people] += len(some)
         self.squares = np.concatenate([self.squares, squares])
+
+    def save(self, saved: SavedIndex) -> None:
+        """Put all of it there."""
+        saved["measured.squares"] = self.squares
+        saved["measured.sums"] = np.array([self._sums[people] for people in (False, True)])
+        saved["measured.counts"] = np.array([self._counts[people] for people in (False, True)])
+
+    def open(self, saved: SavedIndex) -> None:
+        """Begin with what was saved."""
+        self.squares = saved["measured.squares"]
+        for people, total, count in zip(
+            (False, True), saved["measured.sums"], saved["measured.counts"].tolist(), strict=True
+        ):
+            self._sums[people], self._counts[people] = total.copy(), count
 
     def measure_again(self, first: int) -> None:
         """The rows from `first` on, which were without a vector when they were measured."""

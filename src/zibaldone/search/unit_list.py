@@ -16,6 +16,7 @@ from zibaldone.search.unit import Unit
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Of a unit: itself, its time, its names, two tuples; of each source and each pair of days in these.
 _UNIT_BYTES, _SOURCE_BYTES, _DAYS_BYTES = 480, 40, 130
+_MOST_UNPACKED = 4096  # units of a saved index at a time: a recall reads a hundred
 _NAMES = ("kind", "session", "role", "name")  # few different ones in many units
 
 
@@ -25,6 +26,7 @@ class UnitList(Sequence[Unit]):
     def __init__(self, saved: SavedIndex | None = None) -> None:
         self._packed = _PackedUnits(saved) if saved else None
         self._units: list[Unit | None] = [None] * (len(self._packed) if self._packed else 0)
+        self._unpacked: list[int] = []  # rows of saved units that were asked for, and are kept in mind
         self._nbytes = 8 * len(self._units)
 
     def __len__(self) -> int:
@@ -40,9 +42,20 @@ class UnitList(Sequence[Unit]):
             return [self[at] for at in range(*row.indices(len(self)))]
         unit = self._units[row]
         if unit is None:
-            assert self._packed is not None  # what has no unit yet is in it
-            unit = self._units[row] = self._packed.unit(range(len(self))[row])
-            self._nbytes += _bytes_of(unit)
+            unit = self._unpack(range(len(self))[row])
+        return unit
+
+    def _unpack(self, row: int) -> Unit:
+        """A saved unit. So many are kept in mind: in time all would be, and none of them is needed again."""
+        assert self._packed is not None  # what has no unit yet is in it
+        if len(self._unpacked) >= _MOST_UNPACKED:
+            for other in self._unpacked:
+                gone, self._units[other] = self._units[other], None
+                self._nbytes -= _bytes_of(gone) if gone else 0
+            self._unpacked.clear()
+        unit = self._units[row] = self._packed.unit(row)
+        self._unpacked.append(row)
+        self._nbytes += _bytes_of(unit)
         return unit
 
     def __iter__(self) -> Iterator[Unit]:

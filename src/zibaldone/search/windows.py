@@ -10,6 +10,7 @@ import numpy.typing as npt
 from zibaldone.search.lexical import Doubles, Floats, Ints
 
 T = TypeVar("T", bound=np.generic)
+_CRUMB = 1e-9  # what differences of sums leave where nothing is
 
 
 class Windows:
@@ -17,7 +18,7 @@ class Windows:
 
     `order` lists the rows session by session and chronologically inside each; `starts` and `ends` are, per
     place in that order, where its stretch begins and ends: a session, or a message in it. `lengths` are the
-    rows' lengths in terms.
+    rows' lengths in terms. Not safe among threads.
     """
 
     def __init__(self, radius: int, order: Ints, starts: Ints, ends: Ints, lengths: Floats) -> None:
@@ -33,6 +34,7 @@ class Windows:
         self._high[order] = np.minimum(ends, places + radius + 1)
         self.sizes = (self._high - self._low).astype(np.float32)
         self._alone = bool((self.sizes == 1).all())
+        self._sums = np.zeros(0)  # (n,) of nothing, once there was something to sum
         self._inside = self.sum(lengths)
         self.relative_lengths = _relative(self._inside)
 
@@ -65,7 +67,7 @@ class Windows:
     @property
     def nbytes(self) -> int:
         """Of memory, without the order, which all windows share."""
-        arrays = (self._low, self._high, self.sizes, self._inside, self.relative_lengths)
+        arrays = (self._low, self._high, self.sizes, self._inside, self.relative_lengths, self._sums)
         return sum(array.nbytes for array in arrays)
 
     def sum(self, values: Floats) -> Floats:
@@ -76,27 +78,35 @@ class Windows:
         np.cumsum(values[self._order], out=sums[1:])
         return np.asarray(sums[self._high] - sums[self._low], dtype=np.float32)
 
-    def spread(self, rows: Ints, values: Doubles) -> Doubles:
-        """(n,) the sum over each row's window of few values, given by their rows.
+    def spread(self, rows: Ints, values: Doubles) -> tuple[Ints, Doubles]:
+        """Few values, given by their rows, summed over each row's window: the rows with a sum, and the sums.
 
-        A window holds a row when the row's window holds it: a value is added in every row of its window, or,
-        where there are many, where its window begins, and taken away where it ends: then the running sum is
-        the answer.
+        A row may come more than once, with the same sum each time. A window holds a row when the row's
+        window holds it: a value is added in every row of its window, or, where there are many, where its
+        window begins, and taken away where it ends: then the running sum is the answer.
         """
         if self._alone:
-            return np.asarray(np.bincount(rows, values, self._n), dtype=np.float64)
+            return self._summed(rows, values)
         if len(rows) * (2 * self._radius + 1) < self._n:
             low = self._low[rows]
             widths = self._high[rows] - low
             ends = np.cumsum(widths)
             places = np.repeat(low - ends + widths, widths) + np.arange(ends[-1] if len(ends) else 0)
-            return np.asarray(np.bincount(self._order[places], np.repeat(values, widths), self._n))
+            return self._summed(self._order[places], np.repeat(values, widths))
         begun = np.bincount(self._low[rows], values, self._n + 1)
         ended = np.bincount(self._high[rows], values, self._n + 1)
-        result = np.empty(self._n)
-        # Differences of sums leave crumbs where nothing is.
-        result[self._order] = np.maximum(np.cumsum(begun - ended)[: self._n], 0)
-        return np.where(result < 1e-9, 0.0, result)
+        sums = np.cumsum(begun - ended)[: self._n]
+        places = np.flatnonzero(sums > _CRUMB)
+        return self._order[places], sums[places]
+
+    def _summed(self, rows: Ints, values: Doubles) -> tuple[Ints, Doubles]:
+        """What each row has of the values, in the time that these take, however many rows there are."""
+        if len(self._sums) != self._n:
+            self._sums = np.zeros(self._n)
+        np.add.at(self._sums, rows, values)
+        sums = self._sums[rows]
+        self._sums[rows] = 0
+        return rows, sums
 
 
 def _relative(lengths: Floats) -> Floats:

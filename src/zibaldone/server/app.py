@@ -7,6 +7,7 @@ import logging
 import resource
 import signal
 import socket
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Protocol
@@ -21,6 +22,7 @@ from zibaldone.errors import InvalidInput, MissingExtra, StorageError, Zibaldone
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import Border
 from zibaldone.server.gateway import Gateway
+from zibaldone.server.heap import give_back_free_memory
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.metrics import Metrics
@@ -29,6 +31,7 @@ from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import Rest
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import watching
+from zibaldone.text.patterns import compile_all
 from zibaldone.threads import in_thread
 
 try:
@@ -65,8 +68,8 @@ def create_app(memory: AsyncMemory, *, settings: ServerSettings, keys: KeyStore)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(memory.close)
             stack.push_async_callback(in_thread, keys.close)
-            noting = asyncio.create_task(_note_used(keys))
-            stack.callback(noting.cancel)
+            for chore in (_note_used(keys), give_back_free_memory()):
+                stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())
             yield
@@ -155,8 +158,10 @@ def server_of(app: Starlette, settings: ServerSettings) -> uvicorn.Server:
 def serve_until_stopped(app: Starlette, settings: ServerSettings, bound: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; then answer what is under way, store what is to be stored, and return.
 
-    A second SIGINT does not wait. The process may have as many connections open as the system allows it.
+    A second SIGINT does not wait. The process may have as many connections open as the system allows it. What
+    a first request would wait for, and is nobody's, is made meanwhile.
     """
+    threading.Thread(target=compile_all, name="zibaldone-warming", daemon=True).start()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ended = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: lambda *_: None}

@@ -211,6 +211,13 @@ class View(ViewStore, Protocol):
         """
 
 
+class WarmedView(View, Protocol):
+    """A view that keeps something of a user in memory, which a recall brings up to date first."""
+
+    def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
+        """Do that now."""
+
+
 @runtime_checkable
 class ComparedView(View, Protocol):
     """A view of which two generations can be held against each other."""

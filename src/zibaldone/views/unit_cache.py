@@ -23,8 +23,6 @@ from zibaldone.views.toolkit import tail
 from zibaldone.views.user_cache import UserCache
 
 _MOST_USERS = 1000
-# A file is written when so many messages are not in it yet, or a fifth of those that are, if that is more.
-_LEAST_SAVED = 1000
 
 ToUnits = Callable[[Sequence[Message]], list[Unit]]
 
@@ -93,7 +91,7 @@ class UnitCache:
     @property
     def tended_from(self) -> int:
         """The seq from which on `save` may write a file."""
-        return _LEAST_SAVED
+        return index_files.LEAST_SAVED
 
     def save(self, database: Database, generation: Generation) -> None:
         """Write the user's index to a file, where much came since it was written last.
@@ -105,7 +103,7 @@ class UnitCache:
             state = log.state(connection, user)
             wanted = self._state(generation, state)
             saved_to = index_files.saved_to(connection, user, wanted)
-            if generation.cursor - saved_to < max(_LEAST_SAVED, saved_to // 5):
+            if not index_files.is_outgrown(saved_to, generation.cursor):
                 return
             slot = self._slots.get_or_make(user, Slot)
             with slot.lock:

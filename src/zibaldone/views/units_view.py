@@ -71,6 +71,13 @@ class IndexedUnitsView(UnitsView):
         """From where on an index is worth a file."""
         return self._cache.tended_from
 
+    def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
+        """Have the user's index in memory, up to date."""
+        with take_snapshot() as now:
+            if now.state.last_seq:
+                with self._cache.index(now, user, usable(now.generation, self.fingerprint)):
+                    return
+
     def housekeep(
         self,
         database: Database,

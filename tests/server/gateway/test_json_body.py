@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone.server.gateway.events import EventSplitter, comment, event_data, with_data
-from zibaldone.server.gateway.json_body import NotAnObject, read_object, with_element
+from zibaldone.server.gateway.json_body import NotAnObject, read_object, read_values, with_element
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -24,6 +24,7 @@ def test_what_is_replaced_is_replaced_and_all_else_stays(given_object, indent, r
     text = json.dumps(given_object, indent=indent)
     body = read_object(text.encode())
     assert {member.name: member.value for member in body.members} == given_object
+    assert read_values(text.encode()) == given_object
     rewritten = body.rewritten({name: json.dumps(value) for name, value in replaced.items()})
     assert json.loads(rewritten) == {**given_object, **replaced}
     for member in body.members:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
@@ -27,7 +28,14 @@ from zibaldone.server.gateway.exchange import (
     said_again,
     without_member,
 )
-from zibaldone.server.gateway.json_body import JsonObject, NotAnObject, dumped, encoded, read_object
+from zibaldone.server.gateway.json_body import (
+    JsonObject,
+    NotAnObject,
+    dumped,
+    encoded,
+    read_object,
+    read_values,
+)
 from zibaldone.server.gateway.loops import LoopRecalls
 from zibaldone.server.gateway.recording import Recorder
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
@@ -233,15 +241,16 @@ async def _answered(
                 data = b"" if is_over else event_data(event)
                 body = _event_body(data)
                 if body is not None:
-                    reader.read({member.name: member.value for member in body.members})
-                    is_broken = is_broken or body["error"] is not None or body["type"] == "response.failed"
+                    reader.read(body)
+                    failed = body.get("type") == "response.failed"
+                    is_broken = is_broken or failed or body.get("error") is not None
                 is_over = is_over or data == _DONE or (body is not None and reader.is_complete)
                 if data and is_over:
                     if passed:
                         yield passed
                         passed = b""
                     await exchange.record(reader.turns(), _answer_id(body), is_partial=is_broken)
-                    yield _last_event(event, body, exchange, reader)
+                    yield _last_event(event, data, exchange, reader)
                 else:
                     passed += event
             if passed:
@@ -261,26 +270,24 @@ async def _events(response: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
         yield [rest]
 
 
-def _event_body(data: bytes) -> JsonObject | None:
+def _event_body(data: bytes) -> dict[str, Any] | None:
     if not data or data == _DONE:
         return None
     try:
-        return read_object(data)
+        return read_values(data)
     except NotAnObject:
         return None
 
 
-def _answer_id(body: JsonObject | None) -> str | None:
+def _answer_id(body: Mapping[str, Any] | None) -> str | None:
     """What the upstream calls the answer that ended with this event."""
-    return None if body is None else text(mapping(body["response"]).get("id")) or None
+    return None if body is None else text(mapping(body.get("response")).get("id")) or None
 
 
-def _last_event(
-    event: bytes, body: JsonObject | None, exchange: GatewayExchange, reader: AnswerReader
-) -> bytes:
+def _last_event(event: bytes, data: bytes, exchange: GatewayExchange, reader: AnswerReader) -> bytes:
     report = exchange.report
-    if exchange.options.report and body is not None:
-        return with_data(event, encoded(reader.with_report(body, dumped(report.body()))))
+    if exchange.options.report and _event_body(data) is not None:
+        return with_data(event, encoded(reader.with_report(read_object(data), dumped(report.body()))))
     if report.status is MemoryStatus.DEGRADED or exchange.options.report:
         return comment(f"memory {dumped(report.body())}") + event
     return event

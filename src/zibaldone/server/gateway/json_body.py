@@ -83,6 +83,17 @@ def read_object(data: bytes) -> JsonObject:
     return read
 
 
+def read_values(data: bytes) -> dict[str, Any]:
+    """The members of the object that a body is, where nothing of it will be rewritten. Raises NotAnObject."""
+    try:
+        values = json.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise NotAnObject(str(error)) from error
+    if not isinstance(values, dict):
+        raise NotAnObject("it is no object")
+    return values
+
+
 def object_at(text: str, at: int) -> JsonObject:
     """The object that begins there. Raises NotAnObject."""
     start = at

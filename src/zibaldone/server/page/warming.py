@@ -14,16 +14,16 @@ _tasks: set[asyncio.Task[None]] = set()
 
 
 def warm(memory: AsyncMemory, user: str) -> None:
-    """Recall something once per user, in the background."""
+    """Once per user, in the background."""
     users = _warmed.setdefault(memory, set())
     if user in users:
         return
     users.add(user)
-    task = asyncio.create_task(_recall(memory, user))
+    task = asyncio.create_task(_warm(memory, user))
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
 
 
-async def _recall(memory: AsyncMemory, user: str) -> None:
+async def _warm(memory: AsyncMemory, user: str) -> None:
     with suppress(ZibaldoneError):  # whoever asks in earnest is told
-        await memory.recall("what was said", user=user, budget_tokens=50)
+        await memory.warm(user=user)

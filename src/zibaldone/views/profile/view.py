@@ -24,10 +24,10 @@ from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import words
-from zibaldone.views import units
+from zibaldone.views import index_files, units
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.links import Link
-from zibaldone.views.profile import corrections, notes
+from zibaldone.views.profile import corrections, notes, saved_readings
 from zibaldone.views.profile.clauses import KINDS, Kind, Reading
 from zibaldone.views.profile.ended import ended_by_hand
 from zibaldone.views.profile.entries import EntryDraft, EntryInMessage, ProfileEntry, ReadUnit, read_as
@@ -58,7 +58,7 @@ from zibaldone.views.toolkit import (
     usable,
 )
 from zibaldone.views.units_view import UnitsView
-from zibaldone.views.user_cache import UserCache
+from zibaldone.views.user_cache import UserCache, UserTurns
 
 _ANALYSIS = "4"  # raise it when other entries would be read from the same message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
@@ -114,6 +114,7 @@ class ProfileView(UnitsView):
         self._least_probability = least_probability
         self._scale: Scale | None = None
         self._standing: UserCache[KnownProfile] = UserCache(_MOST_USERS)
+        self._beginning = UserTurns()
 
     def prepare(
         self,
@@ -272,10 +273,37 @@ class ProfileView(UnitsView):
         ranked = _Ranked([(drafts_here[row].own_sources, float(scores[row])) for row in order])
         return Retrieved(tuple(taken), len(drafts_here), ranked.best, ranked, note)
 
+    def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
+        """Have the user's profile in memory, up to date."""
+        self._stand(take_snapshot, user)
+
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         """Nothing that was read before stays in memory."""
         with database.read(user) as connection:
             self._standing.drop(user, log.state(connection, user))
+
+    @property
+    def tended_from(self) -> int:
+        """From where on what was read is worth a file."""
+        return index_files.LEAST_SAVED
+
+    def housekeep(
+        self,
+        database: Database,
+        generation: Generation,
+        *,
+        patient: bool = False,  # noqa: ARG002 - no model is asked
+    ) -> tuple[Counted, ...]:
+        """Save what the grammar reads in the entries, so that other processes begin with it."""
+        if usable(generation, self.fingerprint) is None:
+            return ()
+        with database.read(generation.user) as connection:
+            state = log.state(connection, generation.user)
+            if not saved_readings.is_due(connection, generation, state):
+                return ()
+            known = self._load(connection, generation, state, after=0)
+        saved_readings.save(database, generation, state, known)
+        return ()
 
     def _evidence(self, draft: EntryDraft, score: float, channels: tuple[ChannelScore, ...]) -> Evidence:
         spoken = draft.spoken_by or draft.unit
@@ -303,8 +331,16 @@ class ProfileView(UnitsView):
         """What is known now: what is new is read in short snapshots, and embedded when they are closed.
 
         Not `whole`, it is as much of it as a recall can wait for: of the messages that the view has not read
-        the newest alone, if they are many. What is cached then is `partial`, and serves recalls only.
+        the newest alone, if they are many. What is cached then is `partial`, and serves recalls only. Of
+        several calls that find nothing in memory one reads, and the others have it from there.
         """
+        if user in self._standing.users():
+            return self._read_new(take_snapshot, user, whole=whole)
+        with self._beginning.of(user):
+            return self._read_new(take_snapshot, user, whole=whole)
+
+    def _read_new(self, take_snapshot: TakeSnapshot, user: str, *, whole: bool) -> KnownProfile:
+        """See _stand."""
         with take_snapshot() as now:
             state = now.state
             generation = usable(now.generation, self.fingerprint)
@@ -318,7 +354,7 @@ class ProfileView(UnitsView):
             before = held or _nothing_known(self._embedder.dimension)
             new: dict[units.Key, ReadUnit] = {}
             if generation is not None and before.cursor < cursor:
-                new = self._load(now.connection, generation, after=before.cursor)
+                new = self._load(now.connection, generation, state, after=before.cursor)
             edited = sorted(read.unit.seq for read in new.values() if read.unit.kind == _CORRECTION)
             edits = list(log.fetch(now.connection, user, edited).values())
             start, unread_to = max(cursor, before.read_to), before.unread_to
@@ -352,7 +388,7 @@ class ProfileView(UnitsView):
         return standing
 
     def _load(
-        self, connection: Connection, generation: Generation, *, after: int
+        self, connection: Connection, generation: Generation, state: UserState, *, after: int
     ) -> dict[units.Key, ReadUnit]:
         """The generation's units that stand on messages above that seq."""
         keys = units.keys(connection, self.name, generation, after=after)
@@ -360,8 +396,9 @@ class ProfileView(UnitsView):
             connection, self.name, generation, self._embedder.dimension, after=after, only=keys
         )
         beside = notes.load(connection, generation, after=after)
+        before = {} if after else saved_readings.opened(connection, generation, state)
         return {
-            unit.key: _read_unit(unit, vector, beside.get(unit.key))
+            unit.key: _read_unit(unit, vector, beside.get(unit.key), before.get(unit.key))
             for unit, vector in zip(loaded, vectors, strict=True)
         }
 
@@ -529,12 +566,15 @@ def _mark_of_correction(message: Message) -> list[EntryInMessage]:
     return [EntryInMessage(_CORRECTION, 0, 0, Reading("fact"), "")] if message.corrects else []
 
 
-def _read_unit(unit: Unit, vector: Vectors, note: notes.EntryNote | None) -> ReadUnit:
-    """As when the unit was made."""
+def _read_unit(
+    unit: Unit, vector: Vectors, note: notes.EntryNote | None, reading: Reading | None
+) -> ReadUnit:
+    """As when the unit was made; its `reading`, where it is known already."""
     kind = next((kind for kind in KINDS if kind == unit.kind), None)
     if kind is None:
         return ReadUnit(unit, Reading("fact"), vector)
-    reading = read_as(kind, unit.text, among_people=unit.name is not None)
+    if reading is None or reading.kind != kind:
+        reading = read_as(kind, unit.text, among_people=unit.name is not None)
     if note is None:
         return ReadUnit(unit, reading, vector)
     if kind == "instruction":

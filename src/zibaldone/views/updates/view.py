@@ -166,6 +166,10 @@ class UpdatesView(RestingView):
             self._unread.put(user, kept, kept.state, number)
         return with_unread(stored, kept.links, wanted) if kept.links else stored
 
+    def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
+        """Read what the view has not read yet."""
+        self.links(take_snapshot, user, ())
+
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         """Nothing of what was read on the spot stays."""
         with database.read(user) as connection:

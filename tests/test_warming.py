@@ -1,0 +1,82 @@
+"""What a recall would read first is in memory before."""
+
+import pytest
+
+from zibaldone.errors import InvalidInput
+from zibaldone.search.unit_index import UnitIndex
+from zibaldone.views.profile import ProfileView
+from zibaldone.views.updates.detect import Detector
+
+TALK = ["My dentist is Dr. Moss.", "I prefer trains to planes.", "Now I live in Braga instead of Porto."]
+QUESTION = "Where do I live?"
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """What was read into memory since: what did it, and of how much."""
+    done = []
+
+    def watch(owner, name, size):
+        work = getattr(owner, name)
+
+        def watched(self, *given, **options):
+            done.extend([name] * bool(size(given)))
+            return work(self, *given, **options)
+
+        monkeypatch.setattr(owner, name, watched)
+
+    watch(UnitIndex, "extend", lambda given: len(given[0]))
+    watch(ProfileView, "_load", len)
+    watch(ProfileView, "_read_late", lambda given: len(given[0]))
+    watch(Detector, "read", len)
+    return done
+
+
+def test_a_recall_finds_it_there(opened, read):
+    """Of a user whom nobody asked about yet, and of one who has said more since."""
+    with opened() as memory:
+        memory.add(TALK, user="ann")
+        memory.maintain()
+    expected = opened().recall(QUESTION, user="ann")
+    memory = opened()
+    read.clear()
+    memory.warm(user="ann")
+    assert {"extend", "_load"} <= set(read)
+    read.clear()
+    assert memory.recall(QUESTION, user="ann").evidence == expected.evidence
+    assert read == []
+    memory.add("My dentist moved to Green Lane.", user="ann")
+    memory.warm(user="ann")
+    assert {"extend", "_read_late", "read"} <= set(read)
+    read.clear()
+    assert "Green Lane" in memory.recall("Where is my dentist?", user="ann").text
+    assert read == []
+
+
+def test_it_is_of_one_user(opened, read):
+    """Nothing of another is read, and nobody may be left out."""
+    memory = opened()
+    memory.add(TALK, user="ann")
+    memory.add("I row.", user="bea")
+    read.clear()
+    memory.warm(user="cid")
+    assert read == []
+    with pytest.raises(InvalidInput):
+        memory.warm(user="")
+
+
+def test_what_is_forgotten_afterwards_is_forgotten(opened):
+    """Memory held it, and holds it no more."""
+    memory = opened()
+    memory.add(TALK, user="ann")
+    memory.warm(user="ann")
+    memory.forget(user="ann", seqs=[1])
+    assert "Moss" not in memory.recall("Who is my dentist?", user="ann", floor=0).text
+
+
+def test_nobody_has_read_anything(opened):
+    """An audit says who was shown something."""
+    memory = opened(audit=True)
+    memory.add(TALK, user="ann")
+    memory.warm(user="ann")
+    assert [entry.action for entry in memory.audit(user="ann")] == ["write"]
