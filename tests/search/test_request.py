@@ -20,6 +20,7 @@ AIMS = [
     ("What do I owe Tom altogether?", Aim.LIST),
     ("What does Ann do to relax?", Aim.LIST),
     ("What do Rob's sons like?", Aim.LIST),
+    ("What does Ann love most about Rome?", Aim.FACT),
     ("What does Ann do for a living?", Aim.FACT),
     ("What do I do about the leak?", Aim.FACT),
     ("What does the valve do?", Aim.FACT),

@@ -115,7 +115,7 @@ _WHICH_ONES = lazy_pattern(
 # What somebody does now and again, and what they like, is all of it: "what does Ann do to relax?"
 _HABITS = lazy_pattern(
     r"\bwhat\s+(?:do|does)\s+(?:(?!(?:it|this|that)\b)[\p{L}'’]+\s+){1,4}?(?:usually\s+|often\s+)?"
-    r"(?:(?<!\b(?:i|we|you|to)\s+)do(?=\s+\p{L})(?!\s+(?:for\s+(?:a\s+living|work)|about)\b)|like|enjoy|love|hate|collect|eat|drink|play|read|watch|cook|grow)\b",
+    r"(?:(?<!\b(?:i|we|you|to)\s+)do(?=\s+\p{L})(?!\s+(?:for\s+(?:a\s+living|work)|about)\b)|like|enjoy|love|hate|collect|eat|drink|play|read|watch|cook|grow)\b(?!\s+(?:most|best|more)\b)",
     regex.IGNORECASE,
 )
 _UPDATE = lazy_pattern(
