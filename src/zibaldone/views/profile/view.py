@@ -238,8 +238,8 @@ class ProfileView(UnitsView):
         scores = np.array([certain(draft.reading, question) for draft in drafts_here])
         try:
             scale = self._scale = self._scale or measure(self._embedder)
-            asked = [question_words(query.text), subject_words(query.text)]
-            question_vector, subject_vector = embed(self._embedder, asked)
+            phrases = [question_words(query.text), subject_words(query.text)]
+            question_vector, subject_vector = embed(self._embedder, phrases)
         except ModelFailed as error:
             note = _both(note, f"only what applies always: {error}")
         else:
