@@ -243,6 +243,44 @@ def test_the_mark_says_what_holds_now_though_its_message_does_not_fit(memory):
     assert marked.tokens == memory.count_tokens(f"x\n{shown}") - memory.count_tokens("x")
 
 
+def test_every_sentence_of_a_passage_that_holds_no_more_is_marked(memory):
+    """Each with its own words and what took its place, in their order."""
+    add_only(
+        memory,
+        "My dentist is Dr. Patel. My rent is 790 a month. I like the park.",
+        "My rent is 835 a month now.",
+        "My dentist is Dr. Lee now.",
+    )
+    (old,) = (unit for unit in memory.search("dentist rent", user="ann") if unit.outdated)
+    assert [old.outdated.by, *(mark.by for mark in old.also_outdated)] == [3, 2]
+    (shown,) = (line for line in lines(memory.recall("my dentist and my rent", user="ann")) if "park" in line)
+    assert shown.count("[no longer holds") == 2
+    assert "“My dentist is Dr. Patel.”; see “My dentist is Dr. Lee now.”" in shown
+    assert "“My rent is 790 a …”; see “My rent is 835 a month now.”" in shown
+    counted = memory.count_tokens(f"x\n{shown}") - memory.count_tokens("x")
+    assert old.tokens == counted
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "quoted"),
+    [
+        (
+            "I'm planning a film weekend and I've raised my snack budget to $65, can you find films for it?",
+            "I'm planning a film evening with Jo and I've changed the snack budget to $75, can you help?",
+            "… and I've changed the snack budget to $75 …",
+        ),
+        (
+            "I may apply for the senior role at the mill, especially with the deadline being May 10",
+            "I'm nervous about the role at the mill, and the deadline was extended to May 20, so I wait",
+            "… and the deadline was extended to May 20 …",
+        ),
+    ],
+)
+def test_a_mark_quotes_the_new_value(old, new, quoted):
+    """Not the clause that has more words of the old sentence."""
+    assert words_of_change(new, 0, len(new), old) == quoted
+
+
 def test_the_mark_does_not_say_what_the_recall_may_not(filled):
     """What took its place in another session is not quoted in a recall of this one."""
     say(filled, "My dentist is Dr. Moss now.", session="2", start=START + timedelta(days=9))

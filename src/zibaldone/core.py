@@ -124,6 +124,7 @@ class Evidence:
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # of the first of them
     begins_inside: bool = False  # a sentence, whose first words are not in the text
     ends_inside: bool = False  # a sentence, whose last words are not in the text
+    also_outdated: tuple[Outdated, ...] = ()  # further sentences of it that hold no more
 
 
 @dataclass(frozen=True, slots=True)

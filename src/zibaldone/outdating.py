@@ -50,22 +50,22 @@ def current_first(
     ranked: dict[tuple[str, tuple[int, ...], int], Evidence] = {}
     offered = {seq: unit for unit in reversed(candidates) for seq in unit.sources}
     for unit in candidates:
-        ended = (link for link in by_message.get(unit.sources[0], ()) if _within(link, unit))
-        if (link := next(ended, None)) is None:
-            ranked.setdefault(_key(unit), unit)
-            continue
-        last = newest(link, links)
-        instead = ""
-        if last.new_end > last.new_start and query.scope.session in (None, newer[last.new_seq].session):
-            current = offered.get(last.new_seq)
-            if current is None or not 0 <= last.new_start - current.place < max(1, len(current.text)):
-                current = _unit_at(newer[last.new_seq], last.new_start, unit, tokenizer)
-            ranked.setdefault(_key(current), current)
-            old = unit.text[max(0, link.old_start - unit.place) : link.old_end - unit.place]
-            instead = words_of_change(newer[last.new_seq].content, last.new_start, last.new_end, old)
-        ranked.setdefault(
-            _key(unit), _marked(unit, newer[link.new_seq], link, instead, last.new_seq, tokenizer)
-        )
+        ended = [link for link in by_message.get(unit.sources[0], ()) if _within(link, unit)]
+        marks: list[Outdated] = []
+        for link in sorted(ended, key=lambda link: link.old_start):
+            last = newest(link, links)
+            instead = ""
+            if last.new_end > last.new_start and query.scope.session in (None, newer[last.new_seq].session):
+                current = offered.get(last.new_seq)
+                if current is None or not 0 <= last.new_start - current.place < max(1, len(current.text)):
+                    current = _unit_at(newer[last.new_seq], last.new_start, unit, tokenizer)
+                ranked.setdefault(_key(current), current)
+                old = _sentence(unit, link)
+                instead = words_of_change(newer[last.new_seq].content, last.new_start, last.new_end, old)
+            marks.append(
+                _outdated(unit, newer[link.new_seq], link, instead, last.new_seq, alone=len(ended) == 1)
+            )
+        ranked.setdefault(_key(unit), _marked(unit, marks, tokenizer) if marks else unit)
     return list(ranked.values())
 
 
@@ -170,16 +170,25 @@ def _unit_at(message: Message, start: int, like: Evidence, tokenizer: Tokenizer)
     return described(evidence_of(at, like.view, like.score, like.channels), [message])
 
 
-def _marked(
-    unit: Evidence, by: Message, link: Link, instead: str, newest_seq: int, tokenizer: Tokenizer
-) -> Evidence:
-    start = max(0, link.old_start - unit.place)
-    sentence = unit.text[start : link.old_end - unit.place].strip()
-    whole = len(sentence) >= _WHOLE * len(unit.text)
+def _sentence(unit: Evidence, link: Link) -> str:
+    """The sentence that no longer holds, as far as the unit has it."""
+    return unit.text[max(0, link.old_start - unit.place) : link.old_end - unit.place]
+
+
+def _outdated(
+    unit: Evidence, by: Message, link: Link, instead: str, newest_seq: int, *, alone: bool
+) -> Outdated:
+    """The mark of one sentence; `alone` in its unit and most of it, it need not be named."""
+    sentence = _sentence(unit, link).strip()
+    whole = alone and len(sentence) >= _WHOLE * len(unit.text)
     first_words = " ".join(sentence.split()[:_FIRST_WORDS])
     shown = "" if whole else first_words if first_words == sentence else f"{first_words} {OMISSION}"
     since = by.time if by.is_dated else None
-    outdated = replace(unit, outdated=Outdated(since, by.seq, link.rule, shown, instead, newest_seq))
+    return Outdated(since, by.seq, link.rule, shown, instead, newest_seq)
+
+
+def _marked(unit: Evidence, marks: Sequence[Outdated], tokenizer: Tokenizer) -> Evidence:
+    outdated = replace(unit, outdated=marks[0], also_outdated=tuple(marks[1:]))
     (tokens,) = line_tokens([line(unit.speaker, unit.text) + mark(outdated)], tokenizer.count)
     return replace(outdated, tokens=tokens)
 

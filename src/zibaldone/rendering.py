@@ -26,7 +26,7 @@ from datetime import date
 from hashlib import blake2b
 from itertools import zip_longest
 
-from zibaldone.core import Citation, Evidence
+from zibaldone.core import Citation, Evidence, Outdated
 
 OMISSION = "…"
 STANDING_TITLE = "Always known:"
@@ -69,11 +69,15 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
 def mark(unit: Evidence) -> str:
     """What stands behind a unit's words: that they hold no more, or when somebody said what always holds."""
     if unit.outdated is not None:
-        which = f": “{unit.outdated.sentence}”" if unit.outdated.sentence else ""
-        since = f", since {header(unit.outdated.since.date(), None)}" if unit.outdated.since else ""
-        instead = f"; see “{unit.outdated.instead}”" if unit.outdated.instead else ""
-        return f" [no longer holds{since}{which}{instead}]"
+        return "".join(map(_outdated_mark, (unit.outdated, *unit.also_outdated)))
     return f" ({header(unit.time.date(), None)})" if unit.standing and unit.is_dated else ""
+
+
+def _outdated_mark(outdated: Outdated) -> str:
+    which = f": “{outdated.sentence}”" if outdated.sentence else ""
+    since = f", since {header(outdated.since.date(), None)}" if outdated.since else ""
+    instead = f"; see “{outdated.instead}”" if outdated.instead else ""
+    return f" [no longer holds{since}{which}{instead}]"
 
 
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:

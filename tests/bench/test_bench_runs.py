@@ -121,6 +121,22 @@ def test_a_floor_empties_what_is_below_it():
     assert point.evidence_recall == 0.5
 
 
+def test_confidence_is_held_against_what_is_answerable():
+    """Half of all weight on answerable questions, however many there are of the others."""
+    asked = [
+        floor.FloorProbe("a", "u", "answerable", "?", 0.9, 1.0),
+        floor.FloorProbe("b", "u", "answerable", "?", 0.1, 0.0),
+        floor.FloorProbe("c", "u", "foreign", "?", 0.1, None),
+        floor.FloorProbe("d", "u", "foreign", "?", 0.15, None),
+        floor.FloorProbe("e", "u", "foreign-renamed", "?", 0.85, None),
+        floor.FloorProbe("f", "u", "adversarial", "?", 0.85, None),
+    ]
+    low, high = floor.reliability(asked)
+    assert (low.least, low.below, low.questions, low.true) == (0.05, 0.2, 3, 0.5)
+    assert low.stated == pytest.approx((0.1 * 0.25 + 0.1 * 0.125 + 0.15 * 0.125) / 0.5)
+    assert (high.questions, high.true) == (2, 0.5)
+
+
 def test_repeated_turns_have_other_names_each_time(talk):
     """Lap by lap, in sessions of their own, without the ids of the first."""
     first, again = islice(workload.repeated(talk), 0, 61, 60)

@@ -141,6 +141,31 @@ def test_recall_and_search_cite(told):
     assert "Rex" not in told.post("/v1/memory/recall", params=ANN, json=narrowed).json()["text"]
 
 
+def test_evidence_says_where_a_sentence_is_cut_and_what_holds_no_more(told):
+    """All that the library's objects say of a passage: each of its sentences that no longer holds, too."""
+    told.post(
+        "/v1/memory/messages",
+        params=ANN,
+        json={
+            "messages": [
+                {"content": f"I keep a list: {', '.join(f'seedling {n}' for n in range(400))}."},
+                {"content": "My dentist is Dr. Patel. My rent is 790 a month."},
+                {"content": "My dentist is Dr. Lee now."},
+                {"content": "My rent is 835 a month now."},
+            ]
+        },
+    )
+    asked = {"query": "my dentist, my rent and the seedling list", "budget_tokens": 1000}
+    evidence = told.post("/v1/memory/recall", params=ANN, json=asked).json()["evidence"]
+    assert {True, False} == {unit["begins_inside"] for unit in evidence}
+    assert {True, False} == {unit["ends_inside"] for unit in evidence}
+    (old,) = (unit for unit in evidence if unit["outdated"])
+    assert [old["outdated"]["sentence"], *(mark["sentence"] for mark in old["also_outdated"])] == [
+        "My dentist is Dr. Patel.",
+        "My rent is 790 a …",
+    ]
+
+
 def test_recall_of_a_chat_leaves_out_what_it_says(told):
     """The last user turn is the question; what stands in the chat is not recalled again."""
     chat = [{"content": "My dog is called Rex."}, {"content": "What is my dog called?"}]

@@ -335,6 +335,8 @@ PLAIN = [
     ("Ich wohne in Bonn.", "Ich wohne jetzt in Mainz.", "state"),
     ("Je travaille chez Michelin.", "Je travaille maintenant chez Alstom.", "state"),
     ("Vivo en Cádiz.", "Ahora vivo en Burgos.", "state"),
+    ("I've never been to Portugal.", "We went to Portugal in April.", "visited"),
+    ("I have never visited the Faroe Islands.", "I'm in the Faroe Islands this week!", "visited"),
 ]
 STILL_SO = [
     ("I'm single and happy.", "I'm seeing Dr. Aydin about my back."),
@@ -358,6 +360,12 @@ STILL_SO = [
     ("My rent is 790 a month.", "From November I pay 30 for the storage unit."),
     ("We're sailing to Corfu in August.", "We moved house: the new keys come in March."),
     ("I see Dr. Wenzel for my knee.", "I'm seeing Dr. Aydin about my teeth now."),
+    ("I work as a nurse at St. Luke's.", "I now work as a goalkeeper on Saturdays."),
+    ("I work at the mill.", "In my spare time I now work with Oxfam."),
+    ("I've never been to Portugal.", "We might go to Portugal."),
+    ("I've never been to Portugal.", "My brother went to Portugal."),
+    ("I've never been to Portugal in winter.", "I was in Portugal in June."),
+    ("We went to Portugal in April.", "I've never been to Portugal."),
     ("Ich wohne in Bonn.", "Mein Bruder wohnt jetzt in Mainz."),
     ("Meine Schwester wohnt in Graz.", "Meine Cousine wohnt jetzt in Linz."),
     ("J'habite à Lyon.", "Ma sœur habite maintenant à Nantes."),

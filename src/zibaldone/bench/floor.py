@@ -4,7 +4,10 @@ Every question is recalled once with no floor; its confidence then says at which
 Four kinds of question are asked of each LoCoMo conversation: its own answerable ones (emptying them loses
 evidence), its own adversarial ones (about the right people, never answered), and answerable ones of the
 other conversations, as they are and with the two speakers' names put in place of the strangers', so that
-a name alone cannot give them away.
+a name alone cannot give them away. A second table says whether the confidence is worth what it says: of
+questions that were given about the same one, the share that is answerable, half of all weight on answerable
+ones and a quarter on each kind of foreign ones. Nothing tells adversarial questions from answerable ones
+(docs/log.md), so they are in the first table alone.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,6 +33,8 @@ KINDS = ("answerable", "adversarial", "foreign", "foreign-renamed")
 FLOORS = tuple(round(0.05 * step, 2) for step in range(20))
 FOREIGN_PER_CONVERSATION = 150
 BUDGET_TOKENS = 1000
+_BINS = (0.0, 0.005, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.01)
+_WEIGHTS = {"answerable": 0.5, "foreign": 0.25, "foreign-renamed": 0.25}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,17 @@ class Point:
     floor: float
     emptied: dict[str, float]  # kind -> share of its questions with a confidence below the floor
     evidence_recall: float  # of the answerable questions, an emptied one counting 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceWorth:
+    """Questions that were given about the same confidence; shares are weighted."""
+
+    least: float
+    below: float
+    stated: float  # the mean confidence
+    true: float  # the share that is answerable
+    questions: int
 
 
 def evaluate(
@@ -94,13 +111,36 @@ def curve(probes: Sequence[FloorProbe], floors: Sequence[float] = FLOORS) -> tup
     )
 
 
+def reliability(probes: Sequence[FloorProbe]) -> tuple[ConfidenceWorth, ...]:
+    """By bins of confidence; those without a question are left out."""
+    weighed = [probe for probe in probes if probe.kind in _WEIGHTS]
+    of_kind = {kind: sum(probe.kind == kind for probe in weighed) for kind in _WEIGHTS}
+    rows: list[ConfidenceWorth] = []
+    for least, below in pairwise(_BINS):
+        mine = [probe for probe in weighed if least <= probe.confidence < below]
+        weights = [_WEIGHTS[probe.kind] / of_kind[probe.kind] for probe in mine]
+        if not (total := sum(weights)):
+            continue
+        stated = sum(probe.confidence * weight for probe, weight in zip(mine, weights, strict=True)) / total
+        held = (weight for probe, weight in zip(mine, weights, strict=True) if probe.kind == "answerable")
+        rows.append(ConfidenceWorth(least, min(below, 1.0), stated, sum(held) / total, len(mine)))
+    return tuple(rows)
+
+
 def run(options: FloorOptions, run: Run) -> Measurement:
-    """One row per floor, the engine's default marked."""
+    """One row per floor, the engine's default marked; and whether the confidence is worth what it says."""
     probes, default = evaluate(
         LoCoMoQuestions(options.path), run.tools(), limit=options.limit, progress=run.progress
     )
     points = curve(probes, sorted({*FLOORS, default}))
-    figures = {"data": options.path.name, "default_floor": default, "points": points, "asked": probes}
+    bins = reliability(probes)
+    figures = {
+        "data": options.path.name,
+        "default_floor": default,
+        "points": points,
+        "reliability": bins,
+        "asked": probes,
+    }
     columns = [
         Column(
             "floor", lambda point: f"{point.floor:.3f}" + (" *" if point.floor == default else ""), left=True
@@ -109,7 +149,17 @@ def run(options: FloorOptions, run: Run) -> Measurement:
         Column("evidence\nrecall", lambda point: point.evidence_recall, ".3f"),
     ]
     title = "confidence floor: share of questions emptied"
-    return Measurement(figures, [tabulate(title, columns, points, caption="* the default")])
+    worth = tabulate(
+        "confidence, said and true",
+        [
+            Column("confidence", lambda row: f"{row.least:.3f} to {row.below:.3f}", left=True),
+            Column("said", lambda row: row.stated, ".2f"),
+            Column("true", lambda row: row.true, ".2f"),
+            Column("questions", lambda row: row.questions),
+        ],
+        bins,
+    )
+    return Measurement(figures, [tabulate(title, columns, points, caption="* the default"), worth])
 
 
 def _emptied(kind: str) -> Column:

@@ -112,6 +112,12 @@ _WHICH_ONES = lazy_pattern(
     r"(?!(?:does|was|has|this|its|his|is)\b)\p{L}{2,}[^\W\d_su]s\s+(?:has|have|had|does|do|did|are|were|can|could|will|would)\b",
     regex.IGNORECASE,
 )
+# What somebody does now and again, and what they like, is all of it: "what does Ann do to relax?"
+_HABITS = lazy_pattern(
+    r"\bwhat\s+(?:do|does)\s+(?:(?!(?:it|this|that)\b)[\p{L}'’]+\s+){1,4}?(?:usually\s+|often\s+)?"
+    r"(?:(?<!\b(?:i|we|you|to)\s+)do(?=\s+\p{L})(?!\s+(?:for\s+(?:a\s+living|work)|about)\b)|like|enjoy|love|hate|collect|eat|drink|play|read|watch|cook|grow)\b(?!\s+(?:most|best|more)\b)",
+    regex.IGNORECASE,
+)
 _UPDATE = lazy_pattern(
     r"\b(?:now|currently|current|latest|these\s+days|nowadays|at\s+the\s+moment|at\s+present|still|any\s*more|most\s+recent(?:ly)?|"
     r"up[\s-]to[\s-]date|updated|as\s+of)\b",
@@ -157,7 +163,7 @@ def _aim(text: str) -> Aim:
         return Aim.SAID
     if _OVERVIEW.search(text):
         return Aim.OVERVIEW
-    if _LIST.search(text) or _WHICH_ONES.search(text):
+    if _LIST.search(text) or _WHICH_ONES.search(text) or _HABITS.search(text):
         return Aim.LIST
     if _UPDATE.search(text):
         return Aim.UPDATE

@@ -113,6 +113,21 @@ def test_constraints_are_for_advice(memory):
     assert standing(memory, "When did Nate attend a cooking show?") == set()
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Can you run this script and tell me what it prints?",
+        "Make a table of the results by month.",
+        "How do I get rid of cookies in Firefox?",
+        "Could you walk me through this contract?",
+        "How do I travel back in the git history?",
+    ],
+)
+def test_a_word_of_an_area_does_not_make_a_question_of_it(memory, question):
+    """What is nearer to something that constrains nobody is not of the area."""
+    assert standing(memory, question) == set()
+
+
 def test_an_edited_constraint_is_matched_by_its_new_words(memory):
     """A person's words count as a program's do, and a retired one constrains nothing."""
     profile = memory.profile("ann")

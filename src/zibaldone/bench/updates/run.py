@@ -3,7 +3,8 @@
 Each pair is two messages in an empty memory. An override is found when a link says that its sentence with the
 words `old` no longer holds; any other link, and any link of a near miss, is false. Pairs of an odd number are
 for development, those of an even one are held out. The first set says what has changed by a word of change or
-the same words; the second in plain statements ("I'm single again"), some German, French or Spanish.
+the same words; the second in plain statements ("I'm single again"), some German, French or Spanish; the third
+is of work beside work, and of places where somebody had never been.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from zibaldone.views.links import Link
 from zibaldone.views.updates import UpdatesView, links_of
 
 HALVES = ("development", "held out")
-SETS = {"said": "pairs.jsonl", "plain": "plain.jsonl"}
+SETS = {"said": "pairs.jsonl", "plain": "plain.jsonl", "lives": "lives.jsonl"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -392,7 +392,10 @@ class EvidenceJson(OutputShape):
     score: float
     tokens: int
     standing: bool = Field(description="It always holds, and was not recalled for this question alone.")
+    begins_inside: bool = Field(description="It begins inside a sentence, whose first words are missing.")
+    ends_inside: bool = Field(description="It ends inside a sentence, whose last words are missing.")
     outdated: OutdatedJson | None
+    also_outdated: list[OutdatedJson] = Field(description="Further sentences of it that hold no more.")
     metadata: dict[str, Any]
 
 

@@ -13,16 +13,54 @@ from typing import Literal
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.views.profile.clauses import ADVERBS, BEFORE, FLAGS, SUBJECT, Area
 
-# What questions of an area speak of.
-AREAS: dict[Area, str] = {
-    "food": "food eat meal cook dinner lunch recipe restaurant snack cuisine",
-    "alcohol": "alcohol wine beer cocktail whisky",
-    "medicine": "medicine medication pill painkiller supplement vitamin dose headache",
-    "exercise": "exercise workout gym running jogging fitness sport",
-    "travel": "hotel trip travel sightseeing excursion vacation tourist",
-    "hearing": "concert headphones loud audio hearing podcast",
-    "sight": "eyesight font display colour chart visual",
-    "animals": "pet cat dog animal pollen dust",
+# What questions of an area speak of, a few phrases each.
+AREAS: dict[Area, tuple[str, ...]] = {
+    "food": (
+        "cook dinner meal",
+        "breakfast brunch lunch snack",
+        "restaurant takeaway cuisine",
+        "recipe bake dessert cake",
+        "soup curry noodles pasta pizza",
+        "groceries supermarket ingredients",
+        "cheese milk bread cereal",
+        "vegetables fruit meat fish",
+        "food eat hungry",
+    ),
+    "alcohol": ("alcohol wine beer", "cocktail whisky gin", "drinks pub"),
+    "medicine": (
+        "medicine medication pills",
+        "painkiller antibiotic",
+        "supplement vitamin herbal remedy",
+        "headache cold flu pain insomnia",
+        "pharmacy doctor",
+    ),
+    "exercise": (
+        "workout gym fitness",
+        "jogging sport training",
+        "stretching yoga muscles",
+        "get fit lose weight",
+    ),
+    "travel": (
+        "hotel trip vacation",
+        "sightseeing excursion museum castle",
+        "holiday beach city break",
+        "apartment flat house to rent",
+        "airport train station transport",
+        "walk hike tour",
+    ),
+    "hearing": (
+        "concert loud audio",
+        "headphones podcast",
+        "phone call conversation",
+        "theatre cinema seats",
+    ),
+    "sight": ("eyesight font display", "colour chart visual"),
+    "animals": (
+        "pet cat dog",
+        "kitten puppy animal shelter",
+        "farm horses zoo",
+        "pollen meadow garden flowers",
+    ),
 }
 
 _FOOD = r"""(?:(?:pea|wal|hazel|cashew\s*|tree\s*|pine\s*)?nuts?|almonds?|cashews?|pistachios?|pecans?

@@ -4,8 +4,9 @@ A logistic model of three things: how near the entry is to the question (a cosin
 above that of phrases that have nothing to do with each other, so that it means the same for every
 embedder), whether the question asks for advice, which is what preferences are for, and whether it asks
 back what was said, which no instruction changes the answer to. `zibaldone bench profile` fits it anew and
-says how well it is calibrated. A constraint ("I'm allergic to peanuts") is matched by what it bears on: how
-near the question is to the words of an area of life, as a whole and by its nearest word.
+says how well it is calibrated. A constraint ("I'm allergic to peanuts") is matched by what it bears on: by
+how much nearer the question is to an area of life than to what constrains nobody, and than to other areas.
+"Run this script" is near to sport, and nearer to software.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import accumulate, combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,6 @@ from zibaldone.text.words import STOP_WORDS, words
 from zibaldone.views.profile.clauses import Area, Kind, Reading
 from zibaldone.views.profile.constraints import AREAS
 
-_MOST_WORDS = 40  # of a question that are held against areas
 APPLIES = 0.15  # what is less probable is left out
 _ALWAYS = 0.9  # an instruction for every answer: how to answer, whatever is asked
 _NAMED = 0.75  # who somebody is that the question names
@@ -41,8 +41,19 @@ _ADVICE = lazy_pattern(
 # To do something for somebody, or whether they may: advice as far as constraints are concerned.
 _REQUESTS = lazy_pattern(
     r"""^\W*(?:please\s+)?(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?(?:give|find|plan|book|order|pick|choose|make|write|prepare
-    |put|create|get|buy|show|name|list|help)\b|\b(?:can|could|may|shall)\s+(?:i|we)\b|\bis\s+it\s+(?:ok|okay|safe|fine|alright|all\s+right
-    |a\s+good|a\s+bad)\b|\b(?:safe|ok|okay)\s+for\s+(?:me|us)\b|\b(?:good|nice|quick|easy)\b[^.?!]{0,60}\?""",
+    |put|create|get|buy|show|name|list|help|recommend|reserve|pack|bring|set\s+up|cook|bake|think\s+of|come\s+up|tell\s+(?:me|us)\s+how)\b
+    |\b(?:can|could|may|shall)\s+(?:i|we)\b
+    |\b(?:would|is|are)\s+[^.?!]{1,60}\b(?:ok|okay|safe|fine|alright|all\s+right|good|bad|wise|allowed|for\s+(?:me|us))\b
+    |\b(?:safe|ok|okay|good)\s+for\s+(?:me|us)\b|\b(?:good|nice|quick|easy)\b[^.?!]{0,60}\?
+    |\bany\s+(?:good\s+)?(?:thoughts|ideas?|suggestions?)\b|\bi\s+need\b|\bwhat\s+goes\b
+    |\bwhich\s+(?:\p{L}+\s+){1,4}?(?:suits?|fits?|would|should|could|(?:is|are)\s+(?:the\s+)?(?:best|good|worth|right))\b""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
+# What somebody is to do, which is no subject: "book me a table" is about no book.
+_DOING = lazy_pattern(
+    r"""^\W*(?:please\s+)?(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?(?:give|find|plan|book|order|pick|choose|make|write
+    |prepare|put|create|get|buy|show|name|list|help|recommend|suggest|reserve|set|think|come|tell|draft|run|check|explain)\b
+    (?:\s+(?:me|us|up|together|of)\b)*|\b(?:suggest|recommend)\w*|\b(?:ideas?|tips?|options?|advice|best|good|nice)\b""",
     regex.IGNORECASE | regex.VERBOSE,
 )
 _LOOKS_BACK = lazy_pattern(
@@ -78,6 +89,24 @@ electric bikes|poetry readings|salary negotiation|cat food|winter coats|patent l
 museum tickets|sleep habits|phone contracts|office chairs|river fishing|birthday cakes"""
 
 
+# What no constraint bears on: a question that is nearer to one of these than to an area is not of that area.
+_ELSEWHERE = """code script program|server database query repository|browser files install app
+bug test function loop|branch commit Python Java|model data features
+report table spreadsheet slides|meeting agenda calendar schedule|email letter memo
+numbers results quarter rows columns|essay paragraph text article|novel story poem title
+speech toast scene thesis|translate word sentence|budget mortgage stocks options
+tax salary insurance|bank loan contract accountant|exam homework course semester
+maths history lesson student|learn study language|job career interview boss
+project deadline workload team|colleague client customers|paint fence wall repair
+car bike engine tyre|clean tools furniture|plants pests lawn|film music song band
+photo video camera lens|game book chess|laptop phone computer printer
+password screen mouse keyboard|charger battery wifi|friend wedding birthday present
+funeral marriage relationship|name title idea|clothes shoes dress jacket
+news politics election law|science physics space energy|art design logo drawing
+religion church prayer|deal offer negotiation sale|speed performance memory size
+excuse apology complaint|police safety lock alarm"""
+
+
 @dataclass(frozen=True, slots=True)
 class MatchWeights:
     """Of a logistic model; cosines are in standard deviations above those of strangers."""
@@ -100,8 +129,10 @@ WEIGHTS: dict[Kind, MatchWeights] = {
 }
 
 
-# Of a constraint, set by hand on the development half of the questions of `bench profile`.
-_AREA_BIAS, _AREA_NEARNESS = -6.3, 1.7
+# Of an area, fitted on the development half of the questions of `bench profile`: by how much nearer it is
+# than what constrains nobody, and than the nearest other area. A wrong constraint is worse than none.
+_AREA_BIAS, _OVER_ELSEWHERE, _OVER_AREAS = -1.22, 0.67, 0.26
+_AREA_APPLIES = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +141,29 @@ class Scale:
 
     mean: float
     deviation: float
-    areas: Mapping[Area, Vectors]  # (d,) each
+    areas: Mapping[Area, Vectors]  # (n, d) each
+    elsewhere: Vectors  # (n, d)
 
     def nearness(self, cosines: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         return np.asarray((cosines - self.mean) / self.deviation, dtype=np.float32)
 
 
 def measure(embedder: Embedder) -> Scale:
-    """One call of fifty phrases. Raises ModelFailed."""
-    strangers = [phrase.strip() for phrase in _STRANGERS.replace("\n", "|").split("|")]
-    all_of_them = embed(embedder, [*strangers, *AREAS.values()])
+    """One call of about a hundred phrases. Raises ModelFailed."""
+    strangers, elsewhere = _phrases(_STRANGERS), _phrases(_ELSEWHERE)
+    of_areas = [phrase for phrases in AREAS.values() for phrase in phrases]
+    all_of_them = embed(embedder, [*strangers, *elsewhere, *of_areas])
     vectors = all_of_them[: len(strangers)]
     cosines = [float(vectors[a] @ vectors[b]) for a, b in combinations(range(len(vectors)), 2)]
-    areas = dict(zip(AREAS, all_of_them[len(strangers) :], strict=True))
-    return Scale(float(np.mean(cosines)), max(float(np.std(cosines)), 1e-3), areas)
+    first = len(strangers) + len(elsewhere)
+    ends = list(accumulate(map(len, AREAS.values()), initial=first))
+    areas = {area: all_of_them[start:end] for area, (start, end) in zip(AREAS, pairwise(ends), strict=True)}
+    deviation = max(float(np.std(cosines)), 1e-3)
+    return Scale(float(np.mean(cosines)), deviation, areas, all_of_them[len(strangers) : first])
+
+
+def _phrases(text: str) -> list[str]:
+    return [phrase.strip() for phrase in text.replace("\n", "|").split("|")]
 
 
 def entry_words(reading: Reading, statement: str) -> str:
@@ -157,33 +197,28 @@ def probabilities(
     return np.asarray(1 / (1 + np.exp(-(bias + slope * nearness))), dtype=np.float32)
 
 
-def words_of_areas(question: str) -> list[str]:
-    """What of a question is embedded to know of which areas it is: its words, one by one."""
-    return list(dict.fromkeys(word for word in words(question) if word not in STOP_WORDS))[:_MOST_WORDS]
+def subject_words(question: str) -> str:
+    """What of a question is embedded to know of which area it is: not what is to be done about it."""
+    return _content(_DOING.sub(" ", question))
 
 
-def nearness_of_areas(scale: Scale, question_vector: Vectors, word_vectors: Vectors) -> dict[Area, float]:
-    """How near a question is to each area: the mean of its own nearness and of that of its nearest word.
-
-    A long question has a word of every area, a short one is drowned by words of no area.
-    """
-    near: dict[Area, float] = {}
-    for area, vector in scale.areas.items():
-        best = max((word_vectors @ vector).tolist(), default=0.0)
-        whole, word = scale.nearness(np.array([question_vector @ vector, best], dtype=np.float32)).tolist()
-        near[area] = (whole + word) / 2
-    return near
-
-
-def probability_of_area(nearness: float, question: str) -> float:
+def probabilities_of_areas(scale: Scale, question: str, question_vector: Vectors) -> dict[Area, float]:
     """That what constrains an area applies to the question: to a wish for advice, or to none.
 
-    "When did we bake the cake?" is as near to food as "what should we bake?".
+    "When did we bake the cake?" is as near to food as "what should we bake?". What is not likely is 0.
     """
     advice = asks_advice(question) or bool(_REQUESTS.search(question))
-    if not advice or looks_back(question):
-        return 0.0
-    return 1 / (1 + math.exp(-(_AREA_BIAS + _AREA_NEARNESS * nearness)))
+    if not advice or looks_back(question) or not question_vector.any():
+        return dict.fromkeys(scale.areas, 0.0)
+    near = {area: float(np.max(vectors @ question_vector)) for area, vectors in scale.areas.items()}
+    elsewhere = float(np.max(scale.elsewhere @ question_vector))
+    likely: dict[Area, float] = {}
+    for area, nearest in near.items():
+        other = max(cosine for rival, cosine in near.items() if rival != area)
+        power = _OVER_ELSEWHERE * (nearest - elsewhere) + _OVER_AREAS * (nearest - other)
+        probability = 1 / (1 + math.exp(-(_AREA_BIAS + power / scale.deviation)))
+        likely[area] = probability if probability >= _AREA_APPLIES else 0.0
+    return likely
 
 
 def certain(reading: Reading, question: frozenset[str]) -> float:

@@ -38,11 +38,10 @@ from zibaldone.views.profile.matching import (
     certain,
     entry_words,
     measure,
-    nearness_of_areas,
     probabilities,
-    probability_of_area,
+    probabilities_of_areas,
     question_words,
-    words_of_areas,
+    subject_words,
 )
 from zibaldone.views.profile.noting import note_entries
 from zibaldone.views.profile.own_words import own_questions, own_statements, unquoted
@@ -240,9 +239,8 @@ class ProfileView(UnitsView):
         scores = np.array([certain(draft.reading, question) for draft in drafts_here])
         try:
             scale = self._scale = self._scale or measure(self._embedder)
-            areas = [draft.reading.areas for draft in drafts_here]
-            single = words_of_areas(query.text) if any(areas) else []
-            question_vector, *word_vectors = embed(self._embedder, [question_words(query.text), *single])
+            phrases = [question_words(query.text), subject_words(query.text)]
+            question_vector, subject_vector = embed(self._embedder, phrases)
         except ModelFailed as error:
             note = _both(note, f"only what applies always: {error}")
         else:
@@ -252,11 +250,11 @@ class ProfileView(UnitsView):
                     kinds, scale.nearness(dense.products(vectors, question_vector)), query.text
                 )
                 scores = np.maximum(scores, np.where(vectors.any(axis=1), likely, 0.0))
-            if single:
-                near = nearness_of_areas(scale, question_vector, np.array(word_vectors))
-                of_areas = {area: probability_of_area(near[area], query.text) for area in near}
-                bound = [max((of_areas[area] for area in some), default=0.0) for some in areas]
-                scores = np.maximum(scores, bound)
+            of_areas = probabilities_of_areas(scale, query.text, subject_vector)
+            areas = [draft.reading.areas for draft in drafts_here]
+            scores = np.maximum(
+                scores, [max((of_areas[area] for area in some), default=0.0) for some in areas]
+            )
         order = np.argsort(-scores, kind="stable").tolist()
         evidence = (
             self._evidence(drafts_here[row], float(scores[row]), _applies(rank, float(scores[row])))

@@ -14,6 +14,7 @@ with what it needs:
 - `slot`: another value of what has one ("my email is ...");
 - `state`: where one lives, works or learns, and where a thing is ("I moved to Bristol");
 - `condition`: what excludes what was (`conditions`: "I'm single again", "I eat meat again");
+- `visited`: where somebody had never been (`visits`: "we went to Japan");
 - `contact`: another telephone number or address;
 - `dropped`: something was wanted or decided, and minds have changed about it;
 - `frame`: the same words with something else in one place, said with a word of change (`frames`);
@@ -36,6 +37,7 @@ from zibaldone.views.updates.cues import (
     AS_NAME,
     BACK,
     BARE_IMPERATIVE_NOW,
+    BESIDE,
     BETTER,
     CHANGE,
     CONTACT,
@@ -75,6 +77,7 @@ from zibaldone.views.updates.cues import (
     WRONGLY,
 )
 from zibaldone.views.updates.frames import frame_words, may_replace, opening_end
+from zibaldone.views.updates.visits import visited
 
 LONGEST_AMENDMENT = 14  # words
 ROLE_KEY = "~role"
@@ -111,6 +114,8 @@ def changes(clause: StatedClause) -> Iterator[Change]:
     begins = opening_end(text)
     for name, side in turned_to(clause).items():
         yield Change("condition", clause, None, frozenset({key_of_condition(name, 1 - side)}))
+    if place := visited(clause):
+        yield Change("visited", clause, None, place)
     if clause.asks:
         yield from _granted(clause)
         return
@@ -121,7 +126,7 @@ def changes(clause: StatedClause) -> Iterator[Change]:
         if BACK.search(first) and (subject := meaning(first)):
             denies = regex.search(r"\b(?:no|not|never|\p{L}+n['’]t)\b", first, regex.I)
             yield Change("flipped", clause, None, subject, denies=bool(denies))
-    if (match := ROLE.search(text)) and NOW.search(text) and not clause.past:
+    if (match := ROLE.search(text)) and NOW.search(text) and not clause.past and not BESIDE.search(text):
         yield Change("role", clause, None, frozenset({ROLE_KEY}), taken=meaning(match["role"]))
     now = (NOW.search(text) and not BARE_IMPERATIVE_NOW.match(text)) or NEWS.search(clause.before)
     for value in clause.values:
@@ -219,6 +224,8 @@ def _taken_up(clause: StatedClause, value: Value, *, now: bool) -> tuple[str, fr
         return None
     for name, pattern in (*TAKEN_UP.items(), *(STATES.items() if now else ())):
         if match := pattern.search(clause.text, 0, value.start):
+            if name == "~job" and BESIDE.search(clause.text):
+                return None
             return name, meaning(clause.text[opening_end(clause.text) : match.start()]) - OWN_ELSEWHERE
     return None
 

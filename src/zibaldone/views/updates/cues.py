@@ -212,6 +212,17 @@ ROLE = lazy_pattern(
     r"(?P<role>[\p{L}-]+(?:\s+[\p{L}-]+){0,3}?)(?=\s+(?:now|these|at|for|in|since|and|on)\b|[^\p{L}\s]|$)",
     FLAGS,
 )
+# Work that takes a part of one's time, and ends no other.
+BESIDE = lazy_pattern(
+    r"""\b(?:on\s+(?:the\s+side|top|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:the\s+)?weekends?)|at\s+(?:the\s+)?(?:weekends?|night)
+    |(?:in|over|during|for)\s+(?:the\s+|my\s+)?(?:mornings?|evenings?|nights?|summers?|winters?|spring|autumn|holidays?|vacations?|season
+    |(?:spare|free)\s+time|weekends?)
+    |part[\s-]?time|side\s+(?:job|gig|hustle)|second\s+job|volunteer\p{L}*|for\s+fun|occasional(?:ly)?|sometimes|seasonal(?:ly)?
+    |every\s+(?:(?:second|other)\s+)?(?:day|evening|week|weekend|month|(?:mon|tues|wednes|thurs|fri|satur|sun)day)
+    |(?:once|twice|\p{L}+\s+(?:days?|evenings?|hours?|times?))\s+(?:a|per)\s+(?:week|month|year)
+    |also|besides|as\s+well|too)\b""",
+    FLAGS,
+)
 SLOT_BEHIND = lazy_pattern(
     r"\s+is\s+(?:now\s+)?(?:my|our)\s+(?:new\s+)?(?P<np>(?:[\p{L}-]+\s+){0,2}?[\p{L}-]+)(?:\s+now)?\s*(?:[,.;!]|$)",
     FLAGS,

@@ -19,6 +19,7 @@ from zibaldone.views.updates.conditions import condition_of, key_of_condition
 from zibaldone.views.updates.cues import CONTACTS, ROLE
 from zibaldone.views.updates.frames import frame_words
 from zibaldone.views.updates.matching import may_be_of_one_thing, takes_place
+from zibaldone.views.updates.visits import never_visited
 
 NEAR = 12  # messages back that an amendment may speak of
 _MOST_WORDS = 24  # of one clause that are indexed
@@ -235,9 +236,10 @@ def _indexed(clause: StatedClause) -> set[str]:
     kinds |= {value.kind for value in clause.values if value.kind in CONTACTS}
     if state := state_of(clause):
         kinds.add(state)
+    unseen = never_visited(clause)
     if not clause.past and ROLE.search(clause.text):
         kinds.add(ROLE_KEY)
     if not clause.past:
         kinds |= {key_of_condition(name, side) for name, side in condition_of(clause).items()}
     owned = frozenset(word.term for word in frame_words(clause) if word.is_owned)
-    return {*owned, *clause.terms, *clause.names, *clause.value_terms, *clause.lead, *units, *kinds}
+    return {*owned, *clause.terms, *clause.names, *clause.value_terms, *clause.lead, *units, *kinds, *unseen}

@@ -24,6 +24,7 @@ from zibaldone.views.updates.cues import (
     WORKS,
 )
 from zibaldone.views.updates.frames import frame_fits
+from zibaldone.views.updates.visits import never_visited
 
 # A word of general use ("accuracy", "budget") names one thing only together with what is around it: the share
 # of other words that two longer sentences must have in common, by how many words led to them.
@@ -45,6 +46,8 @@ def takes_place(change: Change, older: StatedClause, *, near: bool, general: boo
     new = change.clause
     if change.rule == "condition":
         return _ends_condition(change, older)
+    if change.rule == "visited":
+        return 2.0 if never_visited(older) == change.subject else 0
     named = change.rule == "contrast" and not new.owners and not new.is_own  # "the wedding"
     if (not named and not _same_owner(new, older)) or (not holds_now(older) and change.rule != "amended"):
         return 0
