@@ -1,4 +1,4 @@
-"""kill -9 while blocks move into a bucket: one of the two places has them all, and the move ends or is undone."""
+"""kill -9 while blocks move into a bucket: one place has them all, and the move ends or is undone."""
 
 import random
 import signal
