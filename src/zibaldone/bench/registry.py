@@ -344,6 +344,16 @@ class ScaleOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BesideOptions:
+    """A message added while another process maintains the same user, or adds messages of megabytes."""
+
+    path: Path | None = argument("A LoCoMo file; else made-up turns.", None)
+    history: int = option(10_000, "Messages that are there to be maintained.", least=1)
+    calls: int = option(200, "Adds of each kind.", least=2)
+    megabytes: float = option(5.0, "Of a long message.", least=0.001)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PageOptions:
     """The page's answers one after the other: first page, search as one types, recall (extra 'server')."""
 
@@ -430,6 +440,7 @@ BENCHMARKS = (
     Benchmark("profile", ProfileOptions, "profile:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
     Benchmark("scale", ScaleOptions, "scale:run"),
+    Benchmark("beside", BesideOptions, "beside:run"),
     Benchmark("import", ImportOptions, "imports:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("serving", ServingOptions, "serving.run:run"),
