@@ -81,6 +81,9 @@ def test_saved_and_opened(talk, gone):
         for index in (kept, reopened):
             index.extend(units[start:end], vectors_of(units[start:end]))
         reopened = UnitIndex(EMBEDDER.dimension, EMBEDDER, copied(reopened.save()))
+        once_more = copied(reopened.save())
+        for name, array in kept.save().arrays.items():
+            np.testing.assert_array_equal(once_more[name], array, err_msg=name)
         assert list(reopened.units) == list(kept.units)
         assert_same(reopened, kept)
     for index in (kept, reopened):
