@@ -52,7 +52,7 @@ class ColdRecall:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class SizeFigures:
     """One size."""
 
     messages: int
@@ -151,7 +151,9 @@ def _of_tokens(messages: Iterable[Message], tokens: int, folder: Path) -> Iterat
             yield message
 
 
-def _measured(stored: Sequence[Message], folder: Path, views: Sequence[str], progress: Progress) -> Scale:
+def _measured(
+    stored: Sequence[Message], folder: Path, views: Sequence[str], progress: Progress
+) -> SizeFigures:
     last = stored[-_LAST:]
     with Memory(folder, chat=None, maintained=views) as memory:
         tokens = sum(memory.count_tokens(message.content) for message in stored)
@@ -176,7 +178,7 @@ def _measured(stored: Sequence[Message], folder: Path, views: Sequence[str], pro
             memory.recall(question, user=USER, floor=0.0)
             walls.append(1000 * (time.perf_counter() - wall))
             processors.append(1000 * (time.process_time() - began))
-    return Scale(
+    return SizeFigures(
         messages=len(stored),
         tokens=tokens,
         text_bytes=sum(len(message.content.encode()) for message in stored),
@@ -223,22 +225,22 @@ def _cold(folder: Path, question: str) -> ColdRecall:
 
 def _many_users(options: ScaleOptions, messages: Iterator[Message], run: Run) -> ManyUsers:
     folder, names = run.folder / "users", [f"user-{number:06}" for number in range(options.users)]
-    asked = names[:: max(1, len(names) // options.maintained)][: options.maintained]
+    sample = names[:: max(1, len(names) // options.maintained)][: options.maintained]
     some: dict[str, list[Message]] = {}
     with Memory(folder, chat=None) as memory:
         add_s = 0.0
         for place, name in enumerate(names):
             run.progress("adding users", place, len(names))
             own = list(itertools.islice(messages, options.each))
-            some |= {name: own} if name in asked else {}
+            some |= {name: own} if name in sample else {}
             began = time.process_time()
             memory.add(own, user=name)
             add_s += time.process_time() - began
         began = time.process_time()
-        for place, name in enumerate(asked):
-            run.progress("maintaining users", place, len(asked))
+        for place, name in enumerate(sample):
+            run.progress("maintaining users", place, len(sample))
             memory.maintain(user=name)
-        maintain_ms = 1000 * (time.process_time() - began) / len(asked)
+        maintain_ms = 1000 * (time.process_time() - began) / len(sample)
     asks = [(name, questions(own, 1)[0]) for name, own in some.items()]
     command = [sys.executable, "-m", "zibaldone.bench.cold", str(folder)]
     done = subprocess.run(command, input=json.dumps(asks), capture_output=True, text=True, check=True)  # noqa: S603
@@ -247,7 +249,7 @@ def _many_users(options: ScaleOptions, messages: Iterator[Message], run: Run) ->
     return ManyUsers(
         users=options.users,
         messages=options.each,
-        maintained=len(asked),
+        maintained=len(sample),
         add_s=add_s,
         maintain_ms=maintain_ms,
         open_ms=figures["open_processor_ms"],
@@ -296,7 +298,7 @@ _MANY = (
 )
 
 
-def _last_ms(view: str, scale: Scale) -> float:
+def _last_ms(view: str, scale: SizeFigures) -> float:
     return scale.last_ms[view]
 
 
@@ -304,11 +306,11 @@ def _above(cold: ColdRecall) -> int:
     return cold.memory_bytes - cold.interpreter_bytes
 
 
-def _times(scale: Scale, some_bytes: int) -> float:
+def _times(scale: SizeFigures, some_bytes: int) -> float:
     return some_bytes / scale.text_bytes
 
 
-def _table(title: str, results: Sequence[Scale], views: Sequence[str]) -> Table:
+def _table(title: str, results: Sequence[SizeFigures], views: Sequence[str]) -> Table:
     of_views = [TableLine(f"  the last thousand, {view}", partial(_last_ms, view), ".2f") for view in views]
     sizes = [(f"{scale.messages:,}", scale) for scale in results]
     return transpose(title, "", [*_LINES, *of_views, *_RECALLS], sizes)

@@ -381,8 +381,10 @@ def _cold(place: Path | str, question: str, user: str = USER, key: bytes | None 
             command, env={**os.environ, **own}, capture_output=True, text=True, check=True
         )
         process_ms = (time.perf_counter() - start) * 1000
-        told = json.loads(done.stdout)
-        runs.append(_Cold(told["recall_ms"], process_ms, told["memory_bytes"], told["memory_before_bytes"]))
+        figures = json.loads(done.stdout)
+        runs.append(
+            _Cold(figures["recall_ms"], process_ms, figures["memory_bytes"], figures["memory_before_bytes"])
+        )
     return _Cold(*(median(getattr(cold, f.name) for cold in runs) for f in fields(_Cold)))
 
 
