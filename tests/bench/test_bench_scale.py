@@ -2,9 +2,9 @@
 
 import pytest
 
-from zibaldone.bench import scale
+from zibaldone.bench import beside, scale
 from zibaldone.bench.outcome import Run
-from zibaldone.bench.registry import ScaleOptions
+from zibaldone.bench.registry import BesideOptions, ScaleOptions
 
 
 @pytest.mark.wide
@@ -35,3 +35,12 @@ def test_a_chat_again_is_another_one():
     assert [message.content for message in again[:4]] == [message.content for message in again[4:]]
     assert not {message.session for message in again[:4]} & {message.session for message in again[4:]}
     assert max(message.time for message in again[:4]) < min(message.time for message in again[4:])
+
+
+@pytest.mark.wide
+def test_adds_beside_a_busy_process_are_measured(tmp_path):
+    """Both things that it is at."""
+    options = BesideOptions(history=600, calls=4, megabytes=0.3)
+    rows = beside.run(options, Run("", tmp_path)).figures["beside"]
+    assert [row.beside for row in rows] == ["a maintenance", "messages of 0.3 MB"]
+    assert all(row.alone_ms > 0 < row.busy_ms <= row.worst_ms for row in rows)

@@ -19,11 +19,10 @@ from statistics import median
 
 from zibaldone.bench.outcome import Measurement, Run
 from zibaldone.bench.own_process import stop
-from zibaldone.bench.page import turns_of
 from zibaldone.bench.registry import BesideOptions
+from zibaldone.bench.scale import history
 from zibaldone.bench.stats import percentile
 from zibaldone.bench.table import Column, tabulate
-from zibaldone.bench.workload import repeated
 from zibaldone.memory import Memory
 
 USER, OTHER = "ann", "bea"
@@ -51,10 +50,10 @@ class Beside:
 
 def run(options: BesideOptions, run: Run) -> Measurement:
     """One row for each thing that another process is at."""
-    turns, data = turns_of(options.path)
+    messages, data = history(options.path)
     folder = run.folder / "memory"
     with Memory(folder, chat=None) as memory:
-        backlog = list(itertools.islice(repeated(turns), options.history))
+        backlog = list(itertools.islice(messages(), options.history))
         for start in range(0, len(backlog), _BATCH):
             run.progress("adding", start, len(backlog))
             memory.add(backlog[start : start + _BATCH], user=USER)

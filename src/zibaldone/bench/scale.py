@@ -13,7 +13,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -89,7 +89,7 @@ class ManyUsers:
 
 def run(options: ScaleOptions, run: Run) -> Measurement:
     """A column per size, then many users."""
-    messages, data = _history(options.path)
+    messages, data = history(options.path)
     results = []
     for size in options.sizes:
         stored = list(itertools.islice(messages(), size))
@@ -105,7 +105,8 @@ def run(options: ScaleOptions, run: Run) -> Measurement:
     return Measurement({"data": data, "sizes": results, "users": many}, tables)
 
 
-def _history(path: Path | None) -> tuple[_Endless, str]:
+def history(path: Path | None) -> tuple[Callable[[], Iterator[Message]], str]:
+    """Messages without end of a file, a folder or none; and what they are called."""
     if path is None:
         return _Endless(made_up_turns()), "made-up turns"
     if path.is_dir():
