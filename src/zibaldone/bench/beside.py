@@ -88,15 +88,15 @@ def _adds(memory: Memory, calls: int) -> list[float]:
 def _busy(folder: Path, command: tuple[str, ...]) -> Iterator[None]:
     """Raises RuntimeError where the other process came to its end before: then nothing was measured."""
     module = [sys.executable, "-m", "zibaldone.bench.beside", str(folder), *command]
-    process = subprocess.Popen(module, stdout=subprocess.PIPE)  # noqa: S603
-    try:
-        assert process.stdout is not None
-        process.stdout.readline()
-        yield
-        if process.poll() is not None:
-            raise RuntimeError(f"the process that {command[0]} has ended too soon: give more --history")
-    finally:
-        stop(process, _STOP_S)
+    with subprocess.Popen(module, stdout=subprocess.PIPE) as process:  # noqa: S603
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            yield
+            if process.poll() is not None:
+                raise RuntimeError(f"the process that {command[0]} has ended too soon: give more --history")
+        finally:
+            stop(process, _STOP_S)
 
 
 _COLUMNS = (
