@@ -164,6 +164,27 @@ def test_import_of_what_is_no_export(run, tmp_path):
     assert not (tmp_path / "memory").exists()
 
 
+@pytest.mark.parametrize("options", [[], ["--format", "chatgpt"], ["--strict"]])
+def test_import_of_what_cannot_be_read(run, tmp_path, options):
+    """A known format of which nothing can be read makes no memory; one that is there stays as it is."""
+    path = tmp_path / "conversations.json"
+    path.write_text('[{"mapping": {"a": 1}, "title": ', encoding="utf-8")
+    cut_off = run("import", path, *options, code=2).stderr
+    assert "the JSON ends too early" in cut_off
+    assert not (tmp_path / "memory").exists()
+    run("add", "Hello.")
+    assert run("import", path, *options, code=2).stderr == cut_off
+
+
+def test_a_strict_import_with_one_fault_makes_no_memory(run, tmp_path):
+    """Wherever in the file it is; without --strict the rest is imported."""
+    path = tmp_path / "talk.jsonl"
+    path.write_text('{"role": "user", "content": "x"}\n{"role": "user", "content": 3}\n', encoding="utf-8")
+    run("import", path, "--strict", code=2)
+    assert not (tmp_path / "memory").exists()
+    assert run("import", path).stdout.endswith("1 added; 1 could not be read\n")
+
+
 def test_import_from_a_pipe(run, talk):
     """An archive or a file may come from standard input."""
     done = run("import", "-", stdin=talk.read_text(encoding="utf-8"))

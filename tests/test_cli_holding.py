@@ -249,6 +249,17 @@ def test_a_folder_that_was_made_anew_is_not_answered_for(tmp_path, runtime, envi
     assert ended.is_set()
 
 
+def test_a_deleted_folder_is_not_held_on_to(tmp_path, runtime, environment, monkeypatch):
+    """Its process ends though nobody asks it anything; that of one that is there goes on."""
+    monkeypatch.setattr(holding, "_FOLDER_LOOK_S", 0.01)
+    ended = threading.Event()
+    monkeypatch.setattr("os.kill", lambda pid, number: ended.set())
+    with Memory(tmp_path / "memory") as memory, holding.held(memory, PROGRAM):
+        assert not ended.wait(1.2)  # two looks
+        shutil.rmtree(tmp_path / "memory")
+        assert ended.wait(20)
+
+
 def test_a_folder_with_another_key_is_not_answered_for(tmp_path, runtime, environment, monkeypatch):
     """Whoever has the old key alone reads no more of it than without a holder."""
     pytest.importorskip("sqlcipher3", reason="pip install 'zibaldone[encryption]'")

@@ -97,6 +97,19 @@ def import_source(
     return done.report()
 
 
+def must_be_readable(reading: ImportReading, *, strict: bool) -> None:
+    """Raise the InvalidImport that an import would raise before it stores anything; nothing is stored."""
+    refused: list[NotImported] = []
+    for talk in reading.conversations():
+        if talk.messages and not strict:
+            return
+        refused += talk.refused
+        if refused and strict:
+            raise as_error(refused[0])
+    if refused:
+        raise _nothing(refused, len(refused))
+
+
 def _parts(
     reading: ImportReading, user: str | None, done: _Tally, passed: int
 ) -> Iterator[tuple[str, list[Message]]]:

@@ -26,7 +26,7 @@ from zibaldone import (
 )
 from zibaldone.storage import converting
 from zibaldone.testing import HashEmbedder
-from zibaldone.views import index_files
+from zibaldone.views import unit_cache
 
 pytest.importorskip("sqlcipher3", reason="pip install 'zibaldone[encryption]'")
 
@@ -47,7 +47,7 @@ def open_(folder, key=None):
 @pytest.fixture
 def plain(tmp_path, monkeypatch):
     """A folder with messages, blocks and a saved index."""
-    monkeypatch.setattr(index_files, "LEAST_SAVED", 3)
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
     with open_(tmp_path / "plain") as memory:
         memory.add(TALK, user="ann")
         memory.maintain(views=["messages", "profile", "timeline", "updates", "chunks"])

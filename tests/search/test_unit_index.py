@@ -81,6 +81,9 @@ def test_saved_and_opened(talk, gone):
         for index in (kept, reopened):
             index.extend(units[start:end], vectors_of(units[start:end]))
         reopened = UnitIndex(EMBEDDER.dimension, EMBEDDER, copied(reopened.save()))
+        once_more = copied(reopened.save())
+        for name, array in kept.save().arrays.items():
+            np.testing.assert_array_equal(once_more[name], array, err_msg=name)
         assert list(reopened.units) == list(kept.units)
         assert_same(reopened, kept)
     for index in (kept, reopened):
@@ -135,6 +138,20 @@ def test_a_tail_moves_no_mean():
         index.extend(units[start:], vectors[start:])
     cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (asked_before, asked_now)]
     np.testing.assert_allclose(*cosines, atol=1e-6)
+
+
+def test_an_opened_index_knows_its_vectors():
+    """What all of a log's vectors share was measured before it was saved, as if it were measured now."""
+    units = [Unit((n,), 0, TEXTS[n % 3], "message", 5, "a", "user", None, START) for n in range(1, 30)]
+    vectors = vectors_of(units)
+    kept = UnitIndex(EMBEDDER.dimension, EMBEDDER)
+    kept.extend(units[:20], vectors[:20])
+    opened = UnitIndex(EMBEDDER.dimension, EMBEDDER, copied(kept.save()))
+    assert len(opened._measured.squares) == 20
+    for index in (kept, opened):
+        index.extend(units[20:], vectors[20:])
+    cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (kept, opened)]
+    np.testing.assert_array_equal(*cosines)
 
 
 def said(seq, part, kind, role, text="Ann plays in Lisbon"):

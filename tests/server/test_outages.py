@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import httpx2
 import openai
 import pytest
@@ -9,6 +11,7 @@ from upstream import shared_upstream, upstream
 
 from postgres_server import NoServer, Server
 from zibaldone.errors import StorageUnreachable
+from zibaldone.server import access
 from zibaldone.server.keys import KeyStore
 
 __all__ = ["shared_upstream", "upstream"]
@@ -67,6 +70,44 @@ def test_the_gateway_lets_nobody_in_who_had_to_show_a_key(serving, make_key, mon
             ask(base, key=key)
         assert refused.value.status_code == 503
     assert len(upstream.sent) == asked
+
+
+@pytest.fixture
+def stuck():
+    """A look at the keys that does not end before the test does."""
+    ended = threading.Event()
+
+    def look(*_):
+        ended.wait(30)
+
+    yield look
+    ended.set()
+
+
+def test_keys_that_cannot_be_read_hold_no_model_up(serving, monkeypatch, upstream, stuck, failing_lines):
+    """Without keys the request goes on at once, also behind many whose looks still wait; REST waits."""
+    base = serving(upstream=upstream.url)
+    assert ask(base).status_code == 200  # now it is known that there is none
+    monkeypatch.setattr(KeyStore, "exist", stuck)
+    monkeypatch.setattr(access, "_MOST_LATE", 3)
+    for _ in range(5):
+        assert ask(base).parse().choices[0].message.content == "Noted."
+    with pytest.raises(httpx2.ReadTimeout):
+        httpx2.get(f"{base}/v1/memory/messages", params={"user": "ann"}, timeout=0.5)
+    assert failing_lines() == []
+
+
+def test_a_key_that_cannot_be_read_is_a_503_soon(serving, make_key, monkeypatch, upstream, stuck):
+    """Whoever shows a key, or comes before anything is known of keys, is not let in, nor kept waiting."""
+    base, token = serving(upstream=upstream.url), make_key("ann")
+    monkeypatch.setattr(access, "_KEY_S", 0.05)
+    monkeypatch.setattr(KeyStore, "exist", stuck)
+    monkeypatch.setattr(KeyStore, "authenticate", stuck)
+    for key in ("nobody's", token):
+        with pytest.raises(openai.APIStatusError) as refused:
+            ask(base, key=key)
+        assert (refused.value.status_code, refused.value.response.headers["retry-after"]) == (503, "1")
+    assert upstream.sent == []
 
 
 @pytest.mark.wide

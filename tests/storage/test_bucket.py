@@ -27,7 +27,7 @@ from zibaldone.bench.own.compare import compare
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage.bucket import Bucket, bucket_url
 from zibaldone.testing import BucketMisbehaviour, HashEmbedder
-from zibaldone.views import index_files
+from zibaldone.views import unit_cache
 
 EMBEDDER = HashEmbedder(16)
 SETTINGS = {
@@ -43,7 +43,7 @@ WORDS = "The clinic in Delfshaven says that the Qantril pump of size {} fits me.
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Indexes are saved from three messages on; a bucket's requests are given up soon."""
-    monkeypatch.setattr(index_files, "LEAST_SAVED", 3)
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
     monkeypatch.setattr(bucket_module, "_FIRST_PAUSE_S", 0.001)
     monkeypatch.setattr(bucket_module, "_REQUEST_S", 0.5)
 

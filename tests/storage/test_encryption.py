@@ -25,7 +25,7 @@ from zibaldone.bench.own import compare as comparing
 from zibaldone.memory import DEFAULT_VIEWS
 from zibaldone.storage import encryption
 from zibaldone.testing import HashEmbedder
-from zibaldone.views import index_files, unit_cache
+from zibaldone.views import unit_cache
 
 dbapi2 = pytest.importorskip("sqlcipher3.dbapi2", reason="pip install 'zibaldone[encryption]'")
 
@@ -49,7 +49,7 @@ TALK = [
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Indexes are saved early."""
-    monkeypatch.setattr(index_files, "LEAST_SAVED", 3)
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
 
 
 @pytest.fixture

@@ -226,9 +226,9 @@ def test_somebody_else_s_database(postgres):
 
 def test_what_is_saved_beside_the_rows_goes_with_what_is_forgotten(memory, monkeypatch):
     """A saved index is the rows' neighbour: another process begins with it, and forgetting reaches it."""
-    from zibaldone.views import index_files
+    from zibaldone.views import unit_cache
 
-    monkeypatch.setattr(index_files, "LEAST_SAVED", 3)
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
     memory.add([f"The moss of day {number} is green." for number in range(4)], user="ann")
     memory.maintain()
     with memory._database.read("ann") as connection:

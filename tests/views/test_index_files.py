@@ -7,7 +7,7 @@ import safetensors.numpy
 
 from zibaldone import Memory
 from zibaldone.search import unit_index
-from zibaldone.views import index_files
+from zibaldone.views import index_files, unit_cache
 
 TEXTS = ["My dentist is Dr. Moss.", "The heron came back to the pond.", "I moved to Lisbon in May 2023."]
 QUESTION = "Who is my dentist?"
@@ -16,7 +16,7 @@ QUESTION = "Who is my dentist?"
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """An index of three messages is worth a file."""
-    monkeypatch.setattr(index_files, "LEAST_SAVED", 2)
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 2)
 
 
 @pytest.fixture
@@ -213,15 +213,16 @@ def test_each_user_has_files_of_their_own(filled):
 
 
 def test_little_is_not_worth_a_file(opened, monkeypatch):
-    """Nor is a file written again for a few messages more."""
-    monkeypatch.setattr(index_files, "LEAST_SAVED", 4)
+    """Nor is a file written again for a few messages more; for a quarter as many as the least it is."""
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 8)
     memory = opened()
-    memory.add(TEXTS, user="ann")
-    memory.maintain()
-    assert files(memory) == []
-    memory.add("The kettle whistles.", user="ann")
-    memory.maintain()
-    [before, *_] = [path.stat().st_mtime_ns for path in files(memory)]
-    memory.add("Rye bread rises slowly.", user="ann")
-    memory.maintain()
-    assert files(memory)[0].stat().st_mtime_ns == before
+
+    def written(texts):
+        memory.add(texts, user="ann")
+        memory.maintain()
+        return [path.stat().st_mtime_ns for path in files(memory)]
+
+    assert written([f"The kettle whistles {time} times." for time in range(7)]) == []
+    [before, *_] = written("The kettle is new.")
+    assert written("Rye bread rises slowly.")[0] == before
+    assert written("Rye bread rises at last.")[0] > before

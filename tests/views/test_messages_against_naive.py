@@ -12,7 +12,7 @@ from zibaldone.forgetting import Selector
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
-from zibaldone.views import index_files
+from zibaldone.views import unit_cache
 from zibaldone.views.base import Query
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
@@ -49,7 +49,7 @@ def test_the_cached_index_answers_as_one_made_anew(tmp_path_factory, steps):
                 for view in views:
                     assert maintenance.advance(database, "ann", view)
             elif verb == "save":
-                with mock.patch.object(index_files, "LEAST_SAVED", 1):
+                with mock.patch.object(unit_cache, "_LEAST_SAVED", 1):
                     maintenance.maintain(database, views, ["ann"])
                 views[0] = MessagesView(STATIC, STATIC, STATIC)
             elif verb == "forget":

@@ -331,6 +331,29 @@ class SizingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScaleOptions:
+    """One user's memory as it grows, and many users in one folder: adding, maintaining, opening, room."""
+
+    path: Path | None = argument("A LoCoMo file or a folder of BEAM chats; else made-up turns.", None)
+    sizes: Ints = option((1_000, 10_000), "Numbers of messages, with commas.")
+    tokens: int = option(0, "Then a memory of so many tokens; 0: none.", least=0)
+    views: Names = option(("messages", "timeline", "updates", "profile"), "That are maintained, with commas.")
+    users: int = option(0, "Then so many users in one folder; 0: none.", least=0)
+    each: int = option(100, "Messages of each of them.", least=1)
+    maintained: int = option(200, "Of them are maintained, and asked once each.", least=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BesideOptions:
+    """A message added while another process maintains the same user, or adds messages of megabytes."""
+
+    path: Path | None = argument("A LoCoMo file; else made-up turns.", None)
+    history: int = option(10_000, "Messages that are there to be maintained.", least=1)
+    calls: int = option(200, "Adds of each kind.", least=2)
+    megabytes: float = option(5.0, "Of a long message.", least=0.001)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PageOptions:
     """The page's answers one after the other: first page, search as one types, recall (extra 'server')."""
 
@@ -416,6 +439,8 @@ BENCHMARKS = (
     Benchmark("weights", WeightsOptions, "weights:run"),
     Benchmark("profile", ProfileOptions, "profile:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
+    Benchmark("scale", ScaleOptions, "scale:run"),
+    Benchmark("beside", BesideOptions, "beside:run"),
     Benchmark("import", ImportOptions, "imports:run"),
     Benchmark("hanging", HangingOptions, "hanging:run"),
     Benchmark("serving", ServingOptions, "serving.run:run"),

@@ -381,7 +381,10 @@ def _cold(place: Path | str, question: str, user: str = USER, key: bytes | None 
             command, env={**os.environ, **own}, capture_output=True, text=True, check=True
         )
         process_ms = (time.perf_counter() - start) * 1000
-        runs.append(_Cold(process_ms=process_ms, **json.loads(done.stdout)))
+        figures = json.loads(done.stdout)
+        runs.append(
+            _Cold(figures["recall_ms"], process_ms, figures["memory_bytes"], figures["memory_before_bytes"])
+        )
     return _Cold(*(median(getattr(cold, f.name) for cold in runs) for f in fields(_Cold)))
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _LONGEST_REQUEST = 2**20  # bytes
 _REQUEST_S, _START_S, _STOP_S, _LOOK_S = 2.0, 120.0, 30.0, 0.05
+_FOLDER_LOOK_S = 2.0  # from one look at whether the folder is still there to the next
 _WARMED_USERS = 4
 _logger = logging.getLogger(__name__)
 
@@ -154,10 +155,18 @@ class _HoldingServer(socketserver.UnixStreamServer):
         self._answered = 0
         self._settings = holder.settings_of(dict(os.environ))
         self._warm = self._ending = False
+        self._next_look = 0.0  # at whether the folder is there
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
         """Whoever asked has gone, or asks nonsense: the next is answered."""
         _logger.info("a request was not answered (%s)", type(sys.exception()).__name__)
+
+    def service_actions(self) -> None:
+        """Between requests: end where the folder was deleted, or another one is in its place."""
+        if time.monotonic() >= self._next_look and not self._ending:
+            self._next_look = time.monotonic() + _FOLDER_LOOK_S
+            if not self._is_the_same_folder():
+                self._end()
 
     def warm(self) -> None:
         """Have the indexes of the first users in memory before anybody asks."""
@@ -169,18 +178,21 @@ class _HoldingServer(socketserver.UnixStreamServer):
     def reply(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """What is answered; without "code", the asker runs its command itself."""
         if request.get("ask") == "stop":
-            self._ending = True
-            os.kill(os.getpid(), signal.SIGTERM)
+            self._end()
         if "ask" in request:
             return asdict(self._status())
         if self._ending:
             return {"elsewhere": "about to end"}
         if not self._is_the_same_folder():
-            os.kill(os.getpid(), signal.SIGTERM)
+            self._end()
             return {"elsewhere": "the folder is another one by now"}
         if (request["version"], request["settings"]) != (holder.version(), self._settings):
             return {"elsewhere": "another version, or other settings"}
         return self._run(request)
+
+    def _end(self) -> None:
+        self._ending = True
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def _status(self) -> HoldingStatus:
         return HoldingStatus(

@@ -22,6 +22,7 @@ from zibaldone.cli.input import (
     User,
     Views,
     WithNoise,
+    holds_memory,
     json_lines,
     memory_of,
     open_memory,
@@ -116,8 +117,9 @@ def import_(
     what is complete. Without --user, a file that names its users keeps them, and any other goes to 'me'.
     """
     from zibaldone.importers import get, recognise
-    from zibaldone.importers.importing import NoUser
-    from zibaldone.imports import ImportInterrupted
+    from zibaldone.importers.importing import NoUser, reading
+    from zibaldone.importers.source import OpenedSource
+    from zibaldone.imports import ImportInterrupted, must_be_readable
     from zibaldone.validation import key
 
     if user is not None:
@@ -126,7 +128,7 @@ def import_(
     if file_format is not None:
         get(file_format)
     elif isinstance(given, Path):
-        recognise(given)  # before the memory is opened, so that what is no export makes none
+        recognise(given)
     options: dict[str, Any] = {
         "format": file_format,
         "branches": branches,
@@ -134,6 +136,9 @@ def import_(
         "again": again,
         "attachments": attachments,
     }
+    if isinstance(given, Path) and not holds_memory(memory):  # then what cannot be imported makes none
+        with OpenedSource(given) as source:
+            must_be_readable(reading(source, file_format, options["branches"]), strict=strict)
     with open_memory(memory, create=True) as opened, out.byte_progress("importing", shown=not as_json) as bar:
         try:
             try:

@@ -65,7 +65,7 @@ class StaticEmbedder:
     @cached_property
     def name(self) -> str:
         """The table and a digest of its numbers: a new version of the package may carry the same ones."""
-        return f"wordllama-l2_supercat_256-{blake2b(self._table.tobytes(), digest_size=6).hexdigest()}"
+        return f"wordllama-l2_supercat_256-{blake2b(self._table.data, digest_size=6).hexdigest()}"
 
     @property
     def dimension(self) -> int:

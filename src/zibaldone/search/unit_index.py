@@ -30,19 +30,11 @@ _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: 
 _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
-_OWN_ARRAYS = (
-    "days",
-    "times",
-    "session_of",
-    "is_assistants",
-    "seqs",
-    "is_passage",
-    "unit.sources",
-    "measured.squares",
-)
+_OWN_ARRAYS = ("days", "times", "session_of", "is_assistants", "seqs", "is_passage", "unit.sources")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
 _ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 260
 _MEASURED_BYTES = 12  # of a row: what is known of its vector
+_MEASURED_AT_A_TIME = 4096  # rows, of which there is a copy meanwhile
 _FEATURES = ("proper_nouns", "time_words", "_ends_asking", "_has_question")
 # What a turn looks like, whatever it is about; each with its weight in ranker.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
@@ -111,7 +103,7 @@ class UnitIndex:
         self._askers = np.zeros(0, dtype=np.int64)
         self._replies = np.zeros(0, dtype=np.int64)
         self._spread: tuple[Floats, Floats, Floats] | None = None  # see centred_cosines
-        self._measured = _Measured(dimension)
+        self._measured = _Measured(dimension, saved)
         self._saved_bytes = 0  # of what was saved, and is read where it lies
         if saved is not None:
             self._open(saved)
@@ -241,7 +233,7 @@ class UnitIndex:
         if not vector.any():
             return np.zeros(len(rows), dtype=np.float32)
         if self._spread is None:
-            self._measured.extend(rows, self.by_assistant == 0)
+            self._measured.extend(rows, ~self._is_assistants)
             embedded = self._measured.squares
             mean = _shared(*self._measured.of_people())
             along = np.einsum("ij,j->i", rows, mean)  # each row for itself: its last bits, too, are its own
@@ -258,25 +250,24 @@ class UnitIndex:
         for part in (self.units, self.lexical, self.thesaurus, self._vocabulary):
             part.save(saved)
         saved["vectors"] = self.vectors.rows
+        self._measured.extend(self.vectors.rows, ~self._is_assistants)
+        self._measured.save(saved)
         for name in _FEATURES:
             saved[name] = getattr(self, name)
         saved["days"], saved["times"], saved["session_of"] = self.days, self._times, self._session_of
         saved["is_assistants"], saved["seqs"] = self._is_assistants, self._seqs
         saved["is_passage"] = self._is_passage
         saved.put_texts("sessions", list(self._sessions))
-        self._measured.extend(self.vectors.rows, self.by_assistant == 0)
-        self._measured.save(saved)
         return saved
 
     def _open(self, saved: SavedIndex) -> None:
-        own = ("vectors", "thesaurus.vectors", *_FEATURES, *_OWN_ARRAYS)
+        own = ("vectors", "measured.squares", "thesaurus.vectors", *_FEATURES, *_OWN_ARRAYS)
         self._saved_bytes = sum(array.nbytes for name, array in saved.arrays.items() if name not in own)
         for name in _FEATURES:
             setattr(self, name, saved[name])
         self.days, self._times, self._session_of = saved["days"], saved["times"], saved["session_of"]
         self._is_assistants, self._seqs = saved["is_assistants"], saved["seqs"]
         self._is_passage = saved["is_passage"]
-        self._measured.open(saved)
         sources = np.diff(saved["unit.sources_end"], prepend=0)
         self.source_rows = np.repeat(np.arange(len(self.units)), sources)
         self.source_seqs = saved["unit.sources"]
@@ -441,34 +432,32 @@ class UnitIndex:
 class _Measured:
     """What is known of the first vectors of an index, so that more of them cost no more than themselves."""
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, saved: SavedIndex | None = None) -> None:
         self.squares: Floats = np.zeros(0, dtype=np.float32)  # of their lengths; 0: a row without a vector
-        self._sums = {people: np.zeros(dimension) for people in (False, True)}
-        self._counts = dict.fromkeys((False, True), 0)
-
-    def extend(self, rows: Vectors, by_people: npt.NDArray[np.bool_]) -> None:
-        """Take in all rows (n, d) behind those that are known; `by_people` (n,) says who says them."""
-        new, by_people = rows[len(self.squares) :], by_people[len(self.squares) :]
-        squares = np.einsum("ij,ij->i", new, new)
-        for people in (False, True):
-            some = new[(squares > 0) & (by_people == people)]
-            self._sums[people] += some.sum(axis=0, dtype=np.float64)
-            self._counts[people] += len(some)
-        self.squares = np.concatenate([self.squares, squares])
+        # Of what assistants say, and of what people say: their sum, and how many.
+        self._sums, self._counts = np.zeros((2, dimension)), np.zeros(2, dtype=np.int64)
+        if saved is not None:
+            self.squares = saved["measured.squares"]
+            self._sums, self._counts = saved["measured.sums"].copy(), saved["measured.counts"].copy()
 
     def save(self, saved: SavedIndex) -> None:
         """Put all of it there."""
         saved["measured.squares"] = self.squares
-        saved["measured.sums"] = np.array([self._sums[people] for people in (False, True)])
-        saved["measured.counts"] = np.array([self._counts[people] for people in (False, True)])
+        saved["measured.sums"], saved["measured.counts"] = self._sums.copy(), self._counts.copy()
 
-    def open(self, saved: SavedIndex) -> None:
-        """Begin with what was saved."""
-        self.squares = saved["measured.squares"]
-        for people, total, count in zip(
-            (False, True), saved["measured.sums"], saved["measured.counts"].tolist(), strict=True
-        ):
-            self._sums[people], self._counts[people] = total.copy(), count
+    def extend(self, rows: Vectors, by_people: npt.NDArray[np.bool_]) -> None:
+        """Take in all rows (n, d) behind those that are known; `by_people` (n,) says who says them."""
+        known = len(self.squares)
+        squares = np.empty(len(rows) - known, dtype=np.float32)
+        for first in range(known, len(rows), _MEASURED_AT_A_TIME):
+            new = rows[first : first + _MEASURED_AT_A_TIME]
+            lengths = squares[first - known :][: len(new)] = np.einsum("ij,ij->i", new, new)
+            of_people = by_people[first : first + len(new)]
+            for people in (0, 1):
+                some = new[(lengths > 0) & (of_people == people)]
+                self._sums[people] += some.sum(axis=0, dtype=np.float64)
+                self._counts[people] += len(some)
+        self.squares = np.concatenate([self.squares, squares])
 
     def measure_again(self, first: int) -> None:
         """The rows from `first` on, which were without a vector when they were measured."""
@@ -476,8 +465,8 @@ class _Measured:
 
     def of_people(self) -> tuple[npt.NDArray[np.float64], int]:
         """The sum (d,) of what people say, and of how many rows; of all, where people say nothing."""
-        people = self._counts[True] > 0
-        return self._sums[people], self._counts[people]
+        people = int(self._counts[1] > 0)
+        return self._sums[people], int(self._counts[people])
 
 
 def _shared(total: npt.NDArray[np.float64], n: int) -> Vectors:

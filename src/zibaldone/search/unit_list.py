@@ -10,13 +10,18 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from zibaldone.search.saved import PackedTexts, SavedIndex
+from zibaldone.search.saved import AnyArray, PackedTexts, SavedIndex
 from zibaldone.search.unit import Unit
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Of a unit: itself, its time, its names, two tuples; of each source and each pair of days in these.
 _UNIT_BYTES, _SOURCE_BYTES, _DAYS_BYTES = 480, 40, 130
 _MOST_UNPACKED = 4096  # units of a saved index at a time: a recall reads a hundred
+_ENDS = {
+    "unit.text.ends": "unit.text.bytes",
+    "unit.sources_end": "unit.sources",
+    "unit.days_end": "unit.days",
+}
 _NAMES = ("kind", "session", "role", "name")  # few different ones in many units
 
 
@@ -82,28 +87,35 @@ class UnitList(Sequence[Unit]):
         return self._packed.named_days() if self._packed else []
 
     def save(self, saved: SavedIndex) -> None:
-        """Put all that the units hold there."""
-        units = list(self)
-        saved.put_texts("unit.text", [unit.text for unit in units])
+        """Put all that the units hold there; what was saved before is copied as it is."""
+        before = len(self._packed) if self._packed else 0
+        units = [unit for unit in self._units[before:] if unit is not None]
+        arrays = SavedIndex()
+        arrays.put_texts("unit.text", [unit.text for unit in units])
         for field in _NAMES:
             values = [getattr(unit, field) for unit in units]
-            numbers = {value: number for number, value in enumerate(dict.fromkeys(values) if values else ())}
+            known = self._packed.names(field) if self._packed else []
+            numbers = {value: number for number, value in enumerate(dict.fromkeys([*known, *values]))}
             saved.put_texts(f"unit.{field}s", ["" if value is None else value for value in numbers])
-            saved[f"unit.{field}"] = np.array([numbers[value] for value in values], dtype=np.int32)
             saved[f"unit.no_{field}"] = np.array([value is None for value in numbers], dtype=bool)
+            arrays[f"unit.{field}"] = np.array([numbers[value] for value in values], dtype=np.int32)
         for field in ("part", "tokens", "start"):
-            saved[f"unit.{field}"] = np.array([getattr(unit, field) for unit in units], dtype=np.int64)
-        saved["unit.is_dated"] = np.array([unit.is_dated for unit in units], dtype=bool)
-        saved["unit.time_us"] = np.array(
+            arrays[f"unit.{field}"] = np.array([getattr(unit, field) for unit in units], dtype=np.int64)
+        arrays["unit.is_dated"] = np.array([unit.is_dated for unit in units], dtype=bool)
+        arrays["unit.time_us"] = np.array(
             [(unit.time - _EPOCH) // timedelta(microseconds=1) for unit in units], dtype=np.int64
         )
         offsets = [unit.time.utcoffset() or timedelta() for unit in units]
-        saved["unit.offset_s"] = np.array([int(offset.total_seconds()) for offset in offsets], dtype=np.int32)
-        saved["unit.sources"] = np.array([seq for unit in units for seq in unit.sources], dtype=np.int64)
-        saved["unit.sources_end"] = np.cumsum([len(unit.sources) for unit in units], dtype=np.int64)
+        arrays["unit.offset_s"] = np.array(
+            [int(offset.total_seconds()) for offset in offsets], dtype=np.int32
+        )
+        arrays["unit.sources"] = np.array([seq for unit in units for seq in unit.sources], dtype=np.int64)
+        arrays["unit.sources_end"] = np.cumsum([len(unit.sources) for unit in units], dtype=np.int64)
         days = [day for unit in units for day in unit.days]
-        saved["unit.days"] = np.array(days, dtype=np.int64).reshape(-1, 2)
-        saved["unit.days_end"] = np.cumsum([len(unit.days) for unit in units], dtype=np.int64)
+        arrays["unit.days"] = np.array(days, dtype=np.int64).reshape(-1, 2)
+        arrays["unit.days_end"] = np.cumsum([len(unit.days) for unit in units], dtype=np.int64)
+        for name, new in arrays.arrays.items():
+            saved[name] = self._packed.followed_by(name, new) if self._packed else new
 
 
 def _bytes_of(unit: Unit) -> int:
@@ -125,6 +137,17 @@ class _PackedUnits:
 
     def __len__(self) -> int:
         return len(self._texts)
+
+    def names(self, field: str) -> list[str | None]:
+        """Those of a field, in the order of their numbers."""
+        return self._named[field]
+
+    def followed_by(self, name: str, new: AnyArray) -> AnyArray:
+        """An array of these units and of more."""
+        here = self._saved[name]
+        if name in _ENDS:
+            new = new + len(self._saved[_ENDS[name]])
+        return np.concatenate([here, new])
 
     def speakers(self) -> dict[str, list[int]]:
         numbers = self._saved["unit.name"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -19,6 +23,9 @@ from zibaldone.server.problems import Problem
 from zibaldone.server.settings import ServerSettings
 from zibaldone.threads import in_thread
 
+T = TypeVar("T")
+_KEY_S = 3.0  # that a request to the gateway waits for its key, or for whether it needs one
+_MOST_LATE = 16  # looks at the keys that still run, and nobody waits for: until one ends none is begun
 _logger = logging.getLogger(__name__)
 # Whoever watches a server has no key; none of these says anything of a memory.
 _OPEN = frozenset({"/healthz", "/readyz", "/v1/memory/openapi.json"})
@@ -79,6 +86,7 @@ class Access:
 
     def __init__(self, app: ASGIApp, *, settings: ServerSettings, keys: KeyStore) -> None:
         self._app, self._settings, self._keys = app, settings, keys
+        self._late = 0  # looks at the keys that no request waits for any more
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let in, or raise a Problem."""
@@ -118,7 +126,7 @@ class Access:
         if token is None and of_page:
             token = cookie_parser(headers.get("cookie", "")).get(KEY_COOKIE)
         if token is not None:
-            key = await in_thread(self._keys.authenticate, token)
+            key = await self._looked_up(path, partial(self._keys.authenticate, token), _KEY_S)
             if key is None and not of_page:
                 raise _unauthorized("this key is unknown or was revoked")
             return Principal(key.user, key.agent, key.read_only, key.id) if key else None
@@ -136,14 +144,41 @@ class Access:
         The gateway passes requests on while the database is away, where there was no key before: what is in
         the memory cannot be had then, and the model can be asked without it.
         """
+        were_none = self._keys.were_none
+        within_s = self._settings.recall_timeout_ms / 1000 if were_none else _KEY_S
         try:
-            return await in_thread(self._keys.exist)
+            return await self._looked_up(path, self._keys.exist, within_s)
         except (StorageUnreachable, StorageBusy) as error:
-            is_gateway = path.startswith("/v1/") and _door(path) == "gateway"
-            if not (is_gateway and self._keys.were_none):
+            if not (_is_gateway(path) and were_none):
                 raise
             _logger.warning("whether keys are needed by now is not known: %s", error)
             return False
+
+    async def _looked_up(self, path: str, look: Callable[[], T], within_s: float) -> T:
+        """What a look at the keys gives; a model that is asked through the gateway waits for it so long only.
+
+        A look that is late goes on in its thread. Raises StorageBusy where it is, or where many are.
+        """
+        if not _is_gateway(path):
+            return await in_thread(look)
+        if self._late >= _MOST_LATE:
+            raise StorageBusy("the keys of this server cannot be read: earlier looks at them still wait")
+        task = asyncio.ensure_future(in_thread(look))
+        done, _ = await asyncio.wait([task], timeout=within_s)
+        if not done:
+            self._late += 1
+            task.add_done_callback(self._caught_up)
+            raise StorageBusy(f"the keys of this server could not be read within {within_s:g} s: try again")
+        return task.result()
+
+    def _caught_up(self, task: asyncio.Task[Any]) -> None:
+        self._late -= 1
+        if not task.cancelled():
+            task.exception()  # of a late one nobody asks
+
+
+def _is_gateway(path: str) -> bool:
+    return path.startswith("/v1/") and _door(path) == "gateway"
 
 
 def _door(path: str) -> str:

@@ -410,6 +410,11 @@ def moves_to_a_bucket(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE bucket ADD COLUMN moving INTEGER NOT NULL DEFAULT 0"))
 
 
+def readings_of_the_profile(connection: Connection) -> None:
+    """What an entry was read as is noted beside it, so that a process need not read it again."""
+    connection.execute(text("ALTER TABLE profile_notes ADD COLUMN reading TEXT"))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -434,6 +439,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     tuned_weights,
     marks_of_work,
     moves_to_a_bucket,
+    readings_of_the_profile,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -427,7 +427,7 @@ update_links = Table(
     Index("update_links_by_old", "user", "generation", "old_seq"),
 )
 
-profile_notes = Table(  # beside the units of the profile that a model made, or was asked for and did not
+profile_notes = Table(  # beside the units of the profile
     "profile_notes",
     metadata,
     Column("user", Text, primary_key=True),
@@ -435,7 +435,9 @@ profile_notes = Table(  # beside the units of the profile that a model made, or 
     Column("seq", BigInteger, primary_key=True, autoincrement=False),  # of the unit,
     Column("part", BigInteger, primary_key=True, autoincrement=False),  # and its part
     Column("topic", Text, nullable=False),
-    Column("made_by", Text, nullable=False),  # "offline", or "<model>/<hash of the prompt>"
+    # "<model>/<hash of the prompt>"; "offline": one was asked and did not answer; "": none was to be asked
+    Column("made_by", Text, nullable=False),
+    Column("reading", Text),  # JSON of what the entry was read as; NULL: nobody noted it yet
 )
 
 saved_files = Table(  # saved indexes, where the database has no folder for files

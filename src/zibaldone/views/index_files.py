@@ -14,7 +14,6 @@ import json
 import logging
 import mmap
 import zlib
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import blake2b
@@ -45,8 +44,6 @@ _TYPES = {
     "F32": np.float32,
     "F64": np.float64,
 }
-# A file is written when so many messages are not in it yet, or a fifth of those that are, if that is more.
-LEAST_SAVED = 1000
 _logger = logging.getLogger(__name__)
 
 
@@ -70,17 +67,9 @@ class _Header:
     checksums: dict[str, int]
 
 
-def state_of(
-    view: str, generation: Generation, words_by: str, user: UserState, *, code: str | None = None
-) -> IndexState:
-    """What a file must say to be opened now; `code` is of what is no index."""
-    code = code or _code()
-    return IndexState(view, generation.number, generation.fingerprint, words_by, code, user.deletions)
-
-
-def is_outgrown(saved_to: int, cursor: int) -> bool:
-    """Whether a file that goes up to a seq is to be written anew, since the view has read so far."""
-    return cursor - saved_to >= max(LEAST_SAVED, saved_to // 5)
+def state_of(view: str, generation: Generation, words_by: str, user: UserState) -> IndexState:
+    """What a file must say to be opened now."""
+    return IndexState(view, generation.number, generation.fingerprint, words_by, _code(), user.deletions)
 
 
 def saved_to(connection: Connection, user: str, state: IndexState) -> int:
@@ -187,13 +176,7 @@ def _checksum(array: saved.AnyArray) -> int:
 @cache
 def _code() -> str:
     """A digest of the modules that say what an index holds."""
-    modules = (lexical, saved, thesaurus, unit_index, unit_list, vocabulary, words)
-    return digest_of([Path(str(module.__file__)) for module in modules])
-
-
-def digest_of(files: Sequence[Path]) -> str:
-    """Another one when any of these is another."""
     digest = blake2b(digest_size=16)
-    for path in files:
-        digest.update(path.read_bytes())
+    for module in (lexical, saved, thesaurus, unit_index, unit_list, vocabulary, words):
+        digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()

@@ -23,6 +23,11 @@ from zibaldone.views.toolkit import tail
 from zibaldone.views.user_cache import UserCache
 
 _MOST_USERS = 1000
+_LEAST_SAVED = 1000  # messages: fewer are not worth a file
+# A file is written anew when such a part of its messages came since, or of the least: a process that opens it
+# reads these from rows. To write it takes less in a folder than as rows or objects of a bucket.
+_NEW_OF_LEAST, _NEW_OF_SAVED = 1 / 4, 1 / 20
+_NEW_OF_LEAST_ELSEWHERE, _NEW_OF_SAVED_ELSEWHERE = 1, 1 / 5
 
 ToUnits = Callable[[Sequence[Message]], list[Unit]]
 
@@ -91,7 +96,7 @@ class UnitCache:
     @property
     def tended_from(self) -> int:
         """The seq from which on `save` may write a file."""
-        return index_files.LEAST_SAVED
+        return _LEAST_SAVED
 
     def save(self, database: Database, generation: Generation) -> None:
         """Write the user's index to a file, where much came since it was written last.
@@ -103,7 +108,7 @@ class UnitCache:
             state = log.state(connection, user)
             wanted = self._state(generation, state)
             saved_to = index_files.saved_to(connection, user, wanted)
-            if not index_files.is_outgrown(saved_to, generation.cursor):
+            if generation.cursor - saved_to < _fewest_new(saved_to, database):
                 return
             slot = self._slots.get_or_make(user, Slot)
             with slot.lock:
@@ -237,6 +242,15 @@ class UnitCache:
         new = [key for key in units.keys(connection, self._view, generation) if key not in here]
         if new:
             index.extend(*units.load(connection, self._view, generation, dimension, only=new))
+
+
+def _fewest_new(saved_to: int, database: Database) -> float:
+    """Messages that have to be new for a file of so many to be written."""
+    if not saved_to:
+        return _LEAST_SAVED
+    if database.shared or database.bucket is not None:
+        return max(_NEW_OF_LEAST_ELSEWHERE * _LEAST_SAVED, _NEW_OF_SAVED_ELSEWHERE * saved_to)
+    return max(_NEW_OF_LEAST * _LEAST_SAVED, _NEW_OF_SAVED * saved_to)
 
 
 def _size(slot: Slot) -> int:

@@ -1,7 +1,10 @@
 """A user's profile through Memory: read, matched, corrected, forgotten."""
 
 import asyncio
+import sqlite3
 import sys
+import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
@@ -9,6 +12,7 @@ import pytest
 
 from zibaldone import AsyncMemory, InvalidInput, Memory, Message, ModelFailed
 from zibaldone.models import StaticEmbedder
+from zibaldone.storage.folder_layout import FILE
 from zibaldone.views.profile import KINDS, ProfileView
 
 view_module = sys.modules[ProfileView.__module__]
@@ -89,6 +93,57 @@ def test_what_is_not_read_yet_is_known_all_the_same(memory, ann):
     assert (ann.entries(), ann.text(), applying(memory, "Which audiobooks would you suggest?")) == before
     with Memory(memory.path) as other:
         assert other.profile("ann").entries() == before[0]
+
+
+def reread(opened, monkeypatch, *, user="ann"):
+    """The profile's entries and text in a process of its own, as if; nobody may read a statement there."""
+
+    def read(*_args, **_options):
+        raise AssertionError("a statement is read again")
+
+    with monkeypatch.context() as patched, Memory(opened.path) as other:
+        patched.setattr(view_module, "read_as", read)
+        patched.setattr(view_module, "readings", read)
+        return other.profile(user).entries(), other.profile(user).text()
+
+
+def test_what_an_entry_was_read_as_is_noted(memory, ann, monkeypatch):
+    """A process that finds the entries made knows their topics, what they supersede and constrain."""
+    say(memory, ["I live in Faro now.", "I really like goats."], start=START + timedelta(days=20))
+    before = ann.entries(), ann.text(), applying(memory, "Which snack would you suggest?")
+    memory.maintain(user="ann")
+    assert reread(memory, monkeypatch) == before[:2]
+    with Memory(memory.path) as other:
+        assert applying(other, "Which snack would you suggest?") == before[2]
+
+
+def test_entries_of_which_nobody_noted_it_are_read_again(memory, ann, monkeypatch):
+    """In a memory from before readings were noted, the profile is the same."""
+    memory.maintain(user="ann")
+    before = ann.entries(), ann.text()
+    with closing(sqlite3.connect(memory.path / FILE)) as rows, rows:
+        rows.execute("UPDATE profile_notes SET reading = NULL")
+    with pytest.raises(AssertionError, match="read again"):
+        reread(memory, monkeypatch)
+    with closing(sqlite3.connect(memory.path / FILE)) as rows, rows:
+        rows.execute("DELETE FROM profile_notes")
+    with Memory(memory.path) as other:
+        assert (other.profile("ann").entries(), other.profile("ann").text()) == before
+
+
+def test_what_an_entry_was_read_as_is_forgotten_with_it(memory, ann):
+    """No note is left of an entry whose message is forgotten, and the others keep theirs."""
+    memory.maintain(user="ann")
+    walnuts = next(entry for entry in ann.entries() if "walnuts" in entry.text)
+
+    def noted():
+        with closing(sqlite3.connect(memory.path / FILE)) as rows:
+            return [reading for (reading,) in rows.execute("SELECT reading FROM profile_notes")]
+
+    assert any("walnuts" in reading for reading in noted())
+    others = [reading for reading in noted() if "walnuts" not in reading]
+    memory.forget(user="ann", seqs=walnuts.sources)
+    assert noted() == others
 
 
 def test_machines_say_nothing_of_a_user(memory):
@@ -521,3 +576,37 @@ def test_an_entry_without_a_time_has_none_before_the_view_read_it_either(memory)
     assert not entry_of(memory.profile("ann"), "decision").is_dated
     memory.maintain()
     assert not entry_of(memory.profile("ann"), "decision").is_dated
+
+
+def test_many_who_wait_for_one_profile_have_it_read_once(tmp_path, monkeypatch):
+    """Calls of one user that come while it is read find it in memory."""
+    with Memory(tmp_path / "many") as memory:
+        say(memory, TALK)
+        memory.maintain()
+    loads, entered, go_on = [], threading.Event(), threading.Event()
+    load = ProfileView._load
+
+    def slow(self, *given, **options):
+        loads.append(given)
+        entered.set()
+        assert go_on.wait(20)
+        return load(self, *given, **options)
+
+    monkeypatch.setattr(ProfileView, "_load", slow)
+    found = []
+
+    def ask():
+        found.append(memory.recall("What should I bake for myself?", user="ann", floor=0).text)
+
+    with Memory(tmp_path / "many") as memory:
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        threads[0].start()
+        assert entered.wait(20)
+        for thread in threads[1:]:
+            thread.start()
+        go_on.set()
+        for thread in threads:
+            thread.join(20)
+    assert len(found) == 4
+    assert len(set(found)) == 1
+    assert len(loads) == 1

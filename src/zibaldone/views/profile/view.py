@@ -24,10 +24,10 @@ from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import words
-from zibaldone.views import index_files, units
+from zibaldone.views import units
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.links import Link
-from zibaldone.views.profile import corrections, notes, saved_readings
+from zibaldone.views.profile import corrections, notes
 from zibaldone.views.profile.clauses import KINDS, Kind, Reading
 from zibaldone.views.profile.ended import ended_by_hand
 from zibaldone.views.profile.entries import EntryDraft, EntryInMessage, ProfileEntry, ReadUnit, read_as
@@ -59,7 +59,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache, UserTurns
 
-_ANALYSIS = "4"  # raise it when other entries would be read from the same message
+_ANALYSIS = "4"  # raise it when other entries, or others of their readings, would be read from a message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 48  # messages: so much is asked again after a crash
@@ -184,10 +184,12 @@ class ProfileView(UnitsView):
             connection,
             generation,
             (
-                notes.EntryNote((message.seq, part), entry.reading.topic, entry.made_by)
+                notes.EntryNote(
+                    (message.seq, part), entry.reading.topic, entry.made_by, notes.noted(entry.reading)
+                )
                 for message, entries in zip(messages, prepared.entries, strict=True)
                 for part, entry in enumerate(entries)
-                if entry.made_by
+                if entry.kind != _CORRECTION
             ),
         )
 
@@ -280,29 +282,6 @@ class ProfileView(UnitsView):
         with database.read(user) as connection:
             self._standing.drop(user, log.state(connection, user))
 
-    @property
-    def tended_from(self) -> int:
-        """From where on what was read is worth a file."""
-        return index_files.LEAST_SAVED
-
-    def housekeep(
-        self,
-        database: Database,
-        generation: Generation,
-        *,
-        patient: bool = False,  # noqa: ARG002 - no model is asked
-    ) -> tuple[Counted, ...]:
-        """Save what the grammar reads in the entries, so that other processes begin with it."""
-        if usable(generation, self.fingerprint) is None:
-            return ()
-        with database.read(generation.user) as connection:
-            state = log.state(connection, generation.user)
-            if not saved_readings.is_due(connection, generation, state):
-                return ()
-            known = self._load(connection, generation, state, after=0)
-        saved_readings.save(database, generation, state, known)
-        return ()
-
     def _evidence(self, draft: EntryDraft, score: float, channels: tuple[ChannelScore, ...]) -> Evidence:
         spoken = draft.spoken_by or draft.unit
         return Evidence(
@@ -352,7 +331,7 @@ class ProfileView(UnitsView):
             before = held or _nothing_known(self._embedder.dimension)
             new: dict[units.Key, ReadUnit] = {}
             if generation is not None and before.cursor < cursor:
-                new = self._load(now.connection, generation, state, after=before.cursor)
+                new = self._load(now.connection, generation, after=before.cursor)
             edited = sorted(read.unit.seq for read in new.values() if read.unit.kind == _CORRECTION)
             edits = list(log.fetch(now.connection, user, edited).values())
             start, unread_to = max(cursor, before.read_to), before.unread_to
@@ -386,7 +365,7 @@ class ProfileView(UnitsView):
         return standing
 
     def _load(
-        self, connection: Connection, generation: Generation, state: UserState, *, after: int
+        self, connection: Connection, generation: Generation, *, after: int
     ) -> dict[units.Key, ReadUnit]:
         """The generation's units that stand on messages above that seq."""
         keys = units.keys(connection, self.name, generation, after=after)
@@ -394,9 +373,8 @@ class ProfileView(UnitsView):
             connection, self.name, generation, self._embedder.dimension, after=after, only=keys
         )
         beside = notes.load(connection, generation, after=after)
-        before = {} if after else saved_readings.opened(connection, generation, state)
         return {
-            unit.key: _read_unit(unit, vector, beside.get(unit.key), before.get(unit.key))
+            unit.key: _read_unit(unit, vector, beside.get(unit.key))
             for unit, vector in zip(loaded, vectors, strict=True)
         }
 
@@ -564,15 +542,18 @@ def _mark_of_correction(message: Message) -> list[EntryInMessage]:
     return [EntryInMessage(_CORRECTION, 0, 0, Reading("fact"), "")] if message.corrects else []
 
 
-def _read_unit(
-    unit: Unit, vector: Vectors, note: notes.EntryNote | None, reading: Reading | None
-) -> ReadUnit:
-    """As when the unit was made; its `reading`, where it is known already."""
+def _read_unit(unit: Unit, vector: Vectors, note: notes.EntryNote | None) -> ReadUnit:
+    """As when the unit was made.
+
+    To read an entry takes a tenth of a millisecond, and the first one in a process a fifth of a second, for
+    the grammar's patterns: so it is done where nobody noted the reading alone.
+    """
     kind = next((kind for kind in KINDS if kind == unit.kind), None)
     if kind is None:
         return ReadUnit(unit, Reading("fact"), vector)
-    if reading is None or reading.kind != kind:
-        reading = read_as(kind, unit.text, among_people=unit.name is not None)
+    if note is not None and (reading := note.reading_of(kind)) is not None:
+        return ReadUnit(unit, reading, vector, note.made_by)
+    reading = read_as(kind, unit.text, among_people=unit.name is not None)
     if note is None:
         return ReadUnit(unit, reading, vector)
     if kind == "instruction":
