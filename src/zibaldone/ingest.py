@@ -67,6 +67,7 @@ def ingest(
         """What was appended, and whose messages the view has not read with it."""
         results, behind = [], []
         for (user, messages), ready in zip(parts, prepared, strict=True):
+            database.means(connection, user)
             appended = log.append(connection, user, messages, now, keep_first=keep_first)
             results.append(appended)
             all_new = ready is not None and 0 < appended.new == len(messages)

@@ -149,6 +149,7 @@ class Memory:
         replica: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
         key: str | bytes | FromEnvironment | None = FROM_ENVIRONMENT,
+        user_keys: str | Path | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
 
@@ -170,7 +171,9 @@ class Memory:
         one they are beside the rows. `replica` is the URL of a hot standby of a memory in PostgreSQL, from
         which recalls are read as long as it keeps up. With a `key` the folder is encrypted (extra
         `encryption`): 32 random bytes, these in hexadecimal, or a passphrase; unless given it is taken from
-        ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY. `encrypt_folder` converts one that is there.
+        ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY. `encrypt_folder` converts one that is there. With `user_keys`,
+        a folder apart from the memory or "s3://bucket/prefix", the words of each user are sealed by a key of
+        their own that lies there, encrypted by `key`; then `forget(shred=True)` destroys it.
 
         Raises StorageUnusable (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt,
         NewerSchema, StorageBusy, MissingExtra for what is not installed, and ModelFailed for an embedder that
@@ -199,7 +202,12 @@ class Memory:
         self._counted = None if tokenizer is None else own_tokens(tokenizer, static)
         self._workers = workers
         self._worker: BackgroundWorker | None = None
-        self._database = open_database(folder, busy_timeout_s=busy_timeout_s, key=settings.key(key))
+        self._database = open_database(
+            folder,
+            busy_timeout_s=busy_timeout_s,
+            key=settings.key(key),
+            user_keys=settings.user_keys(user_keys),
+        )
         self._replica: ReplicaReads | None = None
         try:
             use_bucket(self._database, settings.blocks(blocks))

@@ -410,6 +410,19 @@ def moves_to_a_bucket(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE bucket ADD COLUMN moving INTEGER NOT NULL DEFAULT 0"))
 
 
+def keys_of_users(connection: Connection) -> None:
+    """Words may be sealed by keys of their users."""
+    for statement in (
+        "CREATE TABLE sealing (id TEXT NOT NULL PRIMARY KEY, place TEXT NOT NULL)",
+        """CREATE TABLE user_keys (
+            "user" TEXT NOT NULL PRIMARY KEY, number TEXT NOT NULL, owner TEXT NOT NULL,
+            state INTEGER NOT NULL)""",
+        "CREATE INDEX user_keys_by_owner ON user_keys (owner)",
+        'CREATE INDEX user_keys_condemned ON user_keys ("user") WHERE state = 1',
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -434,6 +447,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     tuned_weights,
     marks_of_work,
     moves_to_a_bucket,
+    keys_of_users,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

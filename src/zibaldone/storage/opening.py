@@ -6,26 +6,52 @@ from pathlib import Path
 
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database, url_in
-from zibaldone.storage.folder_layout import is_memory
+from zibaldone.storage.folder_layout import HEADER, is_memory
 from zibaldone.storage.sqlite import SqliteDatabase
 
 
-def open_database(place: str | Path, *, busy_timeout_s: float, key: str | bytes | None = None) -> Database:
+def open_database(
+    place: str | Path,
+    *,
+    busy_timeout_s: float,
+    key: str | bytes | None = None,
+    user_keys: str | Path | None = None,
+) -> Database:
     """The database of a folder, or of a URL such as "postgresql+psycopg://user@host/memory".
 
-    A folder is encrypted with a `key`. Raises InvalidInput for one with a URL, StorageUnusable (KeyMissing,
+    A folder is encrypted with a `key`. Where `user_keys` says where users have keys of their own, it opens
+    those, and the folder if that is encrypted, too. Raises InvalidInput for one with a URL, StorageUnusable (KeyMissing,
     WrongKey and NotEncrypted among them), StorageCorrupt, NewerSchema, StorageBusy, and MissingExtra for a
     URL without the extra 'postgres', or a key without the extra 'encryption'.
     """
     if (url := url_in(place)) is not None:
-        if key is not None:
+        if key is not None and user_keys is None:
             raise InvalidInput(
-                "a key is for a folder: what PostgreSQL keeps, its server encrypts, or the disk below it"
+                "a key is for a folder, or for keys of users: what PostgreSQL keeps, its server encrypts, or"
+                " give user_keys=, too"
             )
         from zibaldone.storage.postgres import PostgresDatabase
 
-        return PostgresDatabase(url, busy_timeout_s=busy_timeout_s)
-    return SqliteDatabase(Path(place), busy_timeout_s=busy_timeout_s, key=key)
+        database: Database = PostgresDatabase(url, busy_timeout_s=busy_timeout_s)
+    else:
+        folder = Path(place)
+        of_folder = key if user_keys is None or (folder.expanduser() / HEADER).exists() else None
+        database = SqliteDatabase(folder, busy_timeout_s=busy_timeout_s, key=of_folder)
+    try:
+        _use_keys_of_users(database, user_keys, key)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _use_keys_of_users(database: Database, place: str | Path | None, key: str | bytes | None) -> None:
+    if place is None and not database.is_sealed():
+        return
+    from zibaldone.storage.keyring import opened_keyring
+
+    if (keyring := opened_keyring(database, place, key)) is not None:
+        database.use_keyring(keyring)
 
 
 def is_there(place: str | Path) -> bool:

@@ -1,0 +1,407 @@
+"""A key for each user, with which their words are sealed, wherever they are stored; destroyed, they are gone.
+
+A random key per user, wrapped by a key that the place of keys (`key_places`) keeps in a header, encrypted by the
+one that the user of the memory gives. The database says which key a user has: a transaction that seals reads
+that first, under the user's lock, so that nothing is acknowledged that only a destroyed key could open.
+
+What is sealed begins with a kind and the number of its key. Where it is looked up by being equal it is sealed
+by AES-SIV (RFC 5297), which gives the same each time, and else by AES-GCM with a random nonce.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Engine, delete, event, select, update
+
+from zibaldone.errors import (
+    InvalidInput,
+    KeyDestroyed,
+    KeyMissing,
+    NotEncrypted,
+    StorageCorrupt,
+    StorageUnusable,
+    WrongKey,
+)
+from zibaldone.storage.block_store import BlockStore
+from zibaldone.storage.columns import SEALS
+from zibaldone.storage.encryption import (
+    KEY_BYTES,
+    EncryptedFiles,
+    FileCipher,
+    FolderKeys,
+    aead,
+    checked_key,
+    header_of,
+    keys_in,
+    new_header,
+)
+from zibaldone.storage.folder_layout import HEADER
+from zibaldone.storage.key_places import KeyPlace, key_place
+from zibaldone.storage.schema import sealing, user_keys, users
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
+
+    from zibaldone.storage.database import Database
+
+_SCOPE = "seals for"  # in a connection's info
+_RANDOM, _FINDABLE = b"\x01", b"\x02"
+_NUMBER_BYTES, _NONCE_BYTES, _TAG_BYTES = 8, 12, 16
+_BEGIN = 1 + _NUMBER_BYTES
+_MOST = 4096  # keys that are in memory at once
+_LIVE, _DESTROYING = 0, 1  # a key's state
+
+
+@dataclass(frozen=True, slots=True)
+class UserKey:
+    """What seals one user's words."""
+
+    user: str
+    number: bytes
+    _random: AESGCM
+    _findable: AESSIV
+    _words: bytes
+
+    def seal(self, data: bytes, place: bytes = b"") -> bytes:
+        """Another each time; what is of one place is refused in another."""
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return _RANDOM + self.number + nonce + self._random.encrypt(nonce, data, place or None)
+
+    def seal_findable(self, data: bytes) -> bytes:
+        return _FINDABLE + self.number + self._findable.encrypt(data, None)
+
+    def open(self, sealed: bytes, place: bytes = b"") -> bytes:
+        """Raises ValueError."""
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            if sealed[:1] == _FINDABLE:
+                return self._findable.decrypt(sealed[_BEGIN:], None)
+            body = _BEGIN + _NONCE_BYTES
+            return self._random.decrypt(sealed[_BEGIN:body], sealed[body:], place or None)
+        except InvalidTag as error:
+            raise ValueError("changed, or of another place or key") from error
+
+    def disguise(self, digest: int) -> int:
+        made = blake2b(digest.to_bytes(8, "little", signed=True), key=self._words, digest_size=8).digest()
+        return int.from_bytes(made, "little") >> 1
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Whose rows a transaction means."""
+
+    user: str | None
+    locked: bool  # nobody else writes them
+    key: UserKey | None = None
+    looked: bool = False
+
+
+class Keyring:
+    """The keys of one memory's users. Safe to share among threads. Is the Seals of its database."""
+
+    overhead_bytes = _BEGIN + _NONCE_BYTES + _TAG_BYTES
+
+    def __init__(self, place: KeyPlace, keys: FolderKeys) -> None:
+        self.place = place
+        self.id = keys.made_for("id").hex()[:32]
+        self._wrapping = FileCipher(aead(keys.made_for("user keys")))
+        self._held: dict[bytes, UserKey] = {}
+        self._now = threading.local()
+        self._database: Database | None = None
+
+    def attach(self, database: Database, engine: Engine) -> None:
+        """Seal and open what goes through this engine."""
+        self._database = self._database or database
+        setattr(engine.dialect, SEALS, self)
+        engine.clear_compiled_cache()
+        event.listen(engine, "before_execute", self._note)
+
+    def _note(self, connection: Connection, *_: Any) -> None:
+        self._now.connection = connection
+
+    def begin(self, connection: Connection, user: str | None, *, locked: bool) -> None:
+        """Whose rows the transaction means that was begun on this connection."""
+        connection.info[_SCOPE] = _Scope(user, locked)
+
+    def seal(self, data: bytes, *, findable: bool) -> bytes:
+        """See Seals."""
+        key = self._of_transaction()
+        if key is None:  # nothing is stored of this user, so nothing is found
+            return _FINDABLE + bytes(_NUMBER_BYTES)
+        return key.seal_findable(data) if findable else key.seal(data)
+
+    def open(self, sealed: bytes) -> bytes:
+        """See Seals."""
+        return self._opening(sealed).open(sealed)
+
+    def disguise(self, digest: int) -> int:
+        """See Seals."""
+        key = self._of_transaction()
+        return digest if key is None else key.disguise(digest)
+
+    def decrypt(self, data: bytes, place: str) -> bytes:
+        """What was sealed for a place. Raises ValueError, and KeyDestroyed."""
+        return self._opening(data).open(data, place.encode())
+
+    def _opening(self, sealed: bytes) -> UserKey:
+        if len(sealed) < _BEGIN + _TAG_BYTES or sealed[:1] not in (_RANDOM, _FINDABLE):
+            raise ValueError("it was not sealed")
+        number = bytes(sealed[1:_BEGIN])
+        return self._held.get(number) or self._fetched(number)
+
+    def of_user(self, user: str) -> UserKey:
+        """The user's key, outside of a transaction. Raises KeyMissing for a user who has none."""
+        assert self._database is not None
+        with self._database.read(user) as connection:
+            return self._looked_up(connection, user, user_keys.c.user == user)
+
+    def of_owner(self, owner: str) -> UserKey:
+        """By the digest of the user's name with which keys of blocks begin."""
+        assert self._database is not None
+        with self._database.read() as connection:
+            return self._looked_up(connection, owner, user_keys.c.owner == owner)
+
+    def _looked_up(self, connection: Connection, who: str, at: Any) -> UserKey:
+        row = connection.execute(select(user_keys).where(at)).first()
+        if row is None:
+            raise KeyMissing(f"user {who!r} has no key, and so nothing that is sealed by one")
+        return self._live(row)
+
+    def _of_transaction(self) -> UserKey | None:
+        connection: Connection = self._now.connection
+        scope: _Scope = connection.info[_SCOPE]
+        if not scope.looked:
+            if scope.user is None:
+                raise StorageUnusable("a transaction that means everybody's rows can seal nobody's words")
+            row = connection.execute(select(user_keys).where(user_keys.c.user == scope.user)).first()
+            if row is not None:
+                scope.key = self._live(row)
+            elif scope.locked:
+                scope.key = self._made(connection, scope.user)
+            scope.looked = True
+        return scope.key
+
+    def _live(self, row: Any) -> UserKey:
+        if row.state != _LIVE:
+            raise _destroyed(row.user, "is being destroyed")
+        number = bytes.fromhex(row.number)
+        return self._held.get(number) or self._fetched(number)
+
+    def _made(self, connection: Connection, user: str) -> UserKey:
+        """A new one, durable before a row names it."""
+        number, data = secrets.token_bytes(_NUMBER_BYTES), secrets.token_bytes(KEY_BYTES)
+        wrapped = self._wrapping.encrypt(data + user.encode("utf-8", "surrogatepass"), number.hex())
+        self.place.create(number.hex(), wrapped)
+        connection.execute(
+            user_keys.insert().values(user=user, number=number.hex(), owner=owner_of(user), state=_LIVE)
+        )
+        return self._hold(user, number, data)
+
+    def _fetched(self, number: bytes) -> UserKey:
+        """Raises KeyDestroyed, KeyMissing and StorageCorrupt."""
+        name = number.hex()
+        if (mark := self.place.mark(name)) is not None:
+            raise self._of_mark(name, mark)
+        wrapped = self.place.get(name)
+        if wrapped is None:
+            raise KeyMissing(f"key {name} of a user is not in {self.place.name!r}: restore a copy of that")
+        try:
+            data = self._wrapping.decrypt(wrapped, name)
+        except ValueError as error:
+            raise StorageCorrupt(
+                f"key {name} in {self.place.name!r} is damaged: restore a copy of it"
+            ) from error
+        return self._hold(data[KEY_BYTES:].decode("utf-8", "surrogatepass"), number, data[:KEY_BYTES])
+
+    def _of_mark(self, number: str, mark: bytes) -> KeyDestroyed:
+        try:
+            said = json.loads(self._wrapping.decrypt(mark, f"destroyed {number}"))
+            return _destroyed(said["user"], f"was destroyed on {said['time']}")
+        except ValueError:
+            return _destroyed(f"of number {number}", "was destroyed")
+
+    def _hold(self, user: str, number: bytes, data: bytes) -> UserKey:
+        keys = FolderKeys(data)
+        made = UserKey(
+            user,
+            number,
+            aead(keys.made_for("random")),
+            _siv(keys.made_for("findable") + keys.made_for("findable, too")),
+            keys.made_for("words"),
+        )
+        while len(self._held) >= _MOST:
+            self._held.pop(next(iter(self._held)), None)
+        self._held[number] = made
+        return made
+
+    def condemn(self, connection: Connection, user: str) -> str | None:
+        """In a transaction of the user's: nobody seals by the key any more. Its number; None for no key."""
+        row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
+        if row is None:
+            return None
+        mine = update(user_keys).where(user_keys.c.user == user)
+        connection.execute(mine.values(state=_DESTROYING))
+        return str(row.number)
+
+    def is_condemned(self, connection: Connection, user: str) -> bool:
+        """Whether the key is being destroyed, or was, and rows that it sealed may still be there."""
+        state = connection.execute(select(user_keys.c.state).where(user_keys.c.user == user)).scalar()
+        return state == _DESTROYING
+
+    def destroy(self, number: str, user: str) -> None:
+        """Afterwards nobody can open what it sealed, wherever copies of that are. May be done again."""
+        said = {"user": user, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+        self.place.put_mark(
+            number, self._wrapping.encrypt(json.dumps(said).encode(), f"destroyed {number}")
+        )
+        self.place.erase(number)
+        self._held.pop(bytes.fromhex(number), None)
+
+    def release(self, connection: Connection, user: str) -> None:
+        """The user has no key from now on; what is stored next gets a new one."""
+        connection.execute(delete(user_keys).where(user_keys.c.user == user))
+        connection.info[_SCOPE] = _Scope(user, locked=True)
+
+    def condemned(self, connection: Connection) -> list[str]:
+        """Users whose key's destruction was begun, and is not at its end."""
+        query = select(user_keys.c.user).where(user_keys.c.state == _DESTROYING)
+        return list(connection.execute(query.order_by(user_keys.c.user)).scalars())
+
+    def is_gone(self, number: str) -> bool:
+        """Whether the key with this number is nowhere in the place of keys, and marked as destroyed."""
+        return self.place.get(number) is None and self.place.mark(number) is not None
+
+
+def owner_of(user: str) -> str:
+    """With what keys of the user's blocks begin."""
+    return blake2b(user.encode(), digest_size=8).hexdigest()
+
+
+def _destroyed(user: str, what: str) -> KeyDestroyed:
+    return KeyDestroyed(
+        f"the key of user {user!r} {what}, and nobody can read what it sealed:"
+        f" forget(user={user!r}, shred=True) removes what is left of it"
+    )
+
+
+def _siv(key: bytes) -> AESSIV:
+    from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+    return AESSIV(key)
+
+
+class SealedBlocks:
+    """Blocks that another store keeps, each sealed by its user's key."""
+
+    def __init__(self, inner: BlockStore, keyring: Keyring) -> None:
+        self.inner, self._keyring = inner, keyring
+
+    def get(self, key: str) -> bytes:
+        """The block. Raises KeyError, KeyDestroyed, and StorageCorrupt for another than was put."""
+        data = self.inner.get(key)
+        try:
+            return self._keyring.decrypt(data, key)
+        except ValueError as error:
+            raise StorageCorrupt(
+                f"block {key} is damaged ({error}): memory.rebuild(user=..., view='chunks') makes it anew"
+            ) from error
+
+    def put(self, key: str, data: bytes) -> None:
+        """Publish a block."""
+        self.inner.put(key, self._keyring.of_owner(key.partition("/")[0]).seal(data, key.encode()))
+
+    def delete(self, key: str) -> None:
+        """Remove a block."""
+        self.inner.delete(key)
+
+    def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+        """(key, age in seconds) of every block whose key begins so."""
+        return self.inner.list(prefix)
+
+
+class SealedFiles(EncryptedFiles):
+    """Saved indexes of a folder, each sealed by its user's key."""
+
+    def __init__(self, folder: Path, name: str, keyring: Keyring) -> None:
+        super().__init__(folder, keyring, name)
+        self._keyring = keyring
+
+    def _encryptor(self, user: str) -> Any:
+        key = self._keyring.of_user(user)
+        return lambda data, place: key.seal(data, place.encode())
+
+
+def opened_keyring(
+    database: Database, given: str | Path | None, key: str | bytes | None
+) -> Keyring | None:
+    """The keys of a memory's users; None for one whose words are stored as they are.
+
+    A memory without messages gets some where `given` names a place. Raises InvalidInput, KeyMissing,
+    WrongKey, NotEncrypted, StorageCorrupt, MissingExtra.
+    """
+    with database.read() as connection:
+        mine = connection.execute(select(sealing)).first()
+        is_new = connection.execute(select(users.c.user).limit(1)).first() is None
+    if given is None:
+        if mine is None:
+            return None
+        raise KeyMissing(
+            f"the words in {database.name} are sealed by keys of its users, in {mine.place}: give"
+            " Memory(user_keys=..., key=...), or set ZIBALDONE_USER_KEYS and ZIBALDONE_KEY_COMMAND"
+        )
+    if mine is None and not is_new:
+        raise NotEncrypted(
+            f"{database.name} has messages that are not sealed: leave user_keys= and ZIBALDONE_USER_KEYS"
+            " out, or export them and import them into a new memory that has user_keys"
+        )
+    if key is None:
+        raise KeyMissing("keys of users need a key that opens them: give Memory(key=...), or ZIBALDONE_KEY")
+    place = key_place(given, None if database.shared else database.folder)
+    keyring = Keyring(place, _keys_at(place, key, may_begin=mine is None))
+    if mine is None:
+        with database.write() as connection:
+            mine = connection.execute(select(sealing)).first()  # another process may have been first
+            if mine is None:
+                if connection.execute(select(users.c.user).limit(1)).first() is not None:
+                    raise NotEncrypted(f"{database.name} was given messages meanwhile: open it anew")
+                connection.execute(sealing.insert().values(id=keyring.id, place=place.name))
+    if mine is not None and mine.id != keyring.id:
+        raise WrongKey(f"the keys in {place.name!r} are of another memory than {database.name}")
+    return keyring
+
+
+def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes) -> None:
+    """Let another key open the keys of users, and this one no longer; what they sealed stays as it is.
+
+    Raises InvalidInput, KeyMissing, WrongKey.
+    """
+    if not key or not new_key:
+        raise KeyMissing("give the key and the new one: ZIBALDONE_KEY and ZIBALDONE_NEW_KEY, or ..._COMMAND")
+    checked_key(new_key)
+    place = key_place(given, None)
+    place.put_header(header_of(_keys_at(place, key, may_begin=False), new_key), over=True)
+
+
+def _keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys:
+    checked_key(key)
+    header = place.header()
+    if header is None:
+        if not may_begin:
+            raise KeyMissing(f"no keys of users are in {place.name!r}: give the place that has them")
+        keys, text = new_header(key)
+        if place.put_header(text):
+            return keys
+        header = place.header()
+    if header is None:
+        raise InvalidInput(f"no keys of users can be kept in {place.name!r}: give another place")
+    return keys_in(header, key, f"{place.name}/{HEADER}", place.name)
