@@ -320,6 +320,7 @@ class AsyncMemory:
         everything: bool = False,
         dry_run: bool = False,
         keep_texts: bool = False,
+        shred: bool = False,
     ) -> Receipt:
         """See Memory.forget."""
         return await in_thread(
@@ -331,6 +332,7 @@ class AsyncMemory:
             everything=everything,
             dry_run=dry_run,
             keep_texts=keep_texts,
+            shred=shred,
         )
 
     async def verify(

@@ -638,6 +638,13 @@ def _settle_corrections(
         stored[position] = replace(edit, metadata={**edit.metadata, CORRECTS: correction})
 
 
+def note_forgotten(connection: Connection, user: str, seqs: Sequence[int]) -> None:
+    """That these messages are forgotten, which are about to go: an import leaves them out."""
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        these = and_(messages.c.user == user, messages.c.seq.in_(batch))
+        _note_forgotten(connection, user, connection.execute(select(messages.c.id).where(these)).scalars())
+
+
 def _note_forgotten(connection: Connection, user: str, ids: Iterable[str]) -> None:
     """That these ids were forgotten: an import leaves them out. What is kept of an id is a digest."""
     digests = {_id_digest(user, own) for own in ids}

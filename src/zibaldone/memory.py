@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from zibaldone import forgetting, generations, inspection, log, maintenance, settings
+from zibaldone import forgetting, generations, inspection, log, maintenance, settings, shredding
 from zibaldone import retention as retaining
 from zibaldone.audit import AuditEntry, audited, entries, note, note_read
 from zibaldone.backlog import Backlog
@@ -238,8 +238,9 @@ class Memory:
             if not self._database.shared and self._database.bucket is None:  # each user's maintenance does it
                 self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
+            shredding.finish(self._database, self._stores(), self._now())
         except StorageError as error:  # others may be writing: the next to open tries again
-            _logger.warning("released blocks were not deleted yet: %s", error)
+            _logger.warning("what was forgotten was not deleted yet: %s", error)
         if background:
             self.start_worker()
 
@@ -696,17 +697,32 @@ class Memory:
         everything: bool = False,
         dry_run: bool = False,
         keep_texts: bool = False,
+        shred: bool = False,
     ) -> Receipt:
         """Delete messages and all that was made from them, so that no file of the folder has the text.
 
         Exactly one selector: `seqs`, a `session`, all that happened `before` a time, or `everything` of the
         user. A dry run changes nothing and counts the same. With `keep_texts` the receipt, and it alone, has
-        what the messages said, for `verify`: keep it no longer than that.
+        what the messages said, for `verify`: keep it no longer than that. `shred`, with `everything`, destroys
+        the user's key first, in a memory with `user_keys`: what any log, replica or backup still has is
+        unreadable at once.
         """
         user = key("user", user)
         flag("dry_run", dry_run)
         flag("keep_texts", keep_texts)
         selected = forgetting.selector(seqs, session, before, everything)
+        if flag("shred", shred):
+            if not everything:
+                raise InvalidInput("a key is of all that a user said: shred=True needs everything=True")
+            return shredding.shred(
+                self._database,
+                self._stores(),
+                user,
+                dry_run=dry_run,
+                keep_texts=keep_texts,
+                now=self._now(),
+                also=list(self._variants.instances()),
+            )
         return forgetting.forget(
             self._database,
             self._stores(),

@@ -282,6 +282,11 @@ class Keyring:
         return self.place.get(number) is None and self.place.mark(number) is not None
 
 
+def beginnings(number: str) -> list[bytes]:
+    """With what each value begins that the key of this number sealed."""
+    return [kind + bytes.fromhex(number) for kind in (_RANDOM, _FINDABLE)]
+
+
 def owner_of(user: str) -> str:
     """With what keys of the user's blocks begin."""
     return blake2b(user.encode(), digest_size=8).hexdigest()
@@ -290,7 +295,7 @@ def owner_of(user: str) -> str:
 def _destroyed(user: str, what: str) -> KeyDestroyed:
     return KeyDestroyed(
         f"the key of user {user!r} {what}, and nobody can read what it sealed:"
-        f" forget(user={user!r}, shred=True) removes what is left of it"
+        f" forget(user={user!r}, everything=True, shred=True) removes what is left of it"
     )
 
 
