@@ -17,7 +17,7 @@ from zibaldone.storage.opening import open_database
 
 
 class Compilations(dict[Hashable, Any]):
-    """SQLAlchemy's compiled statements, for all engines: the dialect of each is the same, but for its seals."""
+    """SQLAlchemy's compiled statements, for all engines: their dialects are the same, but for seals."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         """Whichever engine compiled it."""

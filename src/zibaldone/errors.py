@@ -119,7 +119,7 @@ class NotEncrypted(StorageUnusable):
 
 
 class KeyDestroyed(StorageError):
-    """What was asked for is sealed by a user's key that was destroyed, to forget that user; it names the user."""
+    """What was asked for is sealed by a key that was destroyed, to forget its user, who is named."""
 
 
 class StorageBusy(StorageError):

@@ -143,7 +143,7 @@ def forget_each(
 def ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:
     """The receipt, after the files were purged or not."""
     nothing_to_purge = not receipt.seqs and not database.purge_waits()
-    purged = receipt.purged and (purged or nothing_to_purge) or bool(receipt.key)
+    purged = (receipt.purged and (purged or nothing_to_purge)) or bool(receipt.key)
     remains = database.remains if receipt.purged else _NOT_DELETED
     return replace(receipt, purged=purged, remains="" if purged else remains)
 
@@ -193,7 +193,7 @@ def _remove(
         seqs, texts, removed = database.transact(remove, user)
     if not seqs:
         return Receipt(user, False, (), removed, purged=True, time=now)
-    forgettexts_at()
+    forget_texts()
     refreshed = True
     try:
         for view in (*views, *also):

@@ -703,8 +703,8 @@ class Memory:
 
         Exactly one selector: `seqs`, a `session`, all that happened `before` a time, or `everything` of the
         user. A dry run changes nothing and counts the same. With `keep_texts` the receipt, and it alone, has
-        what the messages said, for `verify`: keep it no longer than that. `shred`, with `everything`, destroys
-        the user's key first, in a memory with `user_keys`: what any log, replica or backup still has is
+        what the messages said, for `verify`: keep it no longer than that. `shred`, with `everything`, first
+        destroys the user's key, in a memory with `user_keys`: what any log, replica or backup still has is
         unreadable at once.
         """
         user = key("user", user)

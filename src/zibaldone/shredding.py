@@ -1,4 +1,4 @@
-"""Forgetting a user by destroying the key that their words are sealed by: every copy of them is unreadable at once.
+"""Forgetting a user by destroying the key that seals their words: every copy is unreadable at once.
 
     condemn    the user's key is noted as one that is being destroyed: nobody seals by it any more, so nothing
                is acknowledged that is lost
@@ -30,7 +30,8 @@ from zibaldone.views.base import ViewStore
 # Of the user's rows, what outlives any forgetting, what is deleted when the keys of it are, and blocks and
 # objects, which are first deleted where they lie.
 _LEFT = frozenset(
-    """users forgotten_ids exports audit model_usage leases server_keys user_keys saved_objects blocks""".split()
+    {"users", "forgotten_ids", "exports", "audit", "model_usage", "leases", "server_keys"}
+    | {"user_keys", "saved_objects", "blocks"}
 )
 _logger = logging.getLogger(__name__)
 _Found = tuple[str | None, tuple[str, ...], tuple[Removed, ...]]
@@ -68,9 +69,7 @@ def shred(
     seqs = database.transact(lambda connection: _erase(connection, database, keyring, user), user)
     forget_texts()
     deleted = _let_go(database, [*views, *also], user)
-    receipt = Receipt(
-        user, False, tuple(seqs), counted, deleted, time=now, texts=texts, key=number or ""
-    )
+    receipt = Receipt(user, False, tuple(seqs), counted, deleted, time=now, texts=texts, key=number or "")
     return ended(database, receipt, purged=purge(database))
 
 

@@ -28,9 +28,7 @@ def forget(
         str | None, typer.Option("--before", help="What happened before: ISO 8601.", show_default=False)
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of the user's memory.")] = False,
-    shred: Annotated[
-        bool, typer.Option("--shred", help="With --all: destroy the user's key, too.")
-    ] = False,
+    shred: Annotated[bool, typer.Option("--shred", help="With --all: destroy the user's key, too.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and stop.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     receipt_file: Annotated[

@@ -22,6 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, selec
 from zibaldone.errors import InvalidInput, StorageCorrupt, StorageError, StorageUnusable
 from zibaldone.storage.block_store import BlockStore, LocalBlocks
 from zibaldone.storage.bucket import Bucket, BucketUrl, bucket_url
+from zibaldone.storage.columns import means
 from zibaldone.storage.database import Database
 from zibaldone.storage.saved_files import Arrays
 from zibaldone.storage.schema import blocks
@@ -109,7 +110,7 @@ class BucketFiles:
         if self._database.keyring is not None:
             data = self._database.keyring.of_user(user).seal(data, draft.key.encode())
         with self._database.unlocked() as connection:
-            self._database.means(connection, user)
+            means(connection, user)
             connection.execute(
                 table.insert().values(
                     user=user,

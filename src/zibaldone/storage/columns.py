@@ -28,7 +28,7 @@ _EQUALITY = (operators.eq, operators.ne, operators.in_op, operators.not_in_op)
 
 
 class Seals(Protocol):
-    """Seals for the user whose rows the transaction means; opens whatever is sealed by a key that is there."""
+    """Seals for the user whose rows the transaction means; opens what any key sealed that is there."""
 
     def seal(self, data: bytes, *, findable: bool) -> bytes:
         """`findable`: the same data gives the same each time, for one user. Raises StorageError."""
@@ -38,6 +38,9 @@ class Seals(Protocol):
 
     def disguise(self, digest: int) -> int:
         """The same number for the same digest of 63 bits, from which only the user's key leads to it."""
+
+    def means(self, connection: Connection, user: str) -> None:
+        """Whose rows the transaction means from now on."""
 
     overhead_bytes: int  # how much longer bytes are when they are sealed, and not findable
 
@@ -127,7 +130,7 @@ class SealedText(CheckedText):
         super().__init__()
         self.findable = findable
 
-    def coerce_compared_value(self, op: Any, value: Any) -> Any:
+    def coerce_compared_value(self, op: Any, value: Any) -> Any:  # noqa: ARG002
         """See sqlalchemy."""
         return self if op in _EQUALITY else CheckedText()
 
@@ -233,3 +236,9 @@ def seals_of(connection: Connection) -> Seals | None:
     """What seals users' words in this connection's database; None where they are stored as they are."""
     seals: Seals | None = getattr(connection.dialect, SEALS, None)
     return seals
+
+
+def means(connection: Connection, user: str) -> None:
+    """Say whose rows come next, in a transaction that means several users', or everybody's."""
+    if (seals := seals_of(connection)) is not None:
+        seals.means(connection, user)

@@ -97,11 +97,6 @@ class Database(ABC):
         with self.write(*users) as connection:
             return work(connection)
 
-    def means(self, connection: Connection, user: str) -> None:
-        """Say whose rows come next, in a transaction of several users, or of none."""
-        if self.keyring is not None:
-            self.keyring.begin(connection, user, locked=True)
-
     def is_sealed(self) -> bool:
         """Whether what users say was sealed so far."""
         with self.read() as connection:

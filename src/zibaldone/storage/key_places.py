@@ -1,4 +1,4 @@
-"""Where the keys of users lie: a folder or a bucket apart from the memory, so that no copy of one has the other.
+"""Where keys of users lie: a folder or a bucket apart from the memory, so that no copy of one has both.
 
 A key is written once, under a random number. To destroy it is to leave a mark that it was, and then to
 overwrite and delete it: the mark is there first, so that whoever was stopped in between can go on.
@@ -24,7 +24,7 @@ _FOLDER = "user-keys"  # in a bucket, below the prefix that was given
 
 
 class KeyPlace(Protocol):
-    """Keeps wrapped keys by their numbers (hexadecimal), and the header that holds what they are wrapped by."""
+    """Keeps wrapped keys by number (hexadecimal), and the header that holds what they are wrapped by."""
 
     name: str
 
@@ -189,7 +189,7 @@ class KeyBucket:
 
 
 def key_place(given: str | Path, memory: Path | None) -> KeyPlace:
-    """The place that a path or a URL of a bucket means; apart from the folder of the memory, if it has one."""
+    """The place that a path or a bucket's URL means; apart from the folder of the memory, if it has one."""
     if str(given).startswith("s3:/"):  # as a path it has lost a slash
         return KeyBucket("s3://" + str(given).removeprefix("s3:").lstrip("/"))
     place = KeyFolder(Path(given))

@@ -1,8 +1,8 @@
 """A key for each user, with which their words are sealed, wherever they are stored; destroyed, they are gone.
 
-A random key per user, wrapped by a key that the place of keys (`key_places`) keeps in a header, encrypted by the
-one that the user of the memory gives. The database says which key a user has: a transaction that seals reads
-that first, under the user's lock, so that nothing is acknowledged that only a destroyed key could open.
+A random key per user, wrapped by one that the place of keys (`key_places`) keeps in a header, encrypted by
+the one that is given when the memory is opened. The database says which key a user has: a transaction that
+seals reads that first, under the user's lock, so nothing is acknowledged that only a destroyed key could open.
 
 What is sealed begins with a kind and the number of its key. Where it is looked up by being equal it is sealed
 by AES-SIV (RFC 5297), which gives the same each time, and else by AES-GCM with a random nonce.
@@ -133,6 +133,10 @@ class Keyring:
         """Whose rows the transaction means that was begun on this connection."""
         connection.info[_SCOPE] = _Scope(user, locked)
 
+    def means(self, connection: Connection, user: str) -> None:
+        """See Seals."""
+        self.begin(connection, user, locked=connection.info[_SCOPE].locked)
+
     def seal(self, data: bytes, *, findable: bool) -> bytes:
         """See Seals."""
         key = self._of_transaction()
@@ -261,9 +265,7 @@ class Keyring:
     def destroy(self, number: str, user: str) -> None:
         """Afterwards nobody can open what it sealed, wherever copies of that are. May be done again."""
         said = {"user": user, "time": datetime.now(UTC).isoformat(timespec="seconds")}
-        self.place.put_mark(
-            number, self._wrapping.encrypt(json.dumps(said).encode(), f"destroyed {number}")
-        )
+        self.place.put_mark(number, self._wrapping.encrypt(json.dumps(said).encode(), f"destroyed {number}"))
         self.place.erase(number)
         self._held.pop(bytes.fromhex(number), None)
 
@@ -346,9 +348,7 @@ class SealedFiles(EncryptedFiles):
         return lambda data, place: key.seal(data, place.encode())
 
 
-def opened_keyring(
-    database: Database, given: str | Path | None, key: str | bytes | None
-) -> Keyring | None:
+def opened_keyring(database: Database, given: str | Path | None, key: str | bytes | None) -> Keyring | None:
     """The keys of a memory's users; None for one whose words are stored as they are.
 
     A memory without messages gets some where `given` names a place. Raises InvalidInput, KeyMissing,

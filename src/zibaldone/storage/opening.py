@@ -19,10 +19,10 @@ def open_database(
 ) -> Database:
     """The database of a folder, or of a URL such as "postgresql+psycopg://user@host/memory".
 
-    A folder is encrypted with a `key`. Where `user_keys` says where users have keys of their own, it opens
-    those, and the folder if that is encrypted, too. Raises InvalidInput for one with a URL, StorageUnusable (KeyMissing,
-    WrongKey and NotEncrypted among them), StorageCorrupt, NewerSchema, StorageBusy, and MissingExtra for a
-    URL without the extra 'postgres', or a key without the extra 'encryption'.
+    A folder is encrypted with a `key`. Where `user_keys` says where keys of users are, it opens those, and
+    the folder, too, if that is encrypted. Raises InvalidInput for a URL with a key alone, StorageUnusable
+    (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt, NewerSchema, StorageBusy, and
+    MissingExtra for a URL without the extra 'postgres', or a key without the extra 'encryption'.
     """
     if (url := url_in(place)) is not None:
         if key is not None and user_keys is None:

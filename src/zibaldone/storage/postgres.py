@@ -254,7 +254,7 @@ class PostgresDatabase(Database):
             ) from error
         except StatementError as error:  # what sealing a value raised
             if isinstance(error.orig, ZibaldoneError):
-                raise error.orig from error
+                raise error.orig from None  # the other quotes the values
             raise
         except PoolTimeout as error:
             raise self._busy() from error

@@ -111,7 +111,9 @@ units = Table(
     Column("end", Integer, nullable=False),
     Column("text", SealedText()),  # NULL: the message's content[start:end]
     Column("tokens", Integer, nullable=False),  # of the rendered line
-    Column("days", SealedText(), nullable=False),  # days that the text names: "first-last" ordinals, space-separated
+    Column(
+        "days", SealedText(), nullable=False
+    ),  # days that the text names: "first-last" ordinals, space-separated
     Column("vector", SealedBytes(), nullable=False),  # (d,) float16, unit length or zero
 )
 
@@ -147,7 +149,9 @@ chunks = Table(
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("chunk", BigInteger, primary_key=True, autoincrement=False),  # rises by one per generation
-    Column("namespace", SealedText(findable=True), nullable=False),  # the session; "" when chunks span a user's sessions
+    Column(
+        "namespace", SealedText(findable=True), nullable=False
+    ),  # the session; "" when chunks span a user's sessions
     Column("version", Integer, nullable=False),  # rises with every rewriting of the chunk
     Column("last_seq", BigInteger, nullable=False),  # of the message that closed the gate
     Column("items", Integer, nullable=False),  # 0: all of it was superseded
@@ -395,7 +399,9 @@ topic_parts = Table(
     metadata,
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("entry", SealedText(findable=True), primary_key=True),  # digest of a merged entry's sources and text
+    Column(
+        "entry", SealedText(findable=True), primary_key=True
+    ),  # digest of a merged entry's sources and text
     Column("sources", Text, nullable=False),  # JSON: seqs
     Column("text", SealedText(), nullable=False),
     Column("parts", SealedText(), nullable=False),  # JSON: lines of the entries that it stands for

@@ -159,9 +159,7 @@ class SqliteDatabase(Database):
         return time.time_ns() // 1000
 
     @contextmanager
-    def _transaction(
-        self, begin: str, user: str | None, *, writes: bool = False
-    ) -> Iterator[Connection]:
+    def _transaction(self, begin: str, user: str | None, *, writes: bool = False) -> Iterator[Connection]:
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(path)")
         self._check_file()  # before a connection is made, which would make an empty database
@@ -189,7 +187,7 @@ class SqliteDatabase(Database):
             raise self._typed(error) from error
         except StatementError as error:  # what sealing a value raised
             if isinstance(error.orig, ZibaldoneError):
-                raise error.orig from error
+                raise error.orig from None  # the other quotes the values
             raise
         except PoolTimeout as error:
             raise self._busy() from error

@@ -21,6 +21,7 @@ from zibaldone.errors import InvalidInput, StorageUnusable
 from zibaldone.forgetting import Receipt, texts_of
 from zibaldone.inspection import faults_of
 from zibaldone.storage.bucket_blocks import objects_of_nobody
+from zibaldone.storage.columns import PLAIN_BEGINNING
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import exports
 from zibaldone.text.remembered import sweeping
@@ -118,7 +119,7 @@ def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user:
     """Take out what memory and the user's own messages say; and another object, without what anybody's do."""
     with database.read() as connection:
         names = log.all_users(connection)
-        of_user.excuse([*names, *own_words(database, connection, views)])
+        of_user.excuse([*names, PLAIN_BEGINNING, *own_words(database, connection, views)])
     _excuse_messages(database, user, of_user)
     of_all = of_user.copy()
     for name in names:
