@@ -2,7 +2,7 @@
 
 A random key per user, wrapped by one that the place of keys (`key_places`) keeps in a header, encrypted by
 the one that is given when the memory is opened. The database says which key a user has: a transaction that
-seals reads that first, under the user's lock, so nothing is acknowledged that only a destroyed key could open.
+seals reads that first, under the user's lock, so nothing is acknowledged that a destroyed key sealed.
 
 What is sealed begins with a kind and the number of its key. Where it is looked up by being equal it is sealed
 by AES-SIV (RFC 5297), which gives the same each time, and else by AES-GCM with a random nonce.
@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -26,10 +27,8 @@ from zibaldone.errors import (
     InvalidInput,
     KeyDestroyed,
     KeyMissing,
-    NotEncrypted,
     StorageCorrupt,
     StorageUnusable,
-    WrongKey,
 )
 from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.columns import SEALS
@@ -46,13 +45,13 @@ from zibaldone.storage.encryption import (
 )
 from zibaldone.storage.folder_layout import HEADER
 from zibaldone.storage.key_places import KeyPlace, key_place
-from zibaldone.storage.schema import sealing, user_keys, users
+from zibaldone.storage.schema import user_keys
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 
-    from zibaldone.storage.database import Database
 
+Read = Callable[[str | None], AbstractContextManager[Connection]]
 _SCOPE = "seals for"  # in a connection's info
 _RANDOM, _FINDABLE = b"\x01", b"\x02"
 _NUMBER_BYTES, _NONCE_BYTES, _TAG_BYTES = 8, 12, 16
@@ -117,11 +116,12 @@ class Keyring:
         self._wrapping = FileCipher(aead(keys.made_for("user keys")))
         self._held: dict[bytes, UserKey] = {}
         self._now = threading.local()
-        self._database: Database | None = None
+        self._owners: dict[str, str] = {}  # users by the digest with which keys of their blocks begin
+        self._read: Read | None = None
 
-    def attach(self, database: Database, engine: Engine) -> None:
-        """Seal and open what goes through this engine."""
-        self._database = self._database or database
+    def attach(self, engine: Engine, read: Read) -> None:
+        """Seal and open what goes through this engine; `read` begins a snapshot of a user's rows, or of all."""
+        self._read = self._read or read
         setattr(engine.dialect, SEALS, self)
         engine.clear_compiled_cache()
         event.listen(engine, "before_execute", self._note)
@@ -165,21 +165,21 @@ class Keyring:
 
     def of_user(self, user: str) -> UserKey:
         """The user's key, outside of a transaction. Raises KeyMissing for a user who has none."""
-        assert self._database is not None
-        with self._database.read(user) as connection:
-            return self._looked_up(connection, user, user_keys.c.user == user)
+        assert self._read is not None
+        with self._read(user) as connection:
+            row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
+        if row is None:
+            raise KeyMissing(f"user {user!r} has no key, and so nothing that is sealed by one")
+        return self._live(row)
 
     def of_owner(self, owner: str) -> UserKey:
         """By the digest of the user's name with which keys of blocks begin."""
-        assert self._database is not None
-        with self._database.read() as connection:
-            return self._looked_up(connection, owner, user_keys.c.owner == owner)
-
-    def _looked_up(self, connection: Connection, who: str, at: Any) -> UserKey:
-        row = connection.execute(select(user_keys).where(at)).first()
-        if row is None:
-            raise KeyMissing(f"user {who!r} has no key, and so nothing that is sealed by one")
-        return self._live(row)
+        if owner not in self._owners:  # who writes blocks has read rows, but who moves them
+            assert self._read is not None
+            with self._read(None) as connection:
+                names = connection.execute(select(user_keys.c.user)).scalars().all()
+            self._owners |= {owner_of(name): name for name in names}
+        return self.of_user(self._owners.get(owner, owner))
 
     def _of_transaction(self) -> UserKey | None:
         connection: Connection = self._now.connection
@@ -206,9 +206,7 @@ class Keyring:
         number, data = secrets.token_bytes(_NUMBER_BYTES), secrets.token_bytes(KEY_BYTES)
         wrapped = self._wrapping.encrypt(data + user.encode("utf-8", "surrogatepass"), number.hex())
         self.place.create(number.hex(), wrapped)
-        connection.execute(
-            user_keys.insert().values(user=user, number=number.hex(), owner=owner_of(user), state=_LIVE)
-        )
+        connection.execute(user_keys.insert().values(user=user, number=number.hex(), state=_LIVE))
         return self._hold(user, number, data)
 
     def _fetched(self, number: bytes) -> UserKey:
@@ -229,8 +227,8 @@ class Keyring:
 
     def _of_mark(self, number: str, mark: bytes) -> KeyDestroyed:
         try:
-            said = json.loads(self._wrapping.decrypt(mark, f"destroyed {number}"))
-            return _destroyed(said["user"], f"was destroyed on {said['time']}")
+            about = json.loads(self._wrapping.decrypt(mark, f"destroyed {number}"))
+            return _destroyed(about["user"], f"was destroyed on {about['time']}")
         except ValueError:
             return _destroyed(f"of number {number}", "was destroyed")
 
@@ -246,6 +244,7 @@ class Keyring:
         while len(self._held) >= _MOST:
             self._held.pop(next(iter(self._held)), None)
         self._held[number] = made
+        self._owners[owner_of(user)] = user
         return made
 
     def condemn(self, connection: Connection, user: str) -> str | None:
@@ -264,8 +263,8 @@ class Keyring:
 
     def destroy(self, number: str, user: str) -> None:
         """Afterwards nobody can open what it sealed, wherever copies of that are. May be done again."""
-        said = {"user": user, "time": datetime.now(UTC).isoformat(timespec="seconds")}
-        self.place.put_mark(number, self._wrapping.encrypt(json.dumps(said).encode(), f"destroyed {number}"))
+        about = {"user": user, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+        self.place.put_mark(number, self._wrapping.encrypt(json.dumps(about).encode(), f"destroyed {number}"))
         self.place.erase(number)
         self._held.pop(bytes.fromhex(number), None)
 
@@ -348,43 +347,6 @@ class SealedFiles(EncryptedFiles):
         return lambda data, place: key.seal(data, place.encode())
 
 
-def opened_keyring(database: Database, given: str | Path | None, key: str | bytes | None) -> Keyring | None:
-    """The keys of a memory's users; None for one whose words are stored as they are.
-
-    A memory without messages gets some where `given` names a place. Raises InvalidInput, KeyMissing,
-    WrongKey, NotEncrypted, StorageCorrupt, MissingExtra.
-    """
-    with database.read() as connection:
-        mine = connection.execute(select(sealing)).first()
-        is_new = connection.execute(select(users.c.user).limit(1)).first() is None
-    if given is None:
-        if mine is None:
-            return None
-        raise KeyMissing(
-            f"the words in {database.name} are sealed by keys of its users, in {mine.place}: give"
-            " Memory(user_keys=..., key=...), or set ZIBALDONE_USER_KEYS and ZIBALDONE_KEY_COMMAND"
-        )
-    if mine is None and not is_new:
-        raise NotEncrypted(
-            f"{database.name} has messages that are not sealed: leave user_keys= and ZIBALDONE_USER_KEYS"
-            " out, or export them and import them into a new memory that has user_keys"
-        )
-    if key is None:
-        raise KeyMissing("keys of users need a key that opens them: give Memory(key=...), or ZIBALDONE_KEY")
-    place = key_place(given, None if database.shared else database.folder)
-    keyring = Keyring(place, _keys_at(place, key, may_begin=mine is None))
-    if mine is None:
-        with database.write() as connection:
-            mine = connection.execute(select(sealing)).first()  # another process may have been first
-            if mine is None:
-                if connection.execute(select(users.c.user).limit(1)).first() is not None:
-                    raise NotEncrypted(f"{database.name} was given messages meanwhile: open it anew")
-                connection.execute(sealing.insert().values(id=keyring.id, place=place.name))
-    if mine is not None and mine.id != keyring.id:
-        raise WrongKey(f"the keys in {place.name!r} are of another memory than {database.name}")
-    return keyring
-
-
 def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes) -> None:
     """Let another key open the keys of users, and this one no longer; what they sealed stays as it is.
 
@@ -394,10 +356,11 @@ def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes)
         raise KeyMissing("give the key and the new one: ZIBALDONE_KEY and ZIBALDONE_NEW_KEY, or ..._COMMAND")
     checked_key(new_key)
     place = key_place(given, None)
-    place.put_header(header_of(_keys_at(place, key, may_begin=False), new_key), over=True)
+    place.put_header(header_of(keys_at(place, key, may_begin=False), new_key), over=True)
 
 
-def _keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys:
+def keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys:
+    """What wraps the keys in a place; a new one gets some, if it may. Raises KeyMissing and WrongKey."""
     checked_key(key)
     header = place.header()
     if header is None:

@@ -415,9 +415,7 @@ def keys_of_users(connection: Connection) -> None:
     for statement in (
         "CREATE TABLE sealing (id TEXT NOT NULL PRIMARY KEY, place TEXT NOT NULL)",
         """CREATE TABLE user_keys (
-            "user" TEXT NOT NULL PRIMARY KEY, number TEXT NOT NULL, owner TEXT NOT NULL,
-            state INTEGER NOT NULL)""",
-        "CREATE INDEX user_keys_by_owner ON user_keys (owner)",
+            "user" TEXT NOT NULL PRIMARY KEY, number TEXT NOT NULL, state INTEGER NOT NULL)""",
         'CREATE INDEX user_keys_condemned ON user_keys ("user") WHERE state = 1',
     ):
         connection.execute(text(statement))

@@ -125,7 +125,7 @@ class PostgresDatabase(Database):
     def use_keyring(self, keyring: Keyring) -> None:
         """See Database."""
         self.keyring = keyring
-        keyring.attach(self, self._engine)
+        keyring.attach(self._engine, self.read)
         self.blocks = self.sealed(self.blocks)  # saved indexes are rows, whose columns are sealed
 
     @contextmanager

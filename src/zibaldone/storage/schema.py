@@ -457,9 +457,7 @@ user_keys = Table(  # which key seals a user's words; the key itself is elsewher
     metadata,
     Column("user", Text, primary_key=True),
     Column("number", Text, nullable=False),  # of the key
-    Column("owner", Text, nullable=False),  # a digest of the user's name, with which keys of blocks begin
     Column("state", Integer, nullable=False),  # 1: it is being destroyed, and seals no more
-    Index("user_keys_by_owner", "owner"),
     Index("user_keys_condemned", "user", sqlite_where=text("state = 1"), postgresql_where=text("state = 1")),
 )
 

@@ -128,7 +128,7 @@ class SqliteDatabase(Database):
         from zibaldone.storage.keyring import SealedFiles
 
         self.keyring = keyring
-        keyring.attach(self, self._engine)
+        keyring.attach(self._engine, self.read)
         self.blocks = self.sealed(self.blocks)
         self.saved = SealedFiles(self.folder, ENCRYPTED_INDEX if self.encrypted else INDEX, keyring)
 

@@ -32,7 +32,7 @@ class StandbyDatabase(PostgresDatabase):
         self.blocks, self.saved, self.bucket = primary.blocks, primary.saved, primary.bucket
         if primary.keyring is not None:
             self.keyring = primary.keyring
-            primary.keyring.attach(self, self._engine)
+            primary.keyring.attach(self._engine, primary.read)
 
     def prepare(self) -> None:
         """The primary's tables come by themselves."""
