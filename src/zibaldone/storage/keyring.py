@@ -120,7 +120,7 @@ class Keyring:
         self._read: Read | None = None
 
     def attach(self, engine: Engine, read: Read) -> None:
-        """Seal and open what goes through this engine; `read` begins a snapshot of a user's rows, or of all."""
+        """Seal and open what goes through this engine; `read` begins a snapshot of a user or of all."""
         self._read = self._read or read
         setattr(engine.dialect, SEALS, self)
         engine.clear_compiled_cache()
