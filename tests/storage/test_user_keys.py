@@ -13,6 +13,7 @@ from zibaldone import (
     KeyDestroyed,
     KeyMissing,
     MemAttention,
+    Message,
     NotEncrypted,
     Placement,
     Retention,
@@ -20,12 +21,15 @@ from zibaldone import (
     StorageCorrupt,
     WrongKey,
     encrypt_folder,
+    log,
     shredding,
 )
+from zibaldone.ingest import ingest
 from zibaldone.memory import DEFAULT_VIEWS
 from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
-from zibaldone.storage.schema import metadata, user_keys
+from zibaldone.storage.moving import move_blocks
+from zibaldone.storage.schema import blocks, metadata, user_keys
 from zibaldone.testing import HashEmbedder
 from zibaldone.views import unit_cache
 
@@ -65,7 +69,7 @@ def sealed(opened_anywhere, tmp_path):
             "user_keys": tmp_path / "keys",
             "embedder": HashEmbedder(),
             "chunks": MemAttention(chunk_gate_tokens=100),
-            "placement": Placement(block_bytes=512),
+            "placement": Placement(block_bytes=400, staged_blocks=0),
         }
         return opened_anywhere(name, **given | options)
 
@@ -100,6 +104,8 @@ def test_no_word_of_a_user_is_stored_as_it_was_said(sealed):
     """In no row and in no file, of messages or of what was made of them; and all of it is found."""
     memory = filled(sealed())
     there = stored(memory)
+    with memory._database.read() as connection:
+        assert connection.execute(blocks.select()).first() is not None
     assert [word for word in WORDS if word.encode() in there] == []
     assert "tulips along path 91" in memory.recall("tulips on 7 May", user="ann", views=VIEWS).text
     assert [message.content for message in memory.messages(user="ann")][: len(TALK)] == [
@@ -387,3 +393,83 @@ def test_without_keys_nothing_is_sealed(opened_anywhere):
             connection.exec_driver_sql("SELECT content FROM messages").scalars().first() == TALK[0]["content"]
         )
         assert connection.execute(user_keys.select()).first() is None
+
+
+@WIDELY
+def test_several_users_in_one_transaction_have_each_their_own_key(sealed):
+    """As in an import of what two said: one's key does not open the other's."""
+    memory = sealed()
+    parts = [(user, [Message(f"Said by {user}.", session="s")]) for user in ("ann", "zoe")]
+    ingest(memory._database, memory._messages, parts, memory._now())
+    memory.forget(user="ann", everything=True, shred=True)
+    assert memory.messages(user="ann") == []
+    assert [message.content for message in memory.messages(user="zoe")] == ["Said by zoe."]
+
+
+@WIDELY
+def test_what_goes_by_itself_goes_by_names_that_are_sealed(sealed):
+    """A default rule that names a session holds for each user, whose names are sealed otherwise."""
+    policy = Retention(rules=[RetentionRule(days=1, session="old")])
+    memory = sealed(retention=policy)
+    for user in ("ann", "zoe"):
+        memory.add(
+            [{"content": "Said.", "session": name, "time": "2001-01-01"} for name in ("old", "new")],
+            user=user,
+        )
+    memory.maintain()
+    assert [m.session for user in ("ann", "zoe") for m in memory.messages(user=user)] == ["new", "new"]
+
+
+def test_a_user_whose_key_is_gone_holds_nobody_up(sealed, tmp_path):
+    """In a backup in which a shredded user had a policy, what is due of others goes."""
+    memory = filled(sealed())
+    memory.add({"content": "Old.", "time": "2001-01-01"}, user="zoe")
+    memory.retain(Retention(rules=[RetentionRule(days=3000)]), user="zoe")
+    memory.close()
+    shutil.copytree(tmp_path / "memory", tmp_path / "backup")
+    sealed().forget(user="ann", everything=True, shred=True)
+    restored = sealed("backup")
+    assert [(receipt.user, receipt.messages) for receipt in restored.apply_retention()] == [("zoe", 1)]
+
+
+def test_the_command_line_shreds(run, tmp_path, monkeypatch):
+    """With the place of keys in the environment; and another master key."""
+    monkeypatch.setenv("ZIBALDONE_KEY", KEY.hex())
+    monkeypatch.setenv("ZIBALDONE_USER_KEYS", str(tmp_path / "keys"))
+    run("add", "Quetzalcoatl planted tulips.")
+    monkeypatch.setenv("ZIBALDONE_NEW_KEY", OTHER.hex())
+    assert run("rekey")[:2] == (0, "the new key opens the keys of users from now on\n")
+    assert run("recall", "tulips")[0] == 3
+    monkeypatch.setenv("ZIBALDONE_KEY", OTHER.hex())
+    assert "planted tulips" in run("recall", "tulips")[1]
+    receipt = str(tmp_path / "receipt.json")
+    code, out, _ = run("forget", "--all", "--shred", "--yes", "--receipt", receipt)
+    assert (code, "key is destroyed" in out) == (0, True)
+    assert run("forget", "--verify", receipt)[0] == 0
+    assert run("forget", "--seq", "1", "--shred")[0] == 2
+
+
+def test_blocks_move_into_a_bucket_sealed(sealed, bucket):
+    """And are opened there."""
+    memory = filled(sealed())
+    moved = move_blocks(memory._database, bucket.url)
+    memory.close()
+    assert moved.blocks > 0
+    there = b"".join(content.lower() for content, _ in bucket.objects.values())
+    assert [word for word in WORDS if word.encode() in there] == []
+    assert "91" in sealed().recall("tulips on 7 May", user="ann", views=["chunks"]).text
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+def test_a_standby_opens_what_the_primary_sealed(sealed, anywhere):
+    """With the primary's keys."""
+    memory = filled(sealed())
+    pytest.importorskip("psycopg")
+    from zibaldone.storage.standby import StandbyDatabase
+
+    standby = StandbyDatabase(anywhere("memory"), memory._database)
+    with standby.read("ann") as connection:
+        assert [message.content for message in log.read(connection, "ann", limit=1)] == [TALK[0]["content"]]
+        assert len(log.read(connection, "ann", session="garden of Quetzalcoatl")) == len(TALK)
+    standby.close()
