@@ -34,7 +34,7 @@ _LEFT = frozenset(
     | {"user_keys", "saved_objects", "blocks"}
 )
 _logger = logging.getLogger(__name__)
-_Found = tuple[str | None, tuple[str, ...], tuple[Removed, ...]]
+_Found = tuple[str | None, list[int], tuple[str, ...], tuple[Removed, ...]]
 
 
 @sweeping()
@@ -61,12 +61,12 @@ def shred(
     if dry_run:
         everything = Selector(everything=True)
         return preview(database, views, user, everything, keep_texts=keep_texts, now=now)
-    number, texts, counted = database.transact(
+    number, seqs, texts, counted = database.transact(
         lambda connection: _condemn(connection, keyring, views, user, keep_texts=keep_texts), user
     )
     if number is not None:
         keyring.destroy(number, user)
-    seqs = database.transact(lambda connection: _erase(connection, database, keyring, user), user)
+        database.transact(lambda connection: _erase(connection, database, keyring, user, number), user)
     forget_texts()
     deleted = _let_go(database, [*views, *also], user)
     receipt = Receipt(user, False, tuple(seqs), counted, deleted, time=now, texts=texts, key=number or "")
@@ -90,19 +90,24 @@ def _condemn(
     """What the receipt says is read while it can be."""
     texts: tuple[str, ...] = ()
     counted: tuple[Removed, ...] = ()
-    if not keyring.is_condemned(connection, user):
-        seqs = log.seqs_where(connection, user)
+    seqs = log.seqs_where(connection, user)
+    if keyring.condemned_key(connection, user) is None:
         try:
             log.note_forgotten(connection, user, seqs)
             texts = texts_at(connection, user, seqs) if keep_texts else ()
             counted = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
         except (StorageCorrupt, KeyDestroyed, KeyMissing) as error:  # it is no reason to keep it
             _logger.warning("what user %r had cannot be read any more, and goes uncounted: %s", user, error)
-    return keyring.condemn(connection, user), texts, counted
+    return keyring.condemn(connection, user), seqs, texts, counted
 
 
-def _erase(connection: Connection, database: Database, keyring: Keyring, user: str) -> list[int]:
-    """Every row of the user's but for counters, digests and the audit; nothing of it need be read."""
+def _erase(connection: Connection, database: Database, keyring: Keyring, user: str, number: str) -> None:
+    """Every row of the user's but for counters, digests and the audit; nothing of it need be read.
+
+    Where somebody else has done it meanwhile the user may have come anew, with another key.
+    """
+    if keyring.condemned_key(connection, user) != number:
+        return
     seqs = log.seqs_where(connection, user)
     database.saved.drop(connection, user)
     connection.execute(
@@ -116,7 +121,6 @@ def _erase(connection: Connection, database: Database, keyring: Keyring, user: s
         log.touch(connection, user, deleted=True)
         audit.note(connection, user, "forget", len(seqs))
         database.purge_is_due(connection)
-    return seqs
 
 
 def _let_go(database: Database, views: Sequence[ViewStore], user: str) -> bool:

@@ -328,6 +328,24 @@ def test_nothing_is_acknowledged_that_a_condemned_key_seals(sealed):
 
 
 @WIDELY
+def test_two_who_shred_at_once_take_nothing_of_who_comes_anew(sealed, monkeypatch):
+    """The second one to erase finds another key, and leaves what that sealed."""
+    first, second = filled(sealed()), sealed()
+    destroy = keyrings.Keyring.destroy
+
+    def meanwhile(*args):
+        monkeypatch.setattr(keyrings.Keyring, "destroy", destroy)
+        second.forget(user="ann", everything=True, shred=True)
+        second.add("Said anew.", user="ann")
+        destroy(*args)
+
+    monkeypatch.setattr(keyrings.Keyring, "destroy", meanwhile)
+    first.forget(user="ann", everything=True, shred=True)
+    assert [message.content for message in first.messages(user="ann")] == ["Said anew."]
+    assert "Said anew" in first.recall("what was said anew", user="ann").text
+
+
+@WIDELY
 def test_what_was_exported_is_imported_elsewhere(sealed, opened_anywhere, tmp_path):
     """An export is plain; so a memory gets keys, or loses them."""
     filled(sealed()).export(user="ann", path=tmp_path / "ann.jsonl")
@@ -430,6 +448,9 @@ def test_a_user_whose_key_is_gone_holds_nobody_up(sealed, tmp_path):
     sealed().forget(user="ann", everything=True, shred=True)
     restored = sealed("backup")
     assert [(receipt.user, receipt.messages) for receipt in restored.apply_retention()] == [("zoe", 1)]
+    restored.add("My sister moved to Porto.", user="zoe")
+    restored.maintain()
+    assert "Porto" in restored.recall("where did my sister move", user="zoe").text
 
 
 def test_the_command_line_shreds(run, tmp_path, monkeypatch):

@@ -256,10 +256,11 @@ class Keyring:
         connection.execute(mine.values(state=_DESTROYING))
         return str(row.number)
 
-    def is_condemned(self, connection: Connection, user: str) -> bool:
-        """Whether the key is being destroyed, or was, and rows that it sealed may still be there."""
-        state = connection.execute(select(user_keys.c.state).where(user_keys.c.user == user)).scalar()
-        return state == _DESTROYING
+    def condemned_key(self, connection: Connection, user: str) -> str | None:
+        """The number of the user's key that is being destroyed, or was, while its rows may still be there."""
+        mine = select(user_keys.c.number).where(user_keys.c.user == user, user_keys.c.state == _DESTROYING)
+        number: str | None = connection.execute(mine).scalar()
+        return number
 
     def destroy(self, number: str, user: str) -> None:
         """Afterwards nobody can open what it sealed, wherever copies of that are. May be done again."""
