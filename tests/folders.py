@@ -11,19 +11,24 @@ import sqlalchemy
 from sqlalchemy import Engine, create_engine
 
 from zibaldone.storage import sqlite
+from zibaldone.storage.columns import SEALS
 from zibaldone.storage.folder_layout import FILE
 from zibaldone.storage.opening import open_database
 
 
 class Compilations(dict[Hashable, Any]):
-    """SQLAlchemy's compiled statements, for all engines: the dialect of each is the same."""
+    """SQLAlchemy's compiled statements, for all engines: their dialects are the same, but for seals."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         """Whichever engine compiled it."""
-        return super().get(key[1:], default)
+        return super().get(_of_any(key), default)
 
     def __setitem__(self, key: Any, compiled: Any) -> None:
-        super().__setitem__(key[1:], compiled)
+        super().__setitem__(_of_any(key), compiled)
+
+
+def _of_any(key: Any) -> Hashable:
+    return getattr(key[0], SEALS, None), *key[1:]
 
 
 class Template:

@@ -59,6 +59,7 @@ LAYERS = (
         "recall",
         "replicas",
         "retention",
+        "shredding",
         "verification",
         "worker",
     },

@@ -73,6 +73,7 @@ class AsyncMemory:
         replica: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
         key: str | bytes | FromEnvironment | None = FROM_ENVIRONMENT,
+        user_keys: str | Path | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """Open the folder, as Memory does."""
         self._memory = Memory(
@@ -96,6 +97,7 @@ class AsyncMemory:
             replica=replica,
             busy_timeout_s=busy_timeout_s,
             key=key,
+            user_keys=user_keys,
         )
 
     @property
@@ -322,6 +324,7 @@ class AsyncMemory:
         everything: bool = False,
         dry_run: bool = False,
         keep_texts: bool = False,
+        shred: bool = False,
     ) -> Receipt:
         """See Memory.forget."""
         return await in_thread(
@@ -333,6 +336,7 @@ class AsyncMemory:
             everything=everything,
             dry_run=dry_run,
             keep_texts=keep_texts,
+            shred=shred,
         )
 
     async def verify(

@@ -15,9 +15,10 @@ ZibaldoneError
 ├── ClosedMemory                       the Memory was closed
 └── StorageError                       the folder or its database cannot be used
     ├── StorageUnusable                not a folder, not writable, not ours
-    │   ├── KeyMissing                 the folder is encrypted, and no key was given
+    │   ├── KeyMissing                 the folder is encrypted, and no key was given, or not the users' keys
     │   ├── WrongKey                   the folder is encrypted with another key
     │   └── NotEncrypted               a key was given for a folder that is not encrypted
+    ├── KeyDestroyed                   the words are sealed by a key of their user that was destroyed
     ├── StorageBusy                    other processes held the database for too long; try again
     ├── StorageUnreachable             no connection to the database's server; try again
     ├── StorageFull                    no space left; nothing of the call was stored
@@ -115,6 +116,10 @@ class WrongKey(StorageUnusable):
 
 class NotEncrypted(StorageUnusable):
     """A key was given for a folder whose files are plain."""
+
+
+class KeyDestroyed(StorageError):
+    """What was asked for is sealed by a key that was destroyed, to forget its user, who is named."""
 
 
 class StorageBusy(StorageError):

@@ -49,6 +49,9 @@ class Receipt:
     remains: str = ""  # where the text may still be, in words, when `purged` is false though it was forgotten
     # What the messages were, where they were to be kept for `verify`: all that a search of the files needs.
     texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    # The number of the user's key, where that was destroyed: what any file, log, replica or backup still has
+    # of the text is unreadable. Then `purged` says so, too.
+    key: str = ""
 
     @property
     def messages(self) -> int:
@@ -107,9 +110,9 @@ def forget(
     the same rows: nothing of it stays in their memory either.
     """
     if dry_run:
-        return _preview(database, views, user, selected, keep_texts=keep_texts, now=now)
+        return preview(database, views, user, selected, keep_texts=keep_texts, now=now)
     receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now, also=also)
-    return _ended(database, receipt, purged=_purge(database))
+    return ended(database, receipt, purged=purge(database))
 
 
 @sweeping()
@@ -126,25 +129,26 @@ def forget_each(
     selected = {user: Selector(seqs=its) for user, its in seqs.items()}
     if dry_run:
         return [
-            _preview(database, views, user, its, keep_texts=False, now=now) for user, its in selected.items()
+            preview(database, views, user, its, keep_texts=False, now=now) for user, its in selected.items()
         ]
     receipts: list[Receipt] = []
     try:
         for user, its in selected.items():
             receipts.append(_remove(database, views, user, its, keep_texts=False, now=now, also=also))
     finally:
-        purged = _purge(database)
-    return [_ended(database, receipt, purged=purged) for receipt in receipts]
+        purged = purge(database)
+    return [ended(database, receipt, purged=purged) for receipt in receipts]
 
 
-def _ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:
+def ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:
+    """The receipt, after the files were purged or not."""
     nothing_to_purge = not receipt.seqs and not database.purge_waits()
-    purged = receipt.purged and (purged or nothing_to_purge)
+    purged = (receipt.purged and (purged or nothing_to_purge)) or bool(receipt.key)
     remains = database.remains if receipt.purged else _NOT_DELETED
     return replace(receipt, purged=purged, remains="" if purged else remains)
 
 
-def _preview(
+def preview(
     database: Database,
     views: Sequence[ViewStore],
     user: str,
@@ -153,9 +157,10 @@ def _preview(
     keep_texts: bool,
     now: datetime | None,
 ) -> Receipt:
+    """What forgetting would remove."""
     with damage_is_named(database, user, views), database.read(user) as connection:
         seqs = _select(connection, user, selected)
-        texts = _texts(connection, user, seqs) if keep_texts else ()
+        texts = texts_at(connection, user, seqs) if keep_texts else ()
         lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
     note_read(database, user, seqs)
     return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
@@ -176,7 +181,7 @@ def _remove(
     def remove(connection: Connection) -> tuple[list[int], tuple[str, ...], tuple[Removed, ...]]:
         seqs = _select(connection, user, selected)
         log.empty_damaged(connection, user, seqs)
-        texts = _texts(connection, user, seqs) if keep_texts else ()
+        texts = texts_at(connection, user, seqs) if keep_texts else ()
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
         log.remove(connection, user, seqs)
         named = selected.everything and drop_named_sessions(connection, user)
@@ -203,8 +208,8 @@ def _remove(
     return Receipt(user, False, tuple(seqs), removed, refreshed, time=now, texts=texts)
 
 
-def _purge(database: Database) -> bool:
-    """Whether no deleted text is left in the files; does nothing where none was."""
+def purge(database: Database) -> bool:
+    """Purge the files; whether no deleted text is left in them. Does nothing where none was."""
     try:
         return database.wipe()
     except StorageError as error:  # as above
@@ -235,7 +240,7 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def _texts(connection: Connection, user: str, seqs: Sequence[int]) -> tuple[str, ...]:
+def texts_at(connection: Connection, user: str, seqs: Sequence[int]) -> tuple[str, ...]:
     """Each once, in the order of the messages."""
     messages = log.fetch(connection, user, seqs)
     texts = (text for seq in seqs if seq in messages for text in texts_of(messages[seq]))

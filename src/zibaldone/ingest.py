@@ -16,6 +16,7 @@ from zibaldone.core import Message
 from zibaldone.errors import ModelFailed, StorageError
 from zibaldone.inspection import damage_is_named
 from zibaldone.log import Appended
+from zibaldone.storage.columns import means
 from zibaldone.storage.database import Database
 from zibaldone.text.remembered import sweeping
 from zibaldone.views.base import View
@@ -67,6 +68,7 @@ def ingest(
         """What was appended, and whose messages the view has not read with it."""
         results, behind = [], []
         for (user, messages), ready in zip(parts, prepared, strict=True):
+            means(connection, user)
             appended = log.append(connection, user, messages, now, keep_first=keep_first)
             results.append(appended)
             all_new = ready is not None and 0 < appended.new == len(messages)

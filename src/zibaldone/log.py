@@ -36,10 +36,11 @@ from zibaldone.errors import IdConflict, StorageCorrupt
 from zibaldone.message_input import corrected_ids
 from zibaldone.narrowing import Narrowing
 from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.schema import exports, forgotten_ids, message_files, messages, users
 from zibaldone.validation import to_json
 
-ITEM_SESSIONS = "zibaldone:items/"  # a session so named is an item: its last message is what it says now
+ITEM_SESSIONS = PLAIN_BEGINNING  # a session so named is an item: its last message is what it says now
 T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_STATEMENT = 500  # values in one IN (...)
@@ -103,6 +104,11 @@ _CORRECTIONS = (
         messages.c.role == EDITOR,
         messages.c.metadata.contains(_CORRECTING),
     )
+    .order_by(messages.c.seq)
+)
+_OF_EDITORS = (
+    select(messages.c.user, messages.c.seq, messages.c.role, messages.c.metadata)
+    .where(messages.c.user == bindparam("of"), messages.c.role == EDITOR)
     .order_by(messages.c.seq)
 )
 _ORIGINS = select(messages.c.user, messages.c.seq, messages.c.id, messages.c.role, messages.c.metadata).where(
@@ -249,7 +255,7 @@ def select_messages(
 ) -> list[Message]:
     """The first `limit` messages between two seqs that a narrowing lets in, or the newest; in order."""
     c = messages.c
-    conditions = [*_conditions(user, narrowing), c.seq > after]
+    conditions = [*_conditions(connection, user, narrowing), c.seq > after]
     if before is not None:
         conditions.append(c.seq < before)
     if session is not None:
@@ -317,11 +323,11 @@ def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Ses
             func.min(c.time_us).label("start"),
             func.max(c.time_us).label("end"),
         )
-        .where(c.user == user, *_begins(prefix))
+        .where(c.user == user, *_begins(prefix if seals_of(connection) is None else _plain_part(prefix)))
         .group_by(c.session)
         .order_by(func.min(c.seq))
     )
-    rows = list(connection.execute(query))
+    rows = [row for row in connection.execute(query) if row.session.startswith(prefix)]
     newest = origins(connection, user, [row.last for row in rows])
     return [
         Session(
@@ -439,7 +445,7 @@ def seqs_within(connection: Connection, user: str, narrowing: Narrowing) -> froz
     c = messages.c
     if (narrowing.roles, narrowing.since, narrowing.until, narrowing.metadata) == (None,) * 4:
         return None
-    conditions = and_(*_conditions(user, narrowing))
+    conditions = and_(*_conditions(connection, user, narrowing))
     if narrowing.metadata is None and narrowing.roles is None:
         return frozenset(connection.execute(select(c.seq).where(conditions)).scalars())
     # Where only roles are asked for, the role says it of most messages.
@@ -497,7 +503,8 @@ def corrections(connection: Connection, user: str) -> dict[int, int]:
     """By the seq of each message that was corrected, the seq of what holds now in its place."""
     newest: dict[int, int] = {}
     of_first: dict[int, list[int]] = {}  # two who correct at once do not know of each other
-    for row in connection.execute(_CORRECTIONS, {"of": user}):
+    corrections = _CORRECTIONS if seals_of(connection) is None else _OF_EDITORS
+    for row in connection.execute(corrections, {"of": user}):
         edit = Message("", role=row.role, metadata=checked_metadata(row), seq=row.seq)
         if corrected := edit.corrects:
             earlier = of_first.setdefault(corrected[0], [])
@@ -583,7 +590,12 @@ def _begins(prefix: str) -> list[ColumnElement[bool]]:
     return [c.session >= prefix, c.session < prefix[:-1] + chr(ord(prefix[-1]) + 1)]
 
 
-def _conditions(user: str, narrowing: Narrowing) -> list[ColumnElement[bool]]:
+def _plain_part(prefix: str) -> str:
+    """What of a beginning can be seen of sealed names."""
+    return ITEM_SESSIONS if prefix.startswith(ITEM_SESSIONS) else ""
+
+
+def _conditions(connection: Connection, user: str, narrowing: Narrowing) -> list[ColumnElement[bool]]:
     """What SQL can say of a narrowing; editors' roles and metadata are looked at afterwards."""
     c = messages.c
     conditions: list[ColumnElement[bool]] = [c.user == user]
@@ -595,7 +607,7 @@ def _conditions(user: str, narrowing: Narrowing) -> list[ColumnElement[bool]]:
         conditions.append(c.time_us >= to_us(narrowing.since))
     if narrowing.until is not None:
         conditions.append(c.time_us < to_us(narrowing.until))
-    needed = narrowing.metadata.needs if narrowing.metadata else ()
+    needed = narrowing.metadata.needs if narrowing.metadata and seals_of(connection) is None else ()
     written = (json.dumps(name, ensure_ascii=False) for name in needed)
     return [*conditions, *(c.metadata.contains(name, autoescape=True) for name in written)]
 
@@ -624,6 +636,13 @@ def _settle_corrections(
         seqs = [seq for name in corrected_ids(edit) if (seq := new.get(name) or seq_of.get(name))]
         correction = {**edit.metadata[CORRECTS], "seqs": seqs}
         stored[position] = replace(edit, metadata={**edit.metadata, CORRECTS: correction})
+
+
+def note_forgotten(connection: Connection, user: str, seqs: Sequence[int]) -> None:
+    """That these messages are forgotten, which are about to go: an import leaves them out."""
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        these = and_(messages.c.user == user, messages.c.seq.in_(batch))
+        _note_forgotten(connection, user, connection.execute(select(messages.c.id).where(these)).scalars())
 
 
 def _note_forgotten(connection: Connection, user: str, ids: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from zibaldone import forgetting, generations, inspection, log, maintenance, settings
+from zibaldone import forgetting, generations, inspection, log, maintenance, settings, shredding
 from zibaldone import retention as retaining
 from zibaldone.audit import AuditEntry, audited, entries, note, note_read
 from zibaldone.backlog import Backlog
@@ -149,6 +149,7 @@ class Memory:
         replica: str | FromEnvironment | None = FROM_ENVIRONMENT,
         busy_timeout_s: float = 30.0,
         key: str | bytes | FromEnvironment | None = FROM_ENVIRONMENT,
+        user_keys: str | Path | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
 
@@ -170,7 +171,9 @@ class Memory:
         one they are beside the rows. `replica` is the URL of a hot standby of a memory in PostgreSQL, from
         which recalls are read as long as it keeps up. With a `key` the folder is encrypted (extra
         `encryption`): 32 random bytes, these in hexadecimal, or a passphrase; unless given it is taken from
-        ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY. `encrypt_folder` converts one that is there.
+        ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY. `encrypt_folder` converts one that is there. With `user_keys`,
+        a folder apart from the memory or "s3://bucket/prefix", the words of each user are sealed by a key of
+        their own that lies there, encrypted by `key`; then `forget(shred=True)` destroys it.
 
         Raises StorageUnusable (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt,
         NewerSchema, StorageBusy, MissingExtra for what is not installed, and ModelFailed for an embedder that
@@ -199,7 +202,12 @@ class Memory:
         self._counted = None if tokenizer is None else own_tokens(tokenizer, static)
         self._workers = workers
         self._worker: BackgroundWorker | None = None
-        self._database = open_database(folder, busy_timeout_s=busy_timeout_s, key=settings.key(key))
+        self._database = open_database(
+            folder,
+            busy_timeout_s=busy_timeout_s,
+            key=settings.key(key),
+            user_keys=settings.user_keys(user_keys),
+        )
         self._replica: ReplicaReads | None = None
         try:
             use_bucket(self._database, settings.blocks(blocks))
@@ -230,8 +238,9 @@ class Memory:
             if not self._database.shared and self._database.bucket is None:  # each user's maintenance does it
                 self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
+            shredding.finish(self._database, self._stores(), self._now())
         except StorageError as error:  # others may be writing: the next to open tries again
-            _logger.warning("released blocks were not deleted yet: %s", error)
+            _logger.warning("what was forgotten was not deleted yet: %s", error)
         if background:
             self.start_worker()
 
@@ -705,17 +714,32 @@ class Memory:
         everything: bool = False,
         dry_run: bool = False,
         keep_texts: bool = False,
+        shred: bool = False,
     ) -> Receipt:
         """Delete messages and all that was made from them, so that no file of the folder has the text.
 
         Exactly one selector: `seqs`, a `session`, all that happened `before` a time, or `everything` of the
         user. A dry run changes nothing and counts the same. With `keep_texts` the receipt, and it alone, has
-        what the messages said, for `verify`: keep it no longer than that.
+        what the messages said, for `verify`: keep it no longer than that. `shred`, with `everything`, first
+        destroys the user's key, in a memory with `user_keys`: what any log, replica or backup still has is
+        unreadable at once.
         """
         user = key("user", user)
         flag("dry_run", dry_run)
         flag("keep_texts", keep_texts)
         selected = forgetting.selector(seqs, session, before, everything)
+        if flag("shred", shred):
+            if not everything:
+                raise InvalidInput("a key is of all that a user said: shred=True needs everything=True")
+            return shredding.shred(
+                self._database,
+                self._stores(),
+                user,
+                dry_run=dry_run,
+                keep_texts=keep_texts,
+                now=self._now(),
+                also=list(self._variants.instances()),
+            )
         return forgetting.forget(
             self._database,
             self._stores(),

@@ -17,10 +17,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, not_, or_, select, update
+from sqlalchemy.exc import StatementError
 
 from zibaldone import log
 from zibaldone.core import Evidence
-from zibaldone.errors import InvalidInput, StorageCorrupt
+from zibaldone.errors import InvalidInput, KeyDestroyed, KeyMissing, StorageCorrupt
+from zibaldone.storage.columns import means, seals_of
 from zibaldone.storage.schema import messages
 from zibaldone.storage.schema import retention as table
 from zibaldone.validation import key, number, shown
@@ -28,7 +30,7 @@ from zibaldone.validation import key, number, shown
 _LONGEST_DAYS = 365_000
 _INSTANT_DAYS = 1e-9
 _LEAST_WEIGHT = 0.05  # of the oldest: three log-odds at most, so that an exact answer stays ahead
-
+_UNREADABLE = (StorageCorrupt, KeyDestroyed, KeyMissing)
 _logger = logging.getLogger(__name__)
 
 
@@ -105,12 +107,12 @@ def drop_named_sessions(connection: Connection, user: str) -> bool:
 
     Other rules hold for what comes. A policy that cannot be read goes whole: nobody knows what it names.
     """
-    row = connection.execute(select(table.c.policy).where(table.c.user == user)).first()
-    if row is None:
-        return False
     try:
+        row = connection.execute(select(table.c.policy).where(table.c.user == user)).first()
+        if row is None:
+            return False
         retention = _from_json(user, row.policy)
-    except StorageCorrupt:
+    except _UNREADABLE:
         connection.execute(delete(table).where(table.c.user == user))
         return True
     kept = replace(retention, rules=tuple(rule for rule in retention.rules if rule.session is None))
@@ -127,34 +129,68 @@ def due(
 
     A damaged policy holds nobody else up: nothing goes by it, and check_integrity reports it.
     """
-    c = messages.c
-    query = select(table.c.user, table.c.policy)
-    rows = connection.execute(query if among is None else query.where(table.c.user.in_(among))).all()
-    own = {row.user for row in rows}
+    policies = _policies(connection, among)
+    own = {user for user, _ in policies}
     waiting: dict[str, Retention] = {}
     if default.deleting:
-        query = select(c.user).where(_any(default.deleting, now)).distinct()
-        query = query if among is None else query.where(c.user.in_(among))
-        waiting |= {name: default for name in connection.execute(query).scalars() if name not in own}
-    for row in rows:
+        waiting |= {name: default for name in _with_old(connection, default, now, among) if name not in own}
+    for user, policy in policies:
         try:
-            retention = _from_json(row.user, row.policy)
+            retention = _from_json(user, policy)
         except StorageCorrupt as error:
             _logger.warning("nothing goes by it: %s", error)
             continue
-        if retention.deleting:
-            going = select(c.seq).where(c.user == row.user, _any(retention.deleting, now)).limit(1)
-            if connection.execute(going).first() is not None:
-                waiting[row.user] = retention
+        if retention.deleting and _has_old(connection, user, retention, now):
+            waiting[user] = retention
     return dict(sorted(waiting.items()))
+
+
+def _policies(connection: Connection, among: Sequence[str] | None = None) -> list[tuple[str, str]]:
+    """What is set for users, or for those given, in their order; no policy for one that nobody can open."""
+    query = select(table.c.user, table.c.policy).order_by(table.c.user)
+    query = query if among is None else query.where(table.c.user.in_(among))
+    if seals_of(connection) is None:
+        return [(row.user, row.policy) for row in connection.execute(query)]
+    policies = []
+    for user in connection.execute(query.with_only_columns(table.c.user)).scalars().all():
+        try:
+            policies.append((user, connection.execute(_POLICY, {"of": user}).scalar() or ""))
+        except _UNREADABLE as error:
+            _logger.warning("the retention of user %r cannot be read: %s", user, error)
+            policies.append((user, ""))
+    return policies
+
+
+def _with_old(
+    connection: Connection, policy: Retention, now: datetime, among: Sequence[str] | None
+) -> Sequence[str]:
+    """Users, or those given, who have messages that are to go by one policy."""
+    c = messages.c
+    if seals_of(connection) is not None:  # a session's name is another with each of them
+        names = log.all_users(connection) if among is None else among
+        return [name for name in names if _has_old(connection, name, policy, now)]
+    query = select(c.user).where(_any(policy.deleting, now)).distinct()
+    return connection.execute(query if among is None else query.where(c.user.in_(among))).scalars().all()
+
+
+def _has_old(connection: Connection, user: str, policy: Retention, now: datetime) -> bool:
+    means(connection, user)
+    old = select(messages.c.seq).where(messages.c.user == user, _any(policy.deleting, now)).limit(1)
+    try:
+        return connection.execute(old).first() is not None
+    except StatementError as error:  # a session's name cannot be sealed by a key that is gone
+        if not isinstance(error.orig, _UNREADABLE):
+            raise
+        _logger.warning("nothing of user %r goes: %s", user, error.orig)
+        return False
 
 
 def faults(connection: Connection) -> list[str]:
     """Policies that cannot be read."""
     damaged = []
-    for row in connection.execute(select(table.c.user, table.c.policy).order_by(table.c.user)):
+    for user, policy in _policies(connection):
         try:
-            _from_json(row.user, row.policy)
+            _from_json(user, policy)
         except StorageCorrupt as error:
             damaged.append(str(error))
     return damaged
@@ -168,6 +204,7 @@ def going(
     seqs: dict[str, tuple[int, ...]] = {}
     for user, retention in policies.items():
         if retention.deleting:
+            means(connection, user)
             query = select(c.seq).where(c.user == user, _any(retention.deleting, now)).order_by(c.seq)
             if old := tuple(connection.execute(query).scalars()):
                 seqs[user] = old

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, Select, and_, func, select, type_coerce
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, select, type_coerce
 
 from zibaldone.log import ITEM_SESSIONS, checked_metadata, time_in
 from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.columns import seals_of
 from zibaldone.storage.schema import messages
 
 _FIRST_WORDS = 120  # characters of the first message, where a session has no title
@@ -95,12 +96,14 @@ def _spans(user: str) -> Select[tuple[str, int, int, int]]:
 def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, tuple[str, int]]:
     """Of each message its title, or else its first words, and its time in microseconds."""
     m = messages.c
-    words = type_coerce(func.substr(m.content, 1, _FIRST_WORDS), m.content.type).label("words")
+    words: ColumnElement[str] = m.content.label("words")  # sealed, it can only be opened whole
+    if seals_of(connection) is None:
+        words = type_coerce(func.substr(m.content, 1, _FIRST_WORDS), m.content.type).label("words")
     known = {}
     for some in in_chunks(seqs, _PER_STATEMENT):
         query = select(m.user, m.seq, m.time_us, m.metadata, words).where(m.user == user, m.seq.in_(some))
         for row in connection.execute(query):
-            title = str(checked_metadata(row).get("title") or row.words)
+            title = str(checked_metadata(row).get("title") or row.words[:_FIRST_WORDS])
             known[row.seq] = (" ".join(title.split())[:_LONGEST_TITLE], row.time_us)
     return known
 

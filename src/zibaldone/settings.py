@@ -18,6 +18,7 @@
     ZIBALDONE_KEY               opens an encrypted folder: 64 hexadecimal digits, or a passphrase
     ZIBALDONE_KEY_COMMAND       a command that prints it, which is asked once by a process, in its place
     ZIBALDONE_NEW_KEY, ZIBALDONE_NEW_KEY_COMMAND   another one, for 'zibaldone rekey'
+    ZIBALDONE_USER_KEYS         where keys of users lie: a folder apart from the memory, or s3://bucket/prefix
     ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
 
 For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
@@ -134,6 +135,11 @@ def audit(given: bool | FromEnvironment) -> bool:  # noqa: FBT001 - as it was gi
 def blocks(given: str | FromEnvironment | None) -> str | None:
     """What was given, or else the bucket that the environment names."""
     return _text("BLOCKS") if isinstance(given, _Source) else given
+
+
+def user_keys(given: str | Path | FromEnvironment | None) -> str | Path | None:
+    """What was given, or else the place that the environment names."""
+    return _text("USER_KEYS") if isinstance(given, _Source) else given
 
 
 def replica(given: str | FromEnvironment | None) -> str | None:

@@ -122,13 +122,13 @@ class Rig:
 
     def append(self, messages: Sequence[Message], user: str = USER) -> list[Message]:
         """Into the log alone: the view lags behind."""
-        with self.database.write() as connection:
+        with self.database.write(user) as connection:
             return log.append(connection, user, messages, NOW).stored
 
     def add(self, messages: Sequence[Message], user: str = USER) -> list[Message]:
         """Into the log and the view, in one transaction where the view allows it."""
         prepared = self.view.prepare(messages)
-        with self.database.write() as connection:
+        with self.database.write(user) as connection:
             stored = log.append(connection, user, messages, NOW).stored
             done = maintenance.commit_new(connection, user, self.view, stored, prepared)
         assert done or self.advance(user=user)

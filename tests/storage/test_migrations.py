@@ -61,6 +61,7 @@ NOBODY_S = {
     "stored_blocks",
     "bucket",
     "maintained_views",
+    "sealing",
 }
 
 

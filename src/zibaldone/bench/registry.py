@@ -148,6 +148,7 @@ class SpeedOptions:
         "The URL of a PostgreSQL database: the same there, call by call.",
     )
     encrypted: bool = option(False, "The same in an encrypted folder, call by call.")
+    user_keys: bool = option(False, "The same in a folder whose users have keys, call by call.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,7 @@ WARM_UPS = 10  # untimed calls
 RECALLS = 100
 BUDGET_TOKENS = 1000
 COLD_OPENS = 3
-OVER_POSTGRES, ENCRYPTED = "over PostgreSQL", "encrypted"
+OVER_POSTGRES, ENCRYPTED, SEALED = "over PostgreSQL", "encrypted", "with keys of users"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +176,8 @@ def run(options: SpeedOptions, run: Run) -> Measurement:
     places: list[tuple[str, str | None]] = [(OVER_POSTGRES, options.postgres)] if options.postgres else []
     if options.encrypted:
         places.append((ENCRYPTED, None))
+    if options.user_keys:
+        places.append((SEALED, None))
     results = [evaluate(size, turns, run.tools(), run.progress, places) for size in options.sizes]
     return Measurement({"data": data, "results": results, "growth": growth_of(results)}, [table(results)])
 
@@ -189,7 +191,7 @@ def evaluate(
 ) -> Speed:
     """Build a memory of `size` messages and measure it on the way and at the end.
 
-    `places` are others beside it: what each is called, and its URL; None is an encrypted folder.
+    `places` are others beside it: what each is called, and its URL; None is a folder with a key.
     """
     rows = list(itertools.islice(repeated(turns), size + SINGLES))
     folder = tools.folder / f"speed-{size}"
@@ -200,7 +202,7 @@ def evaluate(
     with ExitStack() as opened:
         memory = opened.enter_context(Memory(folder / "memory", embedder=tools.embedder))
         others = [
-            opened.enter_context(_Elsewhere(where, url or folder / "encrypted", tools))
+            opened.enter_context(_Elsewhere(where, url or folder / where.replace(" ", "-"), tools))
             for where, url in places
         ]
         _warm_up(memory, bare, tools)
@@ -227,7 +229,7 @@ def evaluate(
                 singles.median_ms(other.where),
                 batches.median_ms(other.where),
                 recalls.median_ms(other.where),
-                _cold(other.place, questions(rows, 1)[0], other.user, other.key).recall_ms,
+                _cold(other.place, questions(rows, 1)[0], other.user, other.key, other.user_keys).recall_ms,
             )
             for other in others
         ]
@@ -264,7 +266,8 @@ class _Elsewhere:
     def __init__(self, where: str, place: str | Path, tools: Equipment) -> None:
         self.where, self.place, self.user = where, place, f"{USER}-{uuid.uuid4().hex}"
         self.key = secrets.token_bytes(KEY_BYTES) if isinstance(place, Path) else None
-        self._memory = Memory(place, embedder=tools.embedder, key=self.key)
+        self.user_keys = place.with_name("user-keys") if where == SEALED and isinstance(place, Path) else None
+        self._memory = Memory(place, embedder=tools.embedder, key=self.key, user_keys=self.user_keys)
 
     def __enter__(self) -> _Elsewhere:
         for _ in range(WARM_UPS):
@@ -370,13 +373,20 @@ class _Cold:
     memory_before_bytes: int
 
 
-def _cold(place: Path | str, question: str, user: str = USER, key: bytes | None = None) -> _Cold:
+def _cold(
+    place: Path | str,
+    question: str,
+    user: str = USER,
+    key: bytes | None = None,
+    user_keys: Path | None = None,
+) -> _Cold:
     """In new processes, medians of a few. The operating system's file cache stays warm."""
     runs = []
     for _ in range(COLD_OPENS):
         command = [sys.executable, "-m", "zibaldone.bench.cold", str(place), user, question]
         start = time.perf_counter()
         own = {} if key is None else {"ZIBALDONE_KEY": key.hex()}
+        own |= {} if user_keys is None else {"ZIBALDONE_USER_KEYS": str(user_keys)}
         done = subprocess.run(  # noqa: S603
             command, env={**os.environ, **own}, capture_output=True, text=True, check=True
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from zibaldone.cli.holder import default_folder
+from zibaldone.cli.holder import default_folder, has_user_keys
 from zibaldone.errors import ZibaldoneError
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
 
     if not is_there(folder):
         return None
-    database = open_database(folder, busy_timeout_s=_BUSY_S, key=_key_of(folder))
+    key, user_keys = _keys_of(folder)
+    database = open_database(folder, busy_timeout_s=_BUSY_S, key=key, user_keys=user_keys)
     try:
         with database.read() as connection:
             return read(connection)
@@ -78,12 +79,12 @@ def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
         database.close()
 
 
-def _key_of(folder: Path) -> str | bytes | None:
-    """The key of an encrypted folder; for others the settings, which take long to load, are not needed."""
+def _keys_of(folder: Path) -> tuple[str | bytes | None, str | Path | None]:
+    """Of a folder that has keys; for others the settings, which take long to load, are not needed."""
     from zibaldone.storage.folder_layout import HEADER
 
-    if not (folder / HEADER).exists():
-        return None
+    if not (folder / HEADER).exists() and not has_user_keys():
+        return None, None
     from zibaldone import settings
 
-    return settings.key(settings.FROM_ENVIRONMENT)
+    return settings.key(settings.FROM_ENVIRONMENT), settings.user_keys(settings.FROM_ENVIRONMENT)

@@ -34,14 +34,31 @@ def decrypt(*, memory: Folder, as_json: AsJson = False) -> None:
 def rekey(*, memory: Folder) -> None:
     """Give the folder another key: that of ZIBALDONE_NEW_KEY_COMMAND or ZIBALDONE_NEW_KEY.
 
+    Where ZIBALDONE_USER_KEYS names a place of users' keys, the new key opens these from now on.
+
     Whoever has the old key and an old copy of encryption.json can still read: to be safe from them decrypt
     the folder and encrypt it anew.
     """
     from zibaldone import settings
     from zibaldone.storage.converting import change_key
 
-    change_key(_folder(memory), _key(), settings.key(settings.FROM_ENVIRONMENT, "NEW_KEY") or b"")
-    out.write("the new key opens the folder from now on")
+    new_key = settings.key(settings.FROM_ENVIRONMENT, "NEW_KEY") or b""
+    user_keys = settings.user_keys(settings.FROM_ENVIRONMENT)
+    if user_keys is not None:
+        from zibaldone.storage.keyring import change_master_key
+
+        change_master_key(user_keys, _key(), new_key)
+        out.write("the new key opens the keys of users from now on")
+    if user_keys is None or _is_encrypted(memory):
+        change_key(_folder(memory), _key(), new_key)
+        out.write("the new key opens the folder from now on")
+
+
+def _is_encrypted(memory: Path) -> bool:
+    from zibaldone.storage.database import url_in
+    from zibaldone.storage.folder_layout import HEADER
+
+    return url_in(memory) is None and (memory.expanduser() / HEADER).exists()
 
 
 def _folder(given: Path) -> Path:

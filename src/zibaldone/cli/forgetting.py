@@ -28,6 +28,7 @@ def forget(
         str | None, typer.Option("--before", help="What happened before: ISO 8601.", show_default=False)
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of the user's memory.")] = False,
+    shred: Annotated[bool, typer.Option("--shred", help="With --all: destroy the user's key, too.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and stop.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     receipt_file: Annotated[
@@ -61,7 +62,7 @@ def forget(
 ) -> None:
     """Remove messages and all that was made from them, for good; or verify that they are gone."""
     if verify is not None:
-        if seq or session or before or everything or dry_run or receipt_file:
+        if seq or session or before or everything or shred or dry_run or receipt_file:
             raise InvalidInput(
                 "--verify looks, and forgets nothing: only --text, --also and --seal go with it"
             )
@@ -78,6 +79,7 @@ def forget(
             "before": before,
             "everything": everything,
             "keep_texts": receipt_file is not None,
+            "shred": shred,
         }
         receipt = opened.forget(user=user, **what, dry_run=True)
         if not dry_run and receipt.messages:

@@ -41,6 +41,11 @@ def default_folder() -> Path:
     return Path(user_data_dir("zibaldone")) / "memory"
 
 
+def has_user_keys() -> bool:
+    """Whether the environment names a place of users' keys."""
+    return bool(os.environ.get("ZIBALDONE_USER_KEYS", "").strip())
+
+
 def runtime_folder() -> Path:
     """Of this user's sockets; made by whoever holds a memory, with rights for nobody else."""
     if (named := _named("XDG_RUNTIME_DIR")) and _is_private(named, stat.S_ISDIR):

@@ -39,7 +39,10 @@ def move_blocks(
         raise InvalidInput(f"there is no memory in {str(memory)!r}: give the folder or the URL of one")
     out.say_folder(memory)
     database = open_database(
-        memory.expanduser(), busy_timeout_s=_BUSY_S, key=settings.key(settings.FROM_ENVIRONMENT)
+        memory.expanduser(),
+        busy_timeout_s=_BUSY_S,
+        key=settings.key(settings.FROM_ENVIRONMENT),
+        user_keys=settings.user_keys(settings.FROM_ENVIRONMENT),
     )
     try:
         if bucket is None:

@@ -329,7 +329,10 @@ def receipt_summary(receipt: Receipt) -> str:
     touched = [view for view in receipt.views if any(counted.rows for counted in view.counts)]
     derived = "".join(f"; view {view.view}: {_counts(view.counts)}" for view in touched)
     later = f"; {receipt.remains}" if receipt.remains else ""
-    return f"{verb} {count(receipt.messages, 'message')} of {receipt.user!r}{numbers}{derived}{later}"
+    shredded = "; the user's key is destroyed: no copy can be read" if receipt.key else ""
+    return (
+        f"{verb} {count(receipt.messages, 'message')} of {receipt.user!r}{numbers}{derived}{later}{shredded}"
+    )
 
 
 def verification_lines(verified: Verification) -> Iterator[str]:
@@ -350,6 +353,8 @@ def verification_lines(verified: Verification) -> Iterator[str]:
         rows = f", {count(sum(look.rows for look in looked), 'row')}" if kind == "table" else ""
         size = f"{sum(look.bytes for look in looked):,} bytes"
         yield f"{count(len(looked), kind)}{rows}, {size}: {some([look.name for look in looked], 60)}"
+    if verified.unreadable:
+        yield f"{count(verified.unreadable, 'piece')} unreadable: the key is destroyed"
     for left in verified.leftovers:
         yield f"- {left.kind} in {left.where}: {left.words}"
     if verified.purge_is_due:

@@ -158,7 +158,7 @@ class KVMemory:
                         "the kv view keeps its keys and values in files, and a memory in PostgreSQL has none:"
                         " attach it to a Memory of a folder"
                     )
-                if database.encrypted:
+                if database.encrypted or database.keyring is not None:
                     raise InvalidInput(
                         "the kv view keeps its keys and values in plain files, and this memory is encrypted:"
                         " attach it to a Memory whose folder is not"

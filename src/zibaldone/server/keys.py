@@ -67,7 +67,10 @@ class KeyStore:
     ) -> None:
         """Open the folder's database, which is made if it is missing. Raises what Memory raises."""
         self._database = open_database(
-            folder, busy_timeout_s=busy_timeout_s, key=settings.key(settings.FROM_ENVIRONMENT)
+            folder,
+            busy_timeout_s=busy_timeout_s,
+            key=settings.key(settings.FROM_ENVIRONMENT),
+            user_keys=settings.user_keys(settings.FROM_ENVIRONMENT),
         )
         self._clock = clock
         self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet

@@ -20,8 +20,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
 
 from zibaldone.errors import InvalidInput, StorageCorrupt, StorageError, StorageUnusable
-from zibaldone.storage.block_store import LocalBlocks
+from zibaldone.storage.block_store import BlockStore, LocalBlocks
 from zibaldone.storage.bucket import Bucket, BucketUrl, bucket_url
+from zibaldone.storage.columns import means
 from zibaldone.storage.database import Database
 from zibaldone.storage.saved_files import Arrays
 from zibaldone.storage.schema import blocks
@@ -82,7 +83,12 @@ class BucketFiles:
         if key is None or time.monotonic() < self._not_before:
             return None
         try:
-            return bytearray(self._bucket.get(_INDEXES + key))
+            data = self._bucket.get(_INDEXES + key)
+            keyring = self._database.keyring
+            return bytearray(data if keyring is None else keyring.decrypt(data, key))
+        except ValueError as error:
+            _logger.warning("a saved index of user %r is damaged: %s", user, error)
+            self._release(table.c.user == user, table.c.key == key)
         except KeyError:
             _logger.warning("a saved index of user %r is not in the bucket", user)
             self._release(
@@ -100,7 +106,11 @@ class BucketFiles:
 
         data = save(dict(arrays), metadata)
         draft = ObjectDraft(f"{_digest(user)}/{name}-{uuid.uuid4().hex}")
+        header = data[: 8 + int.from_bytes(data[:8], "little")]
+        if self._database.keyring is not None:
+            data = self._database.keyring.of_user(user).seal(data, draft.key.encode())
         with self._database.unlocked() as connection:
+            means(connection, user)
             connection.execute(
                 table.insert().values(
                     user=user,
@@ -109,7 +119,7 @@ class BucketFiles:
                     state="written",
                     since_us=self._database.now_us(connection),
                     bytes=len(data),
-                    header=data[: 8 + int.from_bytes(data[:8], "little")],
+                    header=header,
                 )
             )
         try:
@@ -192,20 +202,26 @@ def use_bucket(database: Database, given: str | None) -> None:
             f"the blocks of this memory are in {url.place}, not in {wanted.place}: leave blocks= and"
             " ZIBALDONE_BLOCKS out, or export its messages into a new memory"
         )
-    if isinstance(database.blocks, LocalBlocks):  # what a move that was killed at its end has left
-        shutil.rmtree(database.blocks.folder, ignore_errors=True)
+    remove_folder_of(database.blocks)  # what a move that was killed at its end has left
     database.bucket = Bucket(wanted or url, row.id)
-    database.blocks = BucketBlocks(database.bucket)
+    database.blocks = database.sealed(BucketBlocks(database.bucket))
     database.saved = BucketFiles(database, database.bucket)
 
 
 def must_be_plain(database: Database) -> None:
-    """Raise InvalidInput for a memory with a key."""
-    if database.encrypted:
+    """Raise InvalidInput for a memory with a key of its folder, where no keys of users seal its blocks."""
+    if database.encrypted and database.keyring is None:
         raise InvalidInput(
             "objects of a bucket are not encrypted by the memory's key: leave blocks= and ZIBALDONE_BLOCKS"
-            " out, or let the bucket encrypt them and use a memory without a key"
+            " out, let the bucket encrypt them and use a memory without a key, or begin one with user_keys="
         )
+
+
+def remove_folder_of(store: BlockStore) -> None:
+    """Delete the files of blocks that a bucket has by now, where there were any."""
+    store = getattr(store, "inner", store)
+    if isinstance(store, LocalBlocks):
+        shutil.rmtree(store.folder, ignore_errors=True)
 
 
 def _begin(database: Database, url: BucketUrl) -> Row[Any]:

@@ -1,21 +1,48 @@
 """Column types that check what they read: SQLite stores any value in any column, and so does damage.
 
 PostgreSQL takes no NUL in a text and gives sums as decimals: what is written and read is the same in both.
+Columns of users' words are sealed where the database has keys of its users: its dialect says so (`SEALS`), so
+that a database without any runs as if there were no such thing.
 """
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy
+from sqlalchemy import Connection
+from sqlalchemy.sql import operators
 
 from zibaldone.errors import StorageCorrupt
 from zibaldone.validation import shown
 
 _ESCAPE = "\x1a"  # what stands for a NUL begins with it, and so does what stands for itself
 _Convert = Callable[[Any], Any]
+SEALS = "zibaldone_seals"  # an attribute of a dialect: the Seals of its database
+# What a sealed name keeps of its beginning: it is memory's own, and names are looked for by it.
+PLAIN_BEGINNING = "zibaldone:items/"
+_EQUALITY = (operators.eq, operators.ne, operators.in_op, operators.not_in_op)
+
+
+class Seals(Protocol):
+    """Seals for the user whose rows the transaction means; opens what any key sealed that is there."""
+
+    def seal(self, data: bytes, *, findable: bool) -> bytes:
+        """`findable`: the same data gives the same each time, for one user. Raises StorageError."""
+
+    def open(self, sealed: bytes) -> bytes:
+        """Raises StorageError, and ValueError for what was not sealed."""
+
+    def disguise(self, digest: int) -> int:
+        """The same number for the same digest of 63 bits, from which only the user's key leads to it."""
+
+    def means(self, connection: Connection, user: str) -> None:
+        """Whose rows the transaction means from now on."""
+
+    overhead_bytes: int  # how much longer bytes are when they are sealed, and not findable
 
 
 def without_nul(text: str) -> str:
@@ -91,6 +118,76 @@ class CheckedText(sqlalchemy.types.TypeDecorator[str]):
         return lambda value: with_nul(value) if isinstance(value, str) else check(value)
 
 
+class SealedText(CheckedText):
+    """Words of a user. `findable`: looked up by being equal, and so sealed the same each time.
+
+    Other comparisons (LIKE, <, length) are of what is stored: callers ask `seals_of` where that matters.
+    """
+
+    cache_ok = True
+
+    def __init__(self, *, findable: bool = False) -> None:
+        super().__init__()
+        self.findable = findable
+
+    def coerce_compared_value(self, op: Any, value: Any) -> Any:  # noqa: ARG002
+        """See sqlalchemy."""
+        return self if op in _EQUALITY else CheckedText()
+
+    def bind_processor(self, dialect: Any) -> _Convert | None:
+        """See sqlalchemy."""
+        seals: Seals | None = getattr(dialect, SEALS, None)
+        if seals is None:
+            return super().bind_processor(dialect)
+        return lambda value: _sealed_text(seals, value, findable=self.findable) if value else value
+
+    def result_processor(self, dialect: Any, coltype: object) -> _Convert:
+        """See sqlalchemy."""
+        seals: Seals | None = getattr(dialect, SEALS, None)
+        if seals is None:
+            return super().result_processor(dialect, coltype)
+        check = _reader(str, "a text")
+        return lambda value: _opened_text(seals, value) if check(value) else value
+
+
+def _sealed_text(seals: Seals, text: str, *, findable: bool) -> str:
+    if findable and text.startswith(PLAIN_BEGINNING):
+        rest = text[len(PLAIN_BEGINNING) :]
+        return PLAIN_BEGINNING + (_sealed_text(seals, rest, findable=True) if rest else "")
+    sealed = seals.seal(text.encode("utf-8", "surrogatepass"), findable=findable)
+    return binascii.b2a_base64(sealed, newline=False).decode("ascii")
+
+
+def _opened_text(seals: Seals, stored: str) -> str:
+    if stored.startswith(PLAIN_BEGINNING):
+        rest = stored[len(PLAIN_BEGINNING) :]
+        return PLAIN_BEGINNING + (_opened_text(seals, rest) if rest else "")
+    try:
+        return seals.open(binascii.a2b_base64(stored)).decode("utf-8", "surrogatepass")
+    except ValueError as error:
+        raise _unsealed(error) from error
+
+
+def _unsealed(error: ValueError) -> StorageCorrupt:
+    return StorageCorrupt(
+        f"the database is damaged: what a user's key should open is not sealed by it ({error}): restore a"
+        " copy, or where check_integrity() names a view make it anew with rebuild(user=..., view=...)"
+    )
+
+
+class SealedDigest(CheckedBigInteger):
+    """A digest of a user's word, to be found by; what is read is no such digest where it is sealed."""
+
+    cache_ok = True
+
+    def bind_processor(self, dialect: Any) -> _Convert | None:
+        """See sqlalchemy."""
+        seals: Seals | None = getattr(dialect, SEALS, None)
+        if seals is None:
+            return super().bind_processor(dialect)
+        return lambda value: value if value is None else seals.disguise(value)
+
+
 class CheckedBytes(sqlalchemy.types.TypeDecorator[bytes]):
     """Bytes."""
 
@@ -100,3 +197,48 @@ class CheckedBytes(sqlalchemy.types.TypeDecorator[bytes]):
     def result_processor(self, dialect: Any, coltype: object) -> _Convert:  # noqa: ARG002
         """See sqlalchemy."""
         return _reader(bytes, "a string of bytes")
+
+
+class SealedBytes(CheckedBytes):
+    """Bytes that say something of what a user said, such as vectors; see SealedText."""
+
+    cache_ok = True
+
+    def __init__(self, *, findable: bool = False) -> None:
+        super().__init__()
+        self.findable = findable
+
+    def bind_processor(self, dialect: Any) -> _Convert | None:
+        """See sqlalchemy."""
+        bind = super().bind_processor(dialect) or (lambda value: value)
+        seals: Seals | None = getattr(dialect, SEALS, None)
+        if seals is None:
+            return super().bind_processor(dialect)
+        return lambda value: bind(seals.seal(value, findable=self.findable) if value else value)
+
+    def result_processor(self, dialect: Any, coltype: object) -> _Convert:
+        """See sqlalchemy."""
+        check = super().result_processor(dialect, coltype)
+        seals: Seals | None = getattr(dialect, SEALS, None)
+        if seals is None:
+            return check
+        return lambda value: _opened(seals, value) if check(value) else value
+
+
+def _opened(seals: Seals, stored: bytes) -> bytes:
+    try:
+        return seals.open(stored)
+    except ValueError as error:
+        raise _unsealed(error) from error
+
+
+def seals_of(connection: Connection) -> Seals | None:
+    """What seals users' words in this connection's database; None where they are stored as they are."""
+    seals: Seals | None = getattr(connection.dialect, SEALS, None)
+    return seals
+
+
+def means(connection: Connection, user: str) -> None:
+    """Say whose rows come next, in a transaction that means several users', or everybody's."""
+    if (seals := seals_of(connection)) is not None:
+        seals.means(connection, user)

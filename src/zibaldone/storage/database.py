@@ -16,15 +16,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from zibaldone.errors import InvalidInput, StorageBusy
 from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.bucket import Bucket
 from zibaldone.storage.folder_layout import HEADER
 from zibaldone.storage.saved_files import SavedFiles
+from zibaldone.storage.schema import sealing
+
+if TYPE_CHECKING:
+    from zibaldone.storage.keyring import Keyring
 
 T = TypeVar("T")
 _ATTEMPTS = 5  # of a transaction that collides with others'
@@ -59,6 +63,7 @@ class Database(ABC):
     blocks: BlockStore
     saved: SavedFiles
     bucket: Bucket | None = None  # what both lie in, where they do
+    keyring: Keyring | None = None  # what seals users' words; None: they are stored as they are
 
     def __init__(self) -> None:
         self.audit_clock: Callable[[], datetime] | None = None  # None: nothing is noted
@@ -91,6 +96,23 @@ class Database(ABC):
                 pause_s *= 2
         with self.write(*users) as connection:
             return work(connection)
+
+    def is_sealed(self) -> bool:
+        """Whether what users say was sealed so far."""
+        with self.read() as connection:
+            return connection.execute(select(sealing.c.id)).first() is not None
+
+    def use_keyring(self, keyring: Keyring) -> None:
+        """Seal what users say from now on. Nothing was stored before that is not sealed by the same keys."""
+        raise NotImplementedError
+
+    def sealed(self, store: BlockStore) -> BlockStore:
+        """A store of blocks as this database uses it."""
+        if self.keyring is None:
+            return store
+        from zibaldone.storage.keyring import SealedBlocks
+
+        return SealedBlocks(store, self.keyring)
 
     @abstractmethod
     def unlocked(self) -> AbstractContextManager[Connection]:

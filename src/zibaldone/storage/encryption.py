@@ -14,12 +14,12 @@ import os
 import secrets
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import Connection
 
@@ -62,13 +62,14 @@ class FolderKeys:
     @property
     def of_pages(self) -> bytes:
         """With which SQLCipher encrypts pages."""
-        return self._made_for("database")
+        return self.made_for("database")
 
     def files(self) -> FileCipher:
         """What encrypts files beside the database."""
-        return FileCipher(_aead(self._made_for("files")))
+        return FileCipher(aead(self.made_for("files")))
 
-    def _made_for(self, use: str) -> bytes:
+    def made_for(self, use: str) -> bytes:
+        """A key for one use."""
         return hashlib.blake2b(b"zibaldone " + use.encode(), key=self.data, digest_size=KEY_BYTES).digest()
 
 
@@ -130,7 +131,7 @@ def new_header(key: str | bytes) -> tuple[FolderKeys, str]:
 def header_of(keys: FolderKeys, key: str | bytes) -> str:
     """The text of a header that keeps these keys, encrypted by a user's."""
     stretched, salt = not _is_random(key), secrets.token_bytes(16)
-    cipher = FileCipher(_aead(_of_user(key, salt, stretched=stretched)))
+    cipher = FileCipher(aead(_of_user(key, salt, stretched=stretched)))
     about = {"version": 1, "kdf": "scrypt" if stretched else "none", "salt": salt.hex()}
     return json.dumps({**about, "keys": cipher.encrypt(keys.data, HEADER).hex()}, indent=1) + "\n"
 
@@ -138,23 +139,34 @@ def header_of(keys: FolderKeys, key: str | bytes) -> str:
 def opened_header(folder: Path, key: str | bytes) -> FolderKeys:
     """The keys that a folder's header keeps. Raises WrongKey and StorageCorrupt."""
     try:
-        given = json.loads((folder / HEADER).read_text(encoding="ascii"))
+        text = (folder / HEADER).read_text(encoding="ascii")
+    except (OSError, ValueError) as error:
+        raise _damaged_header(str(folder / HEADER)) from error
+    return keys_in(text, key, str(folder / HEADER), str(folder))
+
+
+def keys_in(text: str, key: str | bytes, name: str, what: str) -> FolderKeys:
+    """The keys that a header keeps; `name` is its own, and `what` that of what they open."""
+    try:
+        given = json.loads(text)
         version, kdf = given["version"], given["kdf"]
         salt, wrapped = bytes.fromhex(given["salt"]), bytes.fromhex(given["keys"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StorageCorrupt(
-            f"{str(folder / HEADER)!r} is damaged, and without it nobody can read the folder: restore a copy"
-        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged_header(name) from error
     if version != 1 or kdf not in ("scrypt", "none"):
-        raise StorageUnusable(f"{str(folder / HEADER)!r} is of a newer version: pip install -U zibaldone")
-    wrong = WrongKey(f"the key is not that of {str(folder)!r}: nothing was opened")
+        raise StorageUnusable(f"{name!r} is of a newer version: pip install -U zibaldone")
+    wrong = WrongKey(f"the key is not that of {what!r}: nothing was opened")
     if (kdf == "none") != _is_random(key):
         raise wrong
-    cipher = FileCipher(_aead(_of_user(key, salt, stretched=kdf == "scrypt")))
+    cipher = FileCipher(aead(_of_user(key, salt, stretched=kdf == "scrypt")))
     try:
         return FolderKeys(cipher.decrypt(wrapped, HEADER))
     except ValueError:
         raise wrong from None
+
+
+def _damaged_header(name: str) -> StorageCorrupt:
+    return StorageCorrupt(f"{name!r} is damaged, and without it nobody can read the folder: restore a copy")
 
 
 def put_header(folder: Path, text: str, *, over: bool = False) -> bool:
@@ -201,7 +213,7 @@ def sqlcipher() -> Any:
 def check_extra() -> None:
     """Raises MissingExtra where what encrypts is not installed."""
     sqlcipher()
-    _aead(bytes(KEY_BYTES))
+    aead(bytes(KEY_BYTES))
 
 
 class EncryptedBlocks:
@@ -233,14 +245,21 @@ class EncryptedBlocks:
         return self._store.list(prefix)
 
 
+class Decrypts(Protocol):
+    """What opens files that were encrypted for their place."""
+
+    def decrypt(self, data: bytes, place: str) -> bytes:
+        """Raises ValueError."""
+
+
 class EncryptedFiles(FolderFiles):
     """Saved indexes, encrypted: decrypted into memory when they are opened, where plain ones are mapped.
 
     A file is how many segments it has, and each with its size; the first one is the index's header.
     """
 
-    def __init__(self, folder: Path, cipher: FileCipher) -> None:
-        super().__init__(folder, ENCRYPTED_INDEX)
+    def __init__(self, folder: Path, cipher: Decrypts, name: str = ENCRYPTED_INDEX) -> None:
+        super().__init__(folder, name)
         self._cipher = cipher
 
     def header(self, connection: Connection, user: str, name: str) -> bytes | None:  # noqa: ARG002
@@ -277,15 +296,20 @@ class EncryptedFiles(FolderFiles):
         begin = 8 + int.from_bytes(data[:8], "little")
         cuts = [0, *range(begin, len(data), _SEGMENT_BYTES), len(data)]
         segments = [data[start:end] for start, end in pairwise(cuts)]
+        encrypt = self._encryptor(user)
         with self.part(user, name) as part:
             with part.open("wb") as file:
                 file.write(_COUNT.pack(len(segments)))
                 for number, segment in enumerate(segments):
                     place = _place(self.path(user, name), number, len(segments))
-                    encrypted = self._cipher.encrypt(segment, place)
+                    encrypted = encrypt(segment, place)
                     file.write(_SIZE.pack(len(encrypted)))
                     file.write(encrypted)
             yield part
+
+    def _encryptor(self, user: str) -> Callable[[bytes, str], bytes]:  # noqa: ARG002 - one key for all
+        assert isinstance(self._cipher, FileCipher)
+        return self._cipher.encrypt
 
 
 def _place(path: Path, number: int, count: int) -> str:
@@ -317,7 +341,8 @@ def checked_key(key: object) -> str | bytes | None:
     )
 
 
-def _aead(key: bytes) -> AESGCM:
+def aead(key: bytes) -> AESGCM:
+    """The cipher. Raises MissingExtra."""
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as error:

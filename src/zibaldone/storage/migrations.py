@@ -415,6 +415,17 @@ def readings_of_the_profile(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE profile_notes ADD COLUMN reading TEXT"))
 
 
+def keys_of_users(connection: Connection) -> None:
+    """Words may be sealed by keys of their users."""
+    for statement in (
+        "CREATE TABLE sealing (id TEXT NOT NULL PRIMARY KEY, place TEXT NOT NULL)",
+        """CREATE TABLE user_keys (
+            "user" TEXT NOT NULL PRIMARY KEY, number TEXT NOT NULL, state INTEGER NOT NULL)""",
+        'CREATE INDEX user_keys_condemned ON user_keys ("user") WHERE state = 1',
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -440,6 +451,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     marks_of_work,
     moves_to_a_bucket,
     readings_of_the_profile,
+    keys_of_users,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

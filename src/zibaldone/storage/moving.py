@@ -12,7 +12,6 @@ that was begun is to be finished, or undone.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +19,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, select, update
 
 from zibaldone.errors import InvalidInput, StorageCorrupt
-from zibaldone.storage.block_store import LocalBlocks
 from zibaldone.storage.bucket import Bucket, bucket_url
-from zibaldone.storage.bucket_blocks import BucketBlocks, must_be_plain, new_folder
+from zibaldone.storage.bucket_blocks import BucketBlocks, must_be_plain, new_folder, remove_folder_of
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, kv_pools, stored_blocks
 from zibaldone.storage.schema import bucket as places
@@ -65,7 +63,7 @@ def move_blocks(database: Database, url: str, progress: Progress | None = None) 
             " --undo'"
         )
     bucket = Bucket(wanted, row.id)
-    source, target = database.blocks, BucketBlocks(bucket)
+    source, target = database.blocks, database.sealed(BucketBlocks(bucket))
     copied: dict[str, int] = {}
 
     def copy(key: str) -> None:
@@ -104,8 +102,7 @@ def move_blocks(database: Database, url: str, progress: Progress | None = None) 
         connection.execute(delete(blocks).where(blocks.c.released == 1))
         connection.execute(delete(stored_blocks))
         database.saved.clear(connection)
-    if isinstance(source, LocalBlocks):
-        shutil.rmtree(source.folder, ignore_errors=True)
+    remove_folder_of(source)
     if progress:
         progress(len(now), len(now))
     return MovedBlocks(there.place, len(now), sum(copied[key] for key in now))

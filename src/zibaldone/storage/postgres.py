@@ -15,11 +15,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import platformdirs
 from sqlalchemy import URL, Connection, Engine, create_engine, func, inspect, make_url, select, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, PendingRollbackError, ResourceClosedError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    PendingRollbackError,
+    ResourceClosedError,
+    StatementError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from zibaldone.errors import (
@@ -32,6 +38,7 @@ from zibaldone.errors import (
     StorageFull,
     StorageUnreachable,
     StorageUnusable,
+    ZibaldoneError,
 )
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import TableBlocks
@@ -48,6 +55,9 @@ try:
     from psycopg.sql import SQL, Literal
 except ImportError as error:
     raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[postgres]'") from error
+
+if TYPE_CHECKING:
+    from zibaldone.storage.keyring import Keyring
 
 USER, EVERYBODY = "zibaldone.user", "zibaldone.everybody"  # settings of a transaction: whose rows it means
 POLICY = "zibaldone_own_rows"
@@ -112,10 +122,16 @@ class PostgresDatabase(Database):
         if not self._is_current():
             migrate(self._migration)
 
+    def use_keyring(self, keyring: Keyring) -> None:
+        """See Database."""
+        self.keyring = keyring
+        keyring.attach(self._engine, self.read)
+        self.blocks = self.sealed(self.blocks)  # saved indexes are rows, whose columns are sealed
+
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(snapshot_of(user), writes=False) as connection:
+        with self._transaction(snapshot_of(user), user, writes=False) as connection:
             yield connection
 
     @contextmanager
@@ -125,7 +141,8 @@ class PostgresDatabase(Database):
             for user in sorted_once(users):
                 if not turns.enter_context(self._turns.take(user, self._busy_timeout_s)):
                     raise self._busy()
-            with self._transaction(self._locked(sorted_once(users))) as connection:
+            mine = users[0] if len(set(users)) == 1 else None
+            with self._transaction(self._locked(sorted_once(users)), mine) as connection:
                 yield connection
 
     def _new_engine(self, *, kept: int, most: int) -> Engine:
@@ -198,7 +215,13 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def _transaction(
-        self, begin: str, *, writes: bool = True, patient: bool = True, engine: Engine | None = None
+        self,
+        begin: str,
+        user: str | None = None,
+        *,
+        writes: bool = True,
+        patient: bool = True,
+        engine: Engine | None = None,
     ) -> Iterator[Connection]:
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(url)")
@@ -206,6 +229,8 @@ class PostgresDatabase(Database):
             with self._begun(engine or self._engine, begin, patient=patient) as connection:
                 connection.info[self.AUDITED] = self.audit_clock
                 connection.info[SAVED] = self.saved
+                if self.keyring is not None:
+                    self.keyring.begin(connection, user, locked=writes)
                 try:
                     yield connection
                 except BaseException:
@@ -222,13 +247,17 @@ class PostgresDatabase(Database):
                     raise StorageError(f"{self.name}: a statement failed, and nothing was stored: try again")
         except DBAPIError as error:
             self._fail(error.orig or error)
-        except PoolTimeout as error:
-            raise self._busy() from error
         except (PendingRollbackError, ResourceClosedError) as error:  # a statement after the one that failed
             raise StorageUnreachable(
                 f"{self.name} cannot be reached (the connection was lost); nothing of this call was stored:"
                 " try again"
             ) from error
+        except StatementError as error:  # what sealing a value raised
+            if isinstance(error.orig, ZibaldoneError):
+                raise error.orig from None  # the other quotes the values
+            raise
+        except PoolTimeout as error:
+            raise self._busy() from error
 
     def _begun(self, engine: Engine, begin: str, *, patient: bool) -> Connection:
         """A connection with a transaction begun; where the server went away, once it is there again.

@@ -11,6 +11,7 @@ from zibaldone.storage.columns import CheckedBigInteger as BigInteger
 from zibaldone.storage.columns import CheckedBytes as LargeBinary
 from zibaldone.storage.columns import CheckedInteger as Integer
 from zibaldone.storage.columns import CheckedText as Text
+from zibaldone.storage.columns import SealedBytes, SealedDigest, SealedText
 
 metadata = MetaData()
 
@@ -46,14 +47,14 @@ messages = Table(
     metadata,
     Column("user", Text, primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("id", Text, nullable=False),
-    Column("session", Text, nullable=False),
+    Column("id", SealedText(findable=True), nullable=False),
+    Column("session", SealedText(findable=True), nullable=False),
     Column("role", Text, nullable=False),
-    Column("name", Text),
-    Column("content", Text, nullable=False),
+    Column("name", SealedText(findable=True)),
+    Column("content", SealedText(), nullable=False),
     Column("time_us", BigInteger, nullable=False),  # microseconds since 1970, UTC
     Column("utc_offset_s", Integer, nullable=False),  # of the clock that the caller gave the time in
-    Column("metadata", Text),  # JSON; NULL for an empty object
+    Column("metadata", SealedText()),  # JSON; NULL for an empty object
     Index("messages_by_id", "user", "id", unique=True),
     Index("messages_by_session", "user", "session", "seq"),
     Index("messages_by_time", "user", "time_us"),
@@ -80,7 +81,7 @@ message_files = Table(  # bytes of what a message has attached, where they were 
     Column("user", Text, primary_key=True),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("place", Integer, primary_key=True, autoincrement=False),  # in the metadata's "attachments"
-    Column("data", LargeBinary, nullable=False),
+    Column("data", SealedBytes(), nullable=False),
 )
 
 view_states = Table(
@@ -108,10 +109,12 @@ units = Table(
     Column("kind", Text, nullable=False),
     Column("start", Integer, nullable=False),
     Column("end", Integer, nullable=False),
-    Column("text", Text),  # NULL: the message's content[start:end]
+    Column("text", SealedText()),  # NULL: the message's content[start:end]
     Column("tokens", Integer, nullable=False),  # of the rendered line
-    Column("days", Text, nullable=False),  # days that the text names: "first-last" ordinals, space-separated
-    Column("vector", LargeBinary, nullable=False),  # (d,) float16, unit length or zero
+    Column(
+        "days", SealedText(), nullable=False
+    ),  # days that the text names: "first-last" ordinals, space-separated
+    Column("vector", SealedBytes(), nullable=False),  # (d,) float16, unit length or zero
 )
 
 unit_sources = Table(  # what a unit was made from besides the message that it stands on
@@ -146,7 +149,9 @@ chunks = Table(
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("chunk", BigInteger, primary_key=True, autoincrement=False),  # rises by one per generation
-    Column("namespace", Text, nullable=False),  # the session; "" when chunks span a user's sessions
+    Column(
+        "namespace", SealedText(findable=True), nullable=False
+    ),  # the session; "" when chunks span a user's sessions
     Column("version", Integer, nullable=False),  # rises with every rewriting of the chunk
     Column("last_seq", BigInteger, nullable=False),  # of the message that closed the gate
     Column("items", Integer, nullable=False),  # 0: all of it was superseded
@@ -154,10 +159,10 @@ chunks = Table(
     Column("tokens", Integer, nullable=False),  # of the items, rendered
     Column("first_us", BigInteger, nullable=False),  # the items' time span, microseconds since 1970
     Column("last_us", BigInteger, nullable=False),
-    Column("summary", Text, nullable=False),
-    Column("keywords", Text, nullable=False),  # JSON: list of strings, weightiest first
-    Column("entities", Text, nullable=False),  # JSON: list of strings
-    Column("vectors", LargeBinary, nullable=False),  # (s, d) float16, one per quarter of the chunk
+    Column("summary", SealedText(), nullable=False),
+    Column("keywords", SealedText(), nullable=False),  # JSON: list of strings, weightiest first
+    Column("entities", SealedText(), nullable=False),  # JSON: list of strings
+    Column("vectors", SealedBytes(), nullable=False),  # (s, d) float16, one per quarter of the chunk
     Column("made_by", Text, nullable=False),  # the model and its prompts' hashes; "offline"
     Column("degraded", Text, nullable=False),  # why offline answers stand in for the model's; "" when none do
 )
@@ -178,7 +183,7 @@ chunk_history = Table(
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("number", BigInteger, primary_key=True, autoincrement=False),  # rises by one per generation
     Column("chunk", BigInteger, nullable=False),  # where the item was
-    Column("item", Text, nullable=False),  # JSON: the item as it was
+    Column("item", SealedText(), nullable=False),  # JSON: the item as it was
     Column("reason", Text, nullable=False),  # "superseded", "duplicate" ...
     Column("by_sources", Text, nullable=False),  # JSON: seqs of the messages that took its place
 )
@@ -188,7 +193,7 @@ chunk_namespaces = Table(
     metadata,
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("namespace", Text, primary_key=True),
+    Column("namespace", SealedText(findable=True), primary_key=True),
     Column("compacted_to", BigInteger, nullable=False),  # its messages above this seq are in the active chunk
 )
 
@@ -199,10 +204,10 @@ records = Table(
     Column("view", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("id", BigInteger, primary_key=True, autoincrement=False),
-    Column("namespace", Text, nullable=False),
+    Column("namespace", SealedText(findable=True), nullable=False),
     Column("time_us", BigInteger, nullable=False),  # records of a block stand in this order
     Column("bytes", BigInteger, nullable=False),  # of the data
-    Column("data", LargeBinary),  # while it waits to be put into a block; NULL afterwards
+    Column("data", SealedBytes(findable=True)),  # while it waits to be put into a block; NULL afterwards
     Column("block", Text),  # NULL while it waits
     Column("slot", Integer),
     Index("records_by_block", "user", "block"),
@@ -215,7 +220,7 @@ blocks = Table(
     Column("block", Text, primary_key=True),
     Column("view", Text, nullable=False),
     Column("generation", BigInteger, nullable=False),
-    Column("namespace", Text, nullable=False),
+    Column("namespace", SealedText(findable=True), nullable=False),
     Column("records", Integer, nullable=False),  # written into it
     Column("invalid", Integer, nullable=False),  # of those, moved away or deleted since
     Column("bytes", BigInteger, nullable=False),  # of the whole block
@@ -342,7 +347,7 @@ hierarchy_themes = Table(
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("theme", BigInteger, primary_key=True, autoincrement=False),
-    Column("name", Text, nullable=False),
+    Column("name", SealedText(), nullable=False),
     Column("made_by", Text, nullable=False),  # of the name: a model's; "" when none was asked
     Index(
         "hierarchy_themes_unnamed",
@@ -381,12 +386,12 @@ topic_documents = Table(
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("document", Text, primary_key=True),  # "topic-0001" ..., or CURRENT
-    Column("summary", Text, nullable=False),
+    Column("summary", SealedText(), nullable=False),
     Column("token_count", BigInteger, nullable=False),
     Column("created_time", Text, nullable=False),  # as it is printed; "" when not known
-    Column("update_log", Text, nullable=False),  # JSON: [{event, time, ...} ...]
-    Column("aux", Text, nullable=False),  # JSON
-    Column("body", Text, nullable=False),  # Markdown
+    Column("update_log", SealedText(), nullable=False),  # JSON: [{event, time, ...} ...]
+    Column("aux", SealedText(), nullable=False),  # JSON
+    Column("body", SealedText(), nullable=False),  # Markdown
 )
 
 topic_parts = Table(
@@ -394,10 +399,12 @@ topic_parts = Table(
     metadata,
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("entry", Text, primary_key=True),  # digest of a merged entry's sources and text
+    Column(
+        "entry", SealedText(findable=True), primary_key=True
+    ),  # digest of a merged entry's sources and text
     Column("sources", Text, nullable=False),  # JSON: seqs
-    Column("text", Text, nullable=False),
-    Column("parts", Text, nullable=False),  # JSON: lines of the entries that it stands for
+    Column("text", SealedText(), nullable=False),
+    Column("parts", SealedText(), nullable=False),  # JSON: lines of the entries that it stands for
 )
 
 update_words = Table(  # where a word of what was stated stands: whether it still holds is looked up by it
@@ -405,7 +412,7 @@ update_words = Table(  # where a word of what was stated stands: whether it stil
     metadata,
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("word", BigInteger, primary_key=True, autoincrement=False),  # 63 bits of a digest
+    Column("word", SealedDigest, primary_key=True, autoincrement=False),  # 63 bits of a digest
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("start", Integer, primary_key=True, autoincrement=False),  # of the sentence in the message, in
     Column("end", Integer, nullable=False),  # characters: content[start:end]
@@ -434,10 +441,26 @@ profile_notes = Table(  # beside the units of the profile
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),  # of the unit,
     Column("part", BigInteger, primary_key=True, autoincrement=False),  # and its part
-    Column("topic", Text, nullable=False),
+    Column("topic", SealedText(), nullable=False),
     # "<model>/<hash of the prompt>"; "offline": one was asked and did not answer; "": none was to be asked
     Column("made_by", Text, nullable=False),
-    Column("reading", Text),  # JSON of what the entry was read as; NULL: nobody noted it yet
+    Column("reading", SealedText()),  # JSON of what the entry was read as; NULL: nobody noted it yet
+)
+
+sealing = Table(  # whether words of users are sealed: at most one row
+    "sealing",
+    metadata,
+    Column("id", Text, primary_key=True),  # of the keys that do
+    Column("place", Text, nullable=False),  # where they were when the memory was begun, for people
+)
+
+user_keys = Table(  # which key seals a user's words; the key itself is elsewhere
+    "user_keys",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("number", Text, nullable=False),  # of the key
+    Column("state", Integer, nullable=False),  # 1: it is being destroyed, and seals no more
+    Index("user_keys_condemned", "user", sqlite_where=text("state = 1"), postgresql_where=text("state = 1")),
 )
 
 saved_files = Table(  # saved indexes, where the database has no folder for files
@@ -446,7 +469,7 @@ saved_files = Table(  # saved indexes, where the database has no folder for file
     Column("user", Text, primary_key=True),
     Column("name", Text, primary_key=True),
     Column("part", Integer, primary_key=True, autoincrement=False),  # 0: the header
-    Column("data", LargeBinary, nullable=False),
+    Column("data", SealedBytes(), nullable=False),
 )
 
 stored_blocks = Table(  # blocks of chunks, likewise
@@ -475,7 +498,7 @@ saved_objects = Table(  # saved indexes there
     Column("state", Text, nullable=False),  # "written" now, "current", or "released": to be deleted
     Column("since_us", BigInteger, nullable=False),  # microseconds since 1970
     Column("bytes", BigInteger, nullable=False),
-    Column("header", LargeBinary, nullable=False),  # its first bytes, up to the arrays
+    Column("header", SealedBytes(), nullable=False),  # its first bytes, up to the arrays
     Index(
         "saved_objects_to_sweep",
         "user",
@@ -505,7 +528,7 @@ retention = Table(  # of users who do not keep to the default
     "retention",
     metadata,
     Column("user", Text, primary_key=True),
-    Column("policy", Text, nullable=False),  # JSON: rules, decay_days, forget_below
+    Column("policy", SealedText(), nullable=False),  # JSON: rules, decay_days, forget_below
     Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 

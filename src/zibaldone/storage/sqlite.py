@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, create_engine, event, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from zibaldone.errors import (
@@ -29,6 +29,7 @@ from zibaldone.errors import (
     StorageError,
     StorageFull,
     StorageUnusable,
+    ZibaldoneError,
 )
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import SUFFIX, LocalBlocks
@@ -50,6 +51,7 @@ from zibaldone.storage.folder_layout import (
     ENCRYPTED_BLOCKS,
     ENCRYPTED_FILE,
     ENCRYPTED_INDEX,
+    INDEX,
     database_file,
     make_private,
 )
@@ -57,6 +59,9 @@ from zibaldone.storage.migrations import OURS, migrate
 from zibaldone.storage.raw_files import pieces_read_apart
 from zibaldone.storage.saved_files import SAVED, FolderFiles
 from zibaldone.storage.schema import metadata
+
+if TYPE_CHECKING:
+    from zibaldone.storage.keyring import Keyring
 
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
 _CURSORS = "cursors"  # of the transaction that a connection is in
@@ -118,19 +123,29 @@ class SqliteDatabase(Database):
             self.close()
             raise
 
-    @contextmanager
-    def read(self, user: str | None = None) -> Iterator[Connection]:  # noqa: ARG002 - everybody's snapshot
+    def use_keyring(self, keyring: Keyring) -> None:
         """See Database."""
-        with self._transaction("BEGIN") as connection:
+        from zibaldone.storage.keyring import SealedFiles
+
+        self.keyring = keyring
+        keyring.attach(self._engine, self.read)
+        self.blocks = self.sealed(self.blocks)
+        self.saved = SealedFiles(self.folder, ENCRYPTED_INDEX if self.encrypted else INDEX, keyring)
+
+    @contextmanager
+    def read(self, user: str | None = None) -> Iterator[Connection]:
+        """See Database. It is everybody's snapshot."""
+        with self._transaction("BEGIN", user) as connection:
             yield connection
 
     @contextmanager
-    def write(self, *users: str) -> Iterator[Connection]:  # noqa: ARG002 - the one lock is everybody's
+    def write(self, *users: str) -> Iterator[Connection]:
         """See Database."""
         if not self._writing.acquire(timeout=self._busy_timeout_s):
             raise self._busy()
         try:
-            with self._transaction("BEGIN IMMEDIATE") as connection:
+            mine = users[0] if len(set(users)) == 1 else None  # the one lock is everybody's
+            with self._transaction("BEGIN IMMEDIATE", mine, writes=True) as connection:
                 yield connection
         finally:
             self._writing.release()
@@ -144,7 +159,7 @@ class SqliteDatabase(Database):
         return time.time_ns() // 1000
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Connection]:
+    def _transaction(self, begin: str, user: str | None, *, writes: bool = False) -> Iterator[Connection]:
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(path)")
         self._check_file()  # before a connection is made, which would make an empty database
@@ -153,6 +168,8 @@ class SqliteDatabase(Database):
                 connection.info[_CURSORS] = WeakSet()
                 connection.info[self.AUDITED] = self.audit_clock
                 connection.info[SAVED] = self.saved
+                if self.keyring is not None:
+                    self.keyring.begin(connection, user, locked=writes)
                 self._begin(connection, begin)
                 try:
                     yield connection
@@ -168,6 +185,10 @@ class SqliteDatabase(Database):
                     raise
         except DBAPIError as error:
             raise self._typed(error) from error
+        except StatementError as error:  # what sealing a value raised
+            if isinstance(error.orig, ZibaldoneError):
+                raise error.orig from None  # the other quotes the values
+            raise
         except PoolTimeout as error:
             raise self._busy() from error
 
@@ -292,6 +313,11 @@ class SqliteDatabase(Database):
     def decrypted(self, path: Path) -> Iterator[tuple[int, bytes]] | None:
         """See Database."""
         folder = path.relative_to(self.folder).parts[0]
+        if self.keyring is not None and folder in (INDEX, ENCRYPTED_INDEX):
+            assert isinstance(self.saved, EncryptedFiles)
+            return ((0, segment) for segment in self.saved.segments(path))
+        if self.keyring is not None and folder in (BLOCKS, ENCRYPTED_BLOCKS):
+            return iter([(0, self.blocks.get(f"{path.parent.name}/{path.name.removesuffix(SUFFIX)}"))])
         if self._keys is None:
             return None
         if path.name in (self.path.name, f"{self.path.name}-wal"):

@@ -30,6 +30,9 @@ class StandbyDatabase(PostgresDatabase):
         self._wanted: ContextVar[int] = ContextVar("wanted", default=0)
         super().__init__(url, busy_timeout_s=_WAIT_S)
         self.blocks, self.saved, self.bucket = primary.blocks, primary.saved, primary.bucket
+        if primary.keyring is not None:
+            self.keyring = primary.keyring
+            primary.keyring.attach(self._engine, primary.read)
 
     def prepare(self) -> None:
         """The primary's tables come by themselves."""
@@ -46,7 +49,7 @@ class StandbyDatabase(PostgresDatabase):
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database. Raises StandbyBehind, and StorageUnreachable at once."""
-        with self._transaction(snapshot_of(user), writes=False, patient=False) as connection:
+        with self._transaction(snapshot_of(user), user, writes=False, patient=False) as connection:
             if user is not None:
                 has = connection.execute(select(users.c.version).where(users.c.user == user)).scalar() or 0
                 if has < self._wanted.get():

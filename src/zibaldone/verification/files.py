@@ -7,6 +7,7 @@ from contextlib import suppress
 from glob import escape
 from pathlib import Path
 
+from zibaldone.errors import StorageError
 from zibaldone.storage.database import Database
 from zibaldone.storage.raw_files import OVERLAP_BYTES, pieces, pieces_read_apart
 from zibaldone.verification.result import LookedAt
@@ -50,6 +51,9 @@ def look_through_bucket(
         except KeyError:  # deleted meanwhile
             continue
         needles = of_user if own.intersection(key.split("/")[:-1]) else of_all
+        if database.keyring is not None:
+            with suppress(ValueError, StorageError):
+                data = database.keyring.decrypt(data, key.partition("/")[2])
         hits = list(_narrowed(f"object {key}", 0, data, needles)) if needles.first_in(data) else []
         yield LookedAt("object", key, 0, len(data)), hits
 
@@ -67,7 +71,7 @@ def look_through_exports(paths: Iterable[Path], needles: Wanted) -> Iterator[tup
 def _pieces(database: Database, path: Path, *, apart: bool) -> Iterator[tuple[int, bytes]]:
     """Where the folder is encrypted, also as they were before; what a crash left may be neither."""
     yield from pieces_read_apart(path) if apart else pieces(path)
-    with suppress(ValueError, FileNotFoundError):
+    with suppress(ValueError, FileNotFoundError, KeyError, StorageError):
         yield from database.decrypted(path) or ()
 
 

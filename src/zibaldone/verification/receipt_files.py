@@ -70,6 +70,7 @@ def to_object(receipt: Receipt) -> dict[str, Any]:
             view.view: {counted.kind: counted.rows for counted in view.counts} for view in receipt.views
         },
         "purged": receipt.purged,
+        "key": receipt.key,
         "texts": list(receipt.texts),
     }
 
@@ -94,6 +95,7 @@ def from_object(given: dict[str, Any]) -> Receipt:
         bool(given["purged"]),
         time=time,
         texts=tuple(texts),
+        key=str(given.get("key", "")),
     )
 
 
@@ -111,5 +113,6 @@ def summary(verified: Verification) -> dict[str, Any]:
         "looked_for": verified.looked_for,
         "excused": verified.excused,
         "too_short": verified.too_short,
+        "unreadable": verified.unreadable,
         "leftovers": len(verified.leftovers),
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-FoundAs = Literal["text", "normalised text", "word", "reference"]
+FoundAs = Literal["text", "normalised text", "word", "reference", "key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Leftover:
 
     kind: FoundAs
     where: str  # the table and the row's key, or the file and the bytes
-    words: str  # of a text: some of its words; of a reference: what refers to what
+    words: str  # of a text: some of its words; of a reference: what refers to what; of a key: its number
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Verification:
     purge_is_due: bool  # files are still to be written anew: whoever opens the memory next does it
     looked_at: tuple[LookedAt, ...]
     leftovers: tuple[Leftover, ...]
+    unreadable: int = 0  # pieces that the destroyed key sealed: in a backup, say
 
     @property
     def ok(self) -> bool:

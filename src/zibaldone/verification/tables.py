@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import binascii
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, inspect, select
 
+from zibaldone.errors import StorageError
 from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import metadata
 from zibaldone.validation import shown
@@ -48,6 +51,7 @@ def _look(
     quoted = connection.dialect.identifier_preparer.quote(table)
     rows = size = 0
     hits: list[tuple[str, bytes, Occurrence]] = []
+    opened = _opener(connection)
     result = connection.exec_driver_sql(f"SELECT * FROM {quoted}")  # noqa: S608 - a table's own name
     while batch := result.fetchmany(_ROWS):
         rows += len(batch)
@@ -55,7 +59,7 @@ def _look(
             (of_user, [row for row in batch if _is_of(row, columns, user)]),
             (of_all, [row for row in batch if not _is_of(row, columns, user)]),
         ):
-            contents = [_bytes(row) for row in of_whom]
+            contents = [_bytes(row, opened) for row in of_whom]
             size += sum(map(len, contents))
             if needles.first_in(b"\n".join(contents)) is None:
                 continue
@@ -93,14 +97,32 @@ def _is_of(row: Sequence[Any], columns: _Columns, user: str) -> bool:
     return columns.user is not None and row[columns.user] == user
 
 
-def _bytes(row: Sequence[Any]) -> bytes:
+def _bytes(row: Sequence[Any], opened: Callable[[bytes], bytes]) -> bytes:
     """What a row's columns say; a line break between two cannot be taken for a letter."""
     parts = (
         value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
         for value in row
         if value is not None
     )
-    return b"\n".join(parts)
+    return b"\n".join(map(opened, parts))
+
+
+def _opener(connection: Connection) -> Callable[[bytes], bytes]:
+    """What a value says before it was sealed, where it was, by a key that is there."""
+    seals = seals_of(connection)
+    if seals is None:
+        return lambda value: value
+
+    def opened(value: bytes) -> bytes:
+        bare = value.removeprefix(PLAIN_BEGINNING.encode())
+        for form in (value, bare):
+            try:
+                return seals.open(form if form[:1] in b"\1\2" else binascii.a2b_base64(form))
+            except (ValueError, StorageError):
+                continue
+        return value
+
+    return opened
 
 
 def _where(table: str, row: Sequence[Any], columns: _Columns) -> str:

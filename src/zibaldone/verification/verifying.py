@@ -21,6 +21,7 @@ from zibaldone.errors import InvalidInput, StorageUnusable
 from zibaldone.forgetting import Receipt, texts_of
 from zibaldone.inspection import faults_of
 from zibaldone.storage.bucket_blocks import objects_of_nobody
+from zibaldone.storage.columns import PLAIN_BEGINNING
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import exports
 from zibaldone.text.remembered import sweeping
@@ -28,6 +29,7 @@ from zibaldone.verification.files import look_through_bucket, look_through_expor
 from zibaldone.verification.folding import folded
 from zibaldone.verification.own_words import own_words
 from zibaldone.verification.result import FoundAs, Leftover, LookedAt, Verification
+from zibaldone.verification.sealed import sealed_by
 from zibaldone.verification.tables import look_through, references
 from zibaldone.verification.wanted import SHORTEST_BYTES, Occurrence, Wanted
 from zibaldone.views.base import ViewStore
@@ -58,6 +60,7 @@ def verify(
         raise InvalidInput("a dry run removed nothing: verify the receipt of the forgetting itself")
     _must_be_known(database, receipt)
     wanted = list(dict.fromkeys((*receipt.texts, *texts)))
+    elsewhere = list(elsewhere)
     of_user = Wanted(wanted, tokens_of)
     looked_for = len(of_user)
     of_all = _excused(database, views, receipt.user, of_user)
@@ -72,6 +75,11 @@ def verify(
             f"not everything can be read ({error}): verify as who owns the files"
         ) from error
     left += _structure(database, views, kv, receipt)
+    unreadable = 0
+    if receipt.key and database.keyring is not None:
+        if not database.keyring.is_gone(receipt.key):
+            left.append(Leftover("key", f"keys in {database.keyring.place.name}", receipt.key))
+        unreadable = sealed_by(database, receipt.key, (*_exported(database), *elsewhere))
     return Verification(
         user=receipt.user,
         time=now,
@@ -83,6 +91,7 @@ def verify(
         purge_is_due=database.purge_waits(),
         looked_at=tuple(looked_at),
         leftovers=tuple(left[:_MOST]),
+        unreadable=unreadable,
     )
 
 
@@ -110,7 +119,7 @@ def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user:
     """Take out what memory and the user's own messages say; and another object, without what anybody's do."""
     with database.read() as connection:
         names = log.all_users(connection)
-        of_user.excuse([*names, *own_words(database, connection, views)])
+        of_user.excuse([*names, PLAIN_BEGINNING, *own_words(database, connection, views)])
     _excuse_messages(database, user, of_user)
     of_all = of_user.copy()
     for name in names:

@@ -19,6 +19,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.search import dense
 from zibaldone.search.unit import Days, Unit
 from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.columns import seals_of
 from zibaldone.storage.schema import messages, unit_sources, view_states
 from zibaldone.storage.schema import units as table
 from zibaldone.views.base import Content, Counted, Generation
@@ -246,7 +247,10 @@ def faults(connection: Connection, view: str, generation: Generation, dimension:
         .where(_of_sources(view, generation), m.seq.is_(None))
     )
     beyond = select(u.seq).where(mine, u.seq > generation.cursor)
-    torn = select(u.seq).where(mine, func.length(u.vector) != dense.BYTES * dimension)
+    size = dense.BYTES * dimension
+    if (seals := seals_of(connection)) is not None:
+        size += seals.overhead_bytes
+    torn = select(u.seq).where(mine, func.length(u.vector) != size)
     return [
         sentence.format(seq)
         for query, sentence in (

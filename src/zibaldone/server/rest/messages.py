@@ -117,6 +117,7 @@ async def forget(call: RestCall[UserQuery, ForgetJson]) -> Reply:
         everything=body.everything,
         dry_run=body.dry_run,
         keep_texts=body.keep_texts,
+        shred=body.shred,
     )
     return Reply(ReceiptJson.model_validate(receipt))
 

@@ -263,6 +263,7 @@ class ForgetJson(InputShape):
     everything: bool = False
     dry_run: bool = Field(False, description="Count what would go, and change nothing.")
     keep_texts: bool = Field(False, description="Give what the messages said, to verify with.")
+    shred: bool = Field(False, description="With everything: destroy the user's key, too.")
 
     @model_validator(mode="after")
     def _selects(self) -> ForgetJson:
@@ -455,6 +456,7 @@ class ReceiptJson(OutputShape):
     purged: bool = Field(description="No file has the text any more; false in a dry run.")
     time: datetime | None
     texts: list[str] = Field(description="What the messages said, where that was asked for.")
+    key: str = Field("", description="The number of the user's key, where it was destroyed.")
 
 
 class AuditEntryJson(OutputShape):

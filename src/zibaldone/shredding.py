@@ -1,0 +1,134 @@
+"""Forgetting a user by destroying the key that seals their words: every copy is unreadable at once.
+
+    condemn    the user's key is noted as one that is being destroyed: nobody seals by it any more, so nothing
+               is acknowledged that is lost
+    destroy    it is overwritten where it lies, and a mark says that it was
+    erase      all rows of the user go, with saved indexes, and blocks are released
+    let go     views forget what they hold in memory; blocks and objects are deleted, the files written anew
+
+Whoever was stopped in between leaves a condemned key: the next to open the memory, or to shred, goes on. From
+`destroy` on it is not the deleting that protects, which reaches neither backups nor replicas.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, update
+
+from zibaldone import audit, log
+from zibaldone.errors import InvalidInput, KeyDestroyed, KeyMissing, StorageCorrupt, StorageError
+from zibaldone.forgetting import Receipt, Removed, Selector, ended, preview, purge, texts_at
+from zibaldone.storage.database import Database
+from zibaldone.storage.keyring import Keyring
+from zibaldone.storage.schema import blocks, metadata
+from zibaldone.text.remembered import forget_texts, sweeping
+from zibaldone.views.base import ViewStore
+
+# Of the user's rows, what outlives any forgetting, what is deleted when the keys of it are, and blocks and
+# objects, which are first deleted where they lie.
+_LEFT = frozenset(
+    {"users", "forgotten_ids", "exports", "audit", "model_usage", "leases", "server_keys"}
+    | {"user_keys", "saved_objects", "blocks"}
+)
+_logger = logging.getLogger(__name__)
+_Found = tuple[str | None, list[int], tuple[str, ...], tuple[Removed, ...]]
+
+
+@sweeping()
+def shred(
+    database: Database,
+    views: Sequence[ViewStore],
+    user: str,
+    *,
+    dry_run: bool = False,
+    keep_texts: bool = False,
+    now: datetime | None = None,
+    also: Sequence[ViewStore] = (),
+) -> Receipt:
+    """Forget everything of a user by destroying their key; see `forgetting.forget` for the rest.
+
+    Raises InvalidInput where words are not sealed by keys of users.
+    """
+    keyring = database.keyring
+    if keyring is None:
+        raise InvalidInput(
+            "shred=True destroys a user's key, and this memory has none: leave it out, or begin a memory"
+            " with user_keys="
+        )
+    if dry_run:
+        everything = Selector(everything=True)
+        return preview(database, views, user, everything, keep_texts=keep_texts, now=now)
+    number, seqs, texts, counted = database.transact(
+        lambda connection: _condemn(connection, keyring, views, user, keep_texts=keep_texts), user
+    )
+    if number is not None:
+        keyring.destroy(number, user)
+        database.transact(lambda connection: _erase(connection, database, keyring, user, number), user)
+    forget_texts()
+    deleted = _let_go(database, [*views, *also], user)
+    receipt = Receipt(user, False, tuple(seqs), counted, deleted, time=now, texts=texts, key=number or "")
+    return ended(database, receipt, purged=purge(database))
+
+
+def finish(database: Database, views: Sequence[ViewStore], now: datetime) -> None:
+    """Go on with what was stopped."""
+    if database.keyring is None:
+        return
+    with database.read() as connection:
+        stopped = database.keyring.condemned(connection)
+    for user in stopped:
+        _logger.warning("the key of user %r was being destroyed when somebody was stopped: going on", user)
+        shred(database, views, user, now=now)
+
+
+def _condemn(
+    connection: Connection, keyring: Keyring, views: Sequence[ViewStore], user: str, *, keep_texts: bool
+) -> _Found:
+    """What the receipt says is read while it can be."""
+    texts: tuple[str, ...] = ()
+    counted: tuple[Removed, ...] = ()
+    seqs = log.seqs_where(connection, user)
+    if keyring.condemned_key(connection, user) is None:
+        try:
+            log.note_forgotten(connection, user, seqs)
+            texts = texts_at(connection, user, seqs) if keep_texts else ()
+            counted = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+        except (StorageCorrupt, KeyDestroyed, KeyMissing) as error:  # it is no reason to keep it
+            _logger.warning("what user %r had cannot be read any more, and goes uncounted: %s", user, error)
+    return keyring.condemn(connection, user), seqs, texts, counted
+
+
+def _erase(connection: Connection, database: Database, keyring: Keyring, user: str, number: str) -> None:
+    """Every row of the user's but for counters, digests and the audit; nothing of it need be read.
+
+    Where somebody else has done it meanwhile the user may have come anew, with another key.
+    """
+    if keyring.condemned_key(connection, user) != number:
+        return
+    seqs = log.seqs_where(connection, user)
+    database.saved.drop(connection, user)
+    connection.execute(
+        update(blocks).where(blocks.c.user == user).values(released=1, invalid=blocks.c.records)
+    )
+    for table in metadata.sorted_tables:
+        if "user" in table.c and table.name not in _LEFT:
+            connection.execute(delete(table).where(table.c.user == user))
+    keyring.release(connection, user)
+    if seqs:
+        log.touch(connection, user, deleted=True)
+        audit.note(connection, user, "forget", len(seqs))
+        database.purge_is_due(connection)
+
+
+def _let_go(database: Database, views: Sequence[ViewStore], user: str) -> bool:
+    try:
+        for view in views:
+            view.refresh(database, user, None)
+        database.saved.sweep(user)
+    except StorageError as error:  # the key is gone: the caller gets the receipt all the same
+        _logger.warning("the views could not let go yet: %s", error)
+        return False
+    return True

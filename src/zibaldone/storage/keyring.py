@@ -1,0 +1,376 @@
+"""A key for each user, with which their words are sealed, wherever they are stored; destroyed, they are gone.
+
+A random key per user, wrapped by one that the place of keys (`key_places`) keeps in a header, encrypted by
+the one that is given when the memory is opened. The database says which key a user has: a transaction that
+seals reads that first, under the user's lock, so nothing is acknowledged that a destroyed key sealed.
+
+What is sealed begins with a kind and the number of its key. Where it is looked up by being equal it is sealed
+by AES-SIV (RFC 5297), which gives the same each time, and else by AES-GCM with a random nonce.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Engine, delete, event, select, update
+
+from zibaldone.errors import (
+    InvalidInput,
+    KeyDestroyed,
+    KeyMissing,
+    StorageCorrupt,
+    StorageUnusable,
+)
+from zibaldone.storage.block_store import BlockStore
+from zibaldone.storage.columns import SEALS
+from zibaldone.storage.encryption import (
+    KEY_BYTES,
+    EncryptedFiles,
+    FileCipher,
+    FolderKeys,
+    aead,
+    checked_key,
+    header_of,
+    keys_in,
+    new_header,
+)
+from zibaldone.storage.folder_layout import HEADER
+from zibaldone.storage.key_places import KeyPlace, key_place
+from zibaldone.storage.schema import user_keys
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
+
+
+Read = Callable[[str | None], AbstractContextManager[Connection]]
+_SCOPE = "seals for"  # in a connection's info
+_RANDOM, _FINDABLE = b"\x01", b"\x02"
+_NUMBER_BYTES, _NONCE_BYTES, _TAG_BYTES = 8, 12, 16
+_BEGIN = 1 + _NUMBER_BYTES
+_MOST = 4096  # keys that are in memory at once
+_LIVE, _DESTROYING = 0, 1  # a key's state
+
+
+@dataclass(frozen=True, slots=True)
+class UserKey:
+    """What seals one user's words."""
+
+    user: str
+    number: bytes
+    _random: AESGCM
+    _findable: AESSIV
+    _words: bytes
+
+    def seal(self, data: bytes, place: bytes = b"") -> bytes:
+        """Another each time; what is of one place is refused in another."""
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return _RANDOM + self.number + nonce + self._random.encrypt(nonce, data, place or None)
+
+    def seal_findable(self, data: bytes) -> bytes:
+        return _FINDABLE + self.number + self._findable.encrypt(data, None)
+
+    def open(self, sealed: bytes, place: bytes = b"") -> bytes:
+        """Raises ValueError."""
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            if sealed[:1] == _FINDABLE:
+                return self._findable.decrypt(sealed[_BEGIN:], None)
+            body = _BEGIN + _NONCE_BYTES
+            return self._random.decrypt(sealed[_BEGIN:body], sealed[body:], place or None)
+        except InvalidTag as error:
+            raise ValueError("changed, or of another place or key") from error
+
+    def disguise(self, digest: int) -> int:
+        made = blake2b(digest.to_bytes(8, "little", signed=True), key=self._words, digest_size=8).digest()
+        return int.from_bytes(made, "little") >> 1
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Whose rows a transaction means."""
+
+    user: str | None
+    locked: bool  # nobody else writes them
+    key: UserKey | None = None
+    looked: bool = False
+
+
+class Keyring:
+    """The keys of one memory's users. Safe to share among threads. Is the Seals of its database."""
+
+    overhead_bytes = _BEGIN + _NONCE_BYTES + _TAG_BYTES
+
+    def __init__(self, place: KeyPlace, keys: FolderKeys) -> None:
+        self.place = place
+        self.id = keys.made_for("id").hex()[:32]
+        self._wrapping = FileCipher(aead(keys.made_for("user keys")))
+        self._held: dict[bytes, UserKey] = {}
+        self._now = threading.local()
+        self._owners: dict[str, str] = {}  # users by the digest with which keys of their blocks begin
+        self._read: Read | None = None
+
+    def attach(self, engine: Engine, read: Read) -> None:
+        """Seal and open what goes through this engine; `read` begins a snapshot of a user or of all."""
+        self._read = self._read or read
+        setattr(engine.dialect, SEALS, self)
+        engine.clear_compiled_cache()
+        event.listen(engine, "before_execute", self._note)
+
+    def _note(self, connection: Connection, *_: Any) -> None:
+        self._now.connection = connection
+
+    def begin(self, connection: Connection, user: str | None, *, locked: bool) -> None:
+        """Whose rows the transaction means that was begun on this connection."""
+        connection.info[_SCOPE] = _Scope(user, locked)
+
+    def means(self, connection: Connection, user: str) -> None:
+        """See Seals."""
+        self.begin(connection, user, locked=connection.info[_SCOPE].locked)
+
+    def seal(self, data: bytes, *, findable: bool) -> bytes:
+        """See Seals."""
+        key = self._of_transaction()
+        if key is None:  # nothing is stored of this user, so nothing is found
+            return _FINDABLE + bytes(_NUMBER_BYTES)
+        return key.seal_findable(data) if findable else key.seal(data)
+
+    def open(self, sealed: bytes) -> bytes:
+        """See Seals."""
+        return self._opening(sealed).open(sealed)
+
+    def disguise(self, digest: int) -> int:
+        """See Seals."""
+        key = self._of_transaction()
+        return digest if key is None else key.disguise(digest)
+
+    def decrypt(self, data: bytes, place: str) -> bytes:
+        """What was sealed for a place. Raises ValueError, and KeyDestroyed."""
+        return self._opening(data).open(data, place.encode())
+
+    def _opening(self, sealed: bytes) -> UserKey:
+        if len(sealed) < _BEGIN + _TAG_BYTES or sealed[:1] not in (_RANDOM, _FINDABLE):
+            raise ValueError("it was not sealed")
+        number = bytes(sealed[1:_BEGIN])
+        return self._held.get(number) or self._fetched(number)
+
+    def of_user(self, user: str) -> UserKey:
+        """The user's key, outside of a transaction. Raises KeyMissing for a user who has none."""
+        assert self._read is not None
+        with self._read(user) as connection:
+            row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
+        if row is None:
+            raise KeyMissing(f"user {user!r} has no key, and so nothing that is sealed by one")
+        return self._live(row)
+
+    def of_owner(self, owner: str) -> UserKey:
+        """By the digest of the user's name with which keys of blocks begin."""
+        if owner not in self._owners:  # who writes blocks has read rows, but who moves them
+            assert self._read is not None
+            with self._read(None) as connection:
+                names = connection.execute(select(user_keys.c.user)).scalars().all()
+            self._owners |= {owner_of(name): name for name in names}
+        return self.of_user(self._owners.get(owner, owner))
+
+    def _of_transaction(self) -> UserKey | None:
+        connection: Connection = self._now.connection
+        scope: _Scope = connection.info[_SCOPE]
+        if not scope.looked:
+            if scope.user is None:
+                raise StorageUnusable("a transaction that means everybody's rows can seal nobody's words")
+            row = connection.execute(select(user_keys).where(user_keys.c.user == scope.user)).first()
+            if row is not None:
+                scope.key = self._live(row)
+            elif scope.locked:
+                scope.key = self._made(connection, scope.user)
+            scope.looked = True
+        return scope.key
+
+    def _live(self, row: Any) -> UserKey:
+        if row.state != _LIVE:
+            raise _destroyed(row.user, "is being destroyed")
+        number = bytes.fromhex(row.number)
+        return self._held.get(number) or self._fetched(number)
+
+    def _made(self, connection: Connection, user: str) -> UserKey:
+        """A new one, durable before a row names it."""
+        number, data = secrets.token_bytes(_NUMBER_BYTES), secrets.token_bytes(KEY_BYTES)
+        wrapped = self._wrapping.encrypt(data + user.encode("utf-8", "surrogatepass"), number.hex())
+        self.place.create(number.hex(), wrapped)
+        connection.execute(user_keys.insert().values(user=user, number=number.hex(), state=_LIVE))
+        return self._hold(user, number, data)
+
+    def _fetched(self, number: bytes) -> UserKey:
+        """Raises KeyDestroyed, KeyMissing and StorageCorrupt."""
+        name = number.hex()
+        if (mark := self.place.mark(name)) is not None:
+            raise self._of_mark(name, mark)
+        wrapped = self.place.get(name)
+        if wrapped is None:
+            raise KeyMissing(f"key {name} of a user is not in {self.place.name!r}: restore a copy of that")
+        try:
+            data = self._wrapping.decrypt(wrapped, name)
+        except ValueError as error:
+            raise StorageCorrupt(
+                f"key {name} in {self.place.name!r} is damaged: restore a copy of it"
+            ) from error
+        return self._hold(data[KEY_BYTES:].decode("utf-8", "surrogatepass"), number, data[:KEY_BYTES])
+
+    def _of_mark(self, number: str, mark: bytes) -> KeyDestroyed:
+        try:
+            about = json.loads(self._wrapping.decrypt(mark, f"destroyed {number}"))
+            return _destroyed(about["user"], f"was destroyed on {about['time']}")
+        except ValueError:
+            return _destroyed(f"of number {number}", "was destroyed")
+
+    def _hold(self, user: str, number: bytes, data: bytes) -> UserKey:
+        keys = FolderKeys(data)
+        made = UserKey(
+            user,
+            number,
+            aead(keys.made_for("random")),
+            _siv(keys.made_for("findable") + keys.made_for("findable, too")),
+            keys.made_for("words"),
+        )
+        while len(self._held) >= _MOST:
+            self._held.pop(next(iter(self._held)), None)
+        self._held[number] = made
+        self._owners[owner_of(user)] = user
+        return made
+
+    def condemn(self, connection: Connection, user: str) -> str | None:
+        """In a transaction of the user's: nobody seals by the key any more. Its number; None for no key."""
+        row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
+        if row is None:
+            return None
+        mine = update(user_keys).where(user_keys.c.user == user)
+        connection.execute(mine.values(state=_DESTROYING))
+        return str(row.number)
+
+    def condemned_key(self, connection: Connection, user: str) -> str | None:
+        """The number of the user's key that is being destroyed, or was, while its rows may still be there."""
+        mine = select(user_keys.c.number).where(user_keys.c.user == user, user_keys.c.state == _DESTROYING)
+        number: str | None = connection.execute(mine).scalar()
+        return number
+
+    def destroy(self, number: str, user: str) -> None:
+        """Afterwards nobody can open what it sealed, wherever copies of that are. May be done again."""
+        about = {"user": user, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+        self.place.put_mark(number, self._wrapping.encrypt(json.dumps(about).encode(), f"destroyed {number}"))
+        self.place.erase(number)
+        self._held.pop(bytes.fromhex(number), None)
+
+    def release(self, connection: Connection, user: str) -> None:
+        """The user has no key from now on; what is stored next gets a new one."""
+        connection.execute(delete(user_keys).where(user_keys.c.user == user))
+        connection.info[_SCOPE] = _Scope(user, locked=True)
+
+    def condemned(self, connection: Connection) -> list[str]:
+        """Users whose key's destruction was begun, and is not at its end."""
+        query = select(user_keys.c.user).where(user_keys.c.state == _DESTROYING)
+        return list(connection.execute(query.order_by(user_keys.c.user)).scalars())
+
+    def is_gone(self, number: str) -> bool:
+        """Whether the key with this number is nowhere in the place of keys, and marked as destroyed."""
+        return self.place.get(number) is None and self.place.mark(number) is not None
+
+
+def beginnings(number: str) -> list[bytes]:
+    """With what each value begins that the key of this number sealed."""
+    return [kind + bytes.fromhex(number) for kind in (_RANDOM, _FINDABLE)]
+
+
+def owner_of(user: str) -> str:
+    """With what keys of the user's blocks begin."""
+    return blake2b(user.encode(), digest_size=8).hexdigest()
+
+
+def _destroyed(user: str, what: str) -> KeyDestroyed:
+    return KeyDestroyed(
+        f"the key of user {user!r} {what}, and nobody can read what it sealed:"
+        f" forget(user={user!r}, everything=True, shred=True) removes what is left of it"
+    )
+
+
+def _siv(key: bytes) -> AESSIV:
+    from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+    return AESSIV(key)
+
+
+class SealedBlocks:
+    """Blocks that another store keeps, each sealed by its user's key."""
+
+    def __init__(self, inner: BlockStore, keyring: Keyring) -> None:
+        self.inner, self._keyring = inner, keyring
+
+    def get(self, key: str) -> bytes:
+        """The block. Raises KeyError, KeyDestroyed, and StorageCorrupt for another than was put."""
+        data = self.inner.get(key)
+        try:
+            return self._keyring.decrypt(data, key)
+        except ValueError as error:
+            raise StorageCorrupt(
+                f"block {key} is damaged ({error}): memory.rebuild(user=..., view='chunks') makes it anew"
+            ) from error
+
+    def put(self, key: str, data: bytes) -> None:
+        """Publish a block."""
+        self.inner.put(key, self._keyring.of_owner(key.partition("/")[0]).seal(data, key.encode()))
+
+    def delete(self, key: str) -> None:
+        """Remove a block."""
+        self.inner.delete(key)
+
+    def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+        """(key, age in seconds) of every block whose key begins so."""
+        return self.inner.list(prefix)
+
+
+class SealedFiles(EncryptedFiles):
+    """Saved indexes of a folder, each sealed by its user's key."""
+
+    def __init__(self, folder: Path, name: str, keyring: Keyring) -> None:
+        super().__init__(folder, keyring, name)
+        self._keyring = keyring
+
+    def _encryptor(self, user: str) -> Any:
+        key = self._keyring.of_user(user)
+        return lambda data, place: key.seal(data, place.encode())
+
+
+def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes) -> None:
+    """Let another key open the keys of users, and this one no longer; what they sealed stays as it is.
+
+    Raises InvalidInput, KeyMissing, WrongKey.
+    """
+    if not key or not new_key:
+        raise KeyMissing("give the key and the new one: ZIBALDONE_KEY and ZIBALDONE_NEW_KEY, or ..._COMMAND")
+    checked_key(new_key)
+    place = key_place(given, None)
+    place.put_header(header_of(keys_at(place, key, may_begin=False), new_key), over=True)
+
+
+def keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys:
+    """What wraps the keys in a place; a new one gets some, if it may. Raises KeyMissing and WrongKey."""
+    checked_key(key)
+    header = place.header()
+    if header is None:
+        if not may_begin:
+            raise KeyMissing(f"no keys of users are in {place.name!r}: give the place that has them")
+        keys, text = new_header(key)
+        if place.put_header(text):
+            return keys
+        header = place.header()
+    if header is None:
+        raise InvalidInput(f"no keys of users can be kept in {place.name!r}: give another place")
+    return keys_in(header, key, f"{place.name}/{HEADER}", place.name)
