@@ -32,6 +32,7 @@ from zibaldone.search.ranker import (
     TalkWeights,
     Weights,
     features,
+    look_again,
     read_question,
     score,
 )
@@ -65,6 +66,7 @@ class Posed:
     features: Floats  # (n, d), columns in the order of FEATURES
     confidence: float
     assistant: AssistantShare
+    asks_list: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,10 @@ def judge(
     if posed.confidence < DEFAULT_FLOOR:
         return 0.0
     example, index = posed.example, talk.index
-    of_kinds = posed.features @ weights.table(index.leaning)
-    scores = of_kinds[np.arange(len(index)), index.kinds]
+    table = weights.table(index.leaning)
+    scores = (posed.features @ table)[np.arange(len(index)), index.kinds]
+    if posed.asks_list:
+        look_again(index, scores, table[FEATURES.index("dense"), index.kinds])
     query = Query(example.question, Scope(example.user), budget_tokens, posed.now)
     offered = [talk.units[row] for row in rows_offered(index, scores, posed.assistant, query)]
     planned = plan(query.text, budget_tokens)
@@ -219,7 +223,7 @@ def _ask(
     columns, confidence = features(index, question, vector)
     share = score(index, question, vector).assistant
     matrix = np.stack([columns[name] for name in FEATURES], axis=1)
-    return Posed(example, now, wanted, tuple(relevant), matrix, confidence, share)
+    return Posed(example, now, wanted, tuple(relevant), matrix, confidence, share, question.asks_list)
 
 
 def _wanted(

@@ -80,7 +80,7 @@ _GROUPS = {
     "windows": ("lexical_2", "lexical_5", "dense_2"),
     "anything lexical": ("lexical", "lexical_2", "lexical_5"),
     "anything dense": ("dense", "dense_2"),
-    "clues": ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day", "by_assistant"),
+    "clues": ("speaker", "answers", "asks", "proper_nouns", "tells", "date", "same_day", "by_assistant"),
     "dates": ("date", "same_day"),
 }
 FITTED = Variant("fitted on the others")

@@ -18,6 +18,16 @@ _ASKS_WHEN = regex.compile(
     r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
 )
 
+_ASKS_WHERE = regex.compile(
+    r"\bwhere\b|\b(?:what|which)\s+(?:\p{L}+\s+)?(?:cit(?:y|ies)|countr(?:y|ies)|places?|states?|towns?|"
+    r"villages?|locations?|areas?|parks?|streets?)\b",
+    regex.IGNORECASE,
+)
+_ASKS_HOW_MANY = regex.compile(
+    r"\bhow\s+(?:many|much|old|far|tall|big|often)\b|"
+    r"\bwhat\s+(?:number|percentage|percent|amount|price|score|age|size)\b",
+    regex.IGNORECASE,
+)
 _ASKS = regex.compile(r"[?？؟]\s*$")  # keywords have no function words either
 _MOST_TERMS = 64
 _OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English words too
@@ -56,7 +66,10 @@ class Question:
     terms: tuple[tuple[str, str], ...]  # (form, term) of its content words, without the speakers' names
     speakers: tuple[str, ...]  # names of this user's speakers that it mentions
     asks_when: bool
+    asks_where: bool
+    asks_how_many: bool  # or how much, how old: for a number
     asks_assistant: bool  # what the assistant said, not the user
+    asks_list: bool  # all there is of something
     asks_overview: bool  # an order, a history, a summary
     asks_everything: bool  # it has no subject, and its terms are what only says how to answer
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
@@ -120,7 +133,10 @@ def take_apart(
         terms=tuple(forms.items()),
         speakers=tuple(named),
         asks_when=bool(_ASKS_WHEN.search(text)),
+        asks_where=bool(_ASKS_WHERE.search(text)),
+        asks_how_many=bool(_ASKS_HOW_MANY.search(text)),
         asks_assistant=request.aim is Aim.SAID,
+        asks_list=request.aim is Aim.LIST,
         asks_overview=request.aim is Aim.OVERVIEW,
         asks_everything=asks_everything,
         days=days,

@@ -6,7 +6,8 @@ themselves and what the assistant says is many times as much and seldom what is 
 weights, fitted on conversations of that kind and judged on others (docs/log.md has the tables: what each
 feature is worth, and what did not help). What a person says to an assistant has two sets, of short turns and
 of long ones, and is ranked by a mean of both. All are log-odds, so that units of all compare. Where the
-English words of `when`-questions, times and questions do not occur, the language-neutral parts are left.
+English words for what is asked for (when, where, how many), times and numbers do not occur, the
+language-neutral parts are left.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Weights:
     answers: float = 0.75  # among people: the unit before it asks something
     asks: float = -0.7  # among people: it ends with a question
     proper_nouns: float = 0.9  # log(1 + proper nouns and quotations in it, up to three)
-    tells_when: float = 2.5  # the question asks for a time, and the unit has a word of time
+    tells: float = 2.5  # the question asks for a time, a place or a number, and the unit has one
     date: float = 4.0  # it was said in the time that the question names, or soon after
     same_day: float = 2.0  # it was said on the very day, or it names that day
     by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
@@ -108,7 +109,7 @@ DEFAULT_WEIGHTS = TalkWeights(
         answers=0.0,
         asks=0.0,
         proper_nouns=0.55,
-        tells_when=1.5,
+        tells=1.5,
         date=2.5,
         same_day=1.5,
         by_assistant=-2.5,
@@ -123,16 +124,18 @@ DEFAULT_WEIGHTS = TalkWeights(
         answers=0.0,
         asks=0.0,
         proper_nouns=-0.17,
-        tells_when=0.17,
+        tells=0.17,
         date=1.28,
         same_day=1.43,
         by_assistant=0.0,
     ),
 )
+_FIRST = 10  # units that a list is begun with: what is like them may be on it too
+_LIKENESS = 0.5  # of the weight of `dense`
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
 _WINDOWED = ("lexical_2", "lexical_5", "dense_2")
 _LEANING = (*_WINDOWED, "proper_nouns")  # a turn of many words says itself what it is about
-_CLUES = ("speaker", "answers", "asks", "proper_nouns", "tells_when", "date", "same_day", "by_assistant")
+_CLUES = ("speaker", "answers", "asks", "proper_nouns", "tells", "date", "same_day", "by_assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +217,38 @@ def score(
     context = _sum(weighted[name] for name in _WINDOWED)
     clues = _sum(weighted[name] for name in _CLUES)
     total = _sum((weighted["lexical"], weighted["dense"], context, clues))
+    if question.asks_list:
+        look_again(index, total, of_units[FEATURES.index("dense")], inside)
     _tell_passages_apart(index, question, vector, total)
     share = _SAID if question.asks_assistant else _BESIDE
     return Scores(total, values["lexical"], values["dense"], context, clues, confidence, share)
+
+
+def look_again(index: UnitIndex, total: Floats, dense_weights: Floats, inside: Mask | None = None) -> None:
+    """Raise, among what people say, what is like that which a list is begun with: the best units stay first.
+
+    What is on one list is said in like words, and one item leads to the others. `dense_weights` (n,), or (1,).
+    """
+    by_people = index.by_assistant == 0
+    rows = np.flatnonzero(by_people if inside is None else by_people & inside)
+    if len(rows) <= _FIRST:
+        return
+    first = _highest(total, rows, _FIRST)
+    likeness = standardised(index.likeness(first), by_people)
+    before = total[first]
+    total += np.where(by_people, np.float32(_LIKENESS) * dense_weights * likeness, np.float32(0))
+    others = np.setdiff1d(rows, first, assume_unique=True)
+    total[first] = before + max(np.float32(0), total[others].max() - before.min() + np.float32(_STEP))
+
+
+def _highest(scores: Floats, rows: Ints, most: int) -> Ints:
+    """Of the rows those that score highest, best first, ties in their order."""
+    # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
+    falling = -np.round(scores[rows], 4)
+    if most < len(rows):  # sort the best only, with all that tie with the last of them
+        best = falling <= np.partition(falling, most)[most]
+        rows, falling = rows[best], falling[best]
+    return rows[np.argsort(falling, kind="stable")][:most]
 
 
 def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, total: Floats) -> None:
@@ -399,7 +431,13 @@ def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
         "answers": index.answers,
         "asks": index.asks,
         "proper_nouns": index.proper_nouns,
-        "tells_when": index.time_words * np.float32(question.asks_when),
+        "tells": np.maximum.reduce(
+            [
+                index.time_words * np.float32(question.asks_when),
+                index.place_names * np.float32(question.asks_where),
+                index.numbers * np.float32(question.asks_how_many),
+            ]
+        ),
         "date": np.asarray(date, dtype=np.float32),
         "same_day": same_day,
         "by_assistant": index.by_assistant * np.float32(not question.asks_assistant),
@@ -467,14 +505,8 @@ def best_first(
 
 
 def _falling(scores: Floats, room_tokens: float, index: UnitIndex, rows: Ints) -> list[int]:
-    # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
-    falling = -np.round(scores[rows], 4)
-    enough = int(room_tokens) // _LEAST_TOKENS + 1
-    if enough < len(rows):  # sort the best only, with all that tie with the last of them
-        best = falling <= np.partition(falling, enough)[enough]
-        rows, falling = rows[best], falling[best]
     taken: list[int] = []
-    for row in rows[np.argsort(falling, kind="stable")].tolist():
+    for row in _highest(scores, rows, int(room_tokens) // _LEAST_TOKENS + 2).tolist():
         taken.append(row)
         room_tokens -= index.units[row].tokens
         if room_tokens < 0:

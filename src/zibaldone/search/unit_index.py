@@ -12,7 +12,7 @@ import regex
 
 from zibaldone.core import MACHINES
 from zibaldone.models.base import Vectors, WordEmbedder
-from zibaldone.search.dense import Matrix
+from zibaldone.search.dense import Matrix, products
 from zibaldone.search.lexical import Floats, Ints, LexicalIndex
 from zibaldone.search.saved import SavedIndex
 from zibaldone.search.thesaurus import Thesaurus
@@ -35,9 +35,15 @@ _OWN_ARRAYS = ("days", "times", "session_of", "is_assistants", "seqs", "is_passa
 _ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 260
 _MEASURED_BYTES = 12  # of a row: what is known of its vector
 _MEASURED_AT_A_TIME = 4096  # rows, of which there is a copy meanwhile
-_FEATURES = ("proper_nouns", "time_words", "_ends_asking", "_has_question")
+_FEATURES = ("proper_nouns", "time_words", "place_names", "numbers", "_ends_asking", "_has_question")
 # What a turn looks like, whatever it is about; each with its weight in ranker.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
+_PLACE_NAME = regex.compile(
+    r"\b(?:in|at|from|to|near|visit(?:s|ed|ing)?)\s+(?:the\s+)?(?-i:\p{Lu}\p{Ll}+)", regex.IGNORECASE
+)
+_NUMBER_WORDS = frozenset(
+    "two three four five six seven eight nine ten eleven twelve twice once dozen couple several".split()
+)
 _TIME_WORDS = frozenset(
     """
     yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years
@@ -70,7 +76,10 @@ class UnitIndex:
         self.source_seqs = np.zeros(0, dtype=np.int64)
         self.days = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
         self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many, up to three)
-        self.time_words: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit has a word of time
+        # 1 where the unit has a word of time, a name behind "in" or "at", a number.
+        self.time_words: Floats = np.zeros(0, dtype=np.float32)
+        self.place_names: Floats = np.zeros(0, dtype=np.float32)
+        self.numbers: Floats = np.zeros(0, dtype=np.float32)
         # Where an assistant says it, 1 + log(how many times as much as all others assistants say), or 1.
         self.by_assistant: Floats = np.zeros(0, dtype=np.float32)
         self.with_assistant = np.zeros(0, dtype=bool)  # where an assistant takes part in the session
@@ -132,13 +141,16 @@ class UnitIndex:
         """Append units, which follow those in the index; a zero row is a unit without a vector."""
         if not units:
             return
-        has_time = []
+        has_time, has_number = [], []
         for unit in units:
             unit_words = words(unit.text)
             for word in self._vocabulary.add(unit_words):
                 self.thesaurus.learn(_pairs(word))
             self.lexical.append([term for word in unit_words for term in self._terms_of(word)])
             has_time.append(not _TIME_WORDS.isdisjoint(unit_words) or any(map(_is_year, unit_words)))
+            has_number.append(
+                not _NUMBER_WORDS.isdisjoint(unit_words) or any(map(str.isdecimal, unit_words))
+            )
         self.units.extend(units)
         self.vectors.extend(vectors)
         self._spread = _with_rows_without_vectors(self._spread, vectors)
@@ -146,6 +158,8 @@ class UnitIndex:
         names = [min(3, len(_PROPER_NOUN.findall(text))) for text in texts]
         self.proper_nouns = _grown(self.proper_nouns, [math.log1p(count) for count in names])
         self.time_words = _grown(self.time_words, has_time)
+        self.place_names = _grown(self.place_names, [bool(_PLACE_NAME.search(text)) for text in texts])
+        self.numbers = _grown(self.numbers, has_number)
         self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
         self._arrange(len(self.units) - len(units))
@@ -174,10 +188,8 @@ class UnitIndex:
         self._saved_bytes = 0
         self._measured = _Measured(self.vectors.rows.shape[1])
         self.lexical.keep(mask)
-        self.proper_nouns = self.proper_nouns[mask]
-        self.time_words = self.time_words[mask]
-        self._ends_asking = self._ends_asking[mask]
-        self._has_question = self._has_question[mask]
+        for name in _FEATURES:
+            setattr(self, name, getattr(self, name)[mask])
         self.speakers, self.named_days, self._sessions = {}, [], {}
         self._arrange(0)
 
@@ -229,20 +241,31 @@ class UnitIndex:
         Vectors of one log point into a narrow cone, and what they share says nothing: see `_shared`.
         0 without a vector.
         """
-        rows = self.vectors.rows
         if not vector.any():
-            return np.zeros(len(rows), dtype=np.float32)
+            return np.zeros(len(products), dtype=np.float32)
+        mean, along, lengths = self._centre()
+        centred = vector - mean
+        length = max(float(np.linalg.norm(centred)), 1e-6)
+        return np.asarray((products - vector @ mean - along) / (lengths * length), dtype=np.float32)
+
+    def likeness(self, rows: Ints) -> Floats:
+        """(n,) of each unit with these: the mean of their cosines, taken from what people say; 0 without a vector."""
+        mean, along, lengths = self._centre()
+        shared = ((self.vectors.rows[rows] - mean) / lengths[rows, None]).mean(axis=0)
+        of_rows = products(self.vectors.rows, shared)
+        return np.asarray((of_rows - mean @ shared) / lengths, dtype=np.float32)
+
+    def _centre(self) -> tuple[Floats, Floats, Floats]:
+        """The mean of what people say (d,); (n,) of each row its product with it, from its own, and its length."""
         if self._spread is None:
+            rows = self.vectors.rows
             self._measured.extend(rows, ~self._is_assistants)
             embedded = self._measured.squares
             mean = _shared(*self._measured.of_people())
             along = np.einsum("ij,j->i", rows, mean)  # each row for itself: its last bits, too, are its own
             lengths = np.sqrt(np.maximum(embedded - 2 * along + mean @ mean, 1e-12))
             self._spread = mean, along - mean @ mean, np.where(embedded > 0, lengths, np.inf)
-        mean, along, lengths = self._spread
-        centred = vector - mean
-        length = max(float(np.linalg.norm(centred)), 1e-6)
-        return np.asarray((products - vector @ mean - along) / (lengths * length), dtype=np.float32)
+        return self._spread
 
     def save(self) -> SavedIndex:
         """All of it, as arrays. Another process, or a later one, begins with what this one has."""

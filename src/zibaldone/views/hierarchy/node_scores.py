@@ -34,7 +34,7 @@ _OF_EPISODES = Weights(
     answers=0.0,
     asks=0.0,
     proper_nouns=0.0,
-    tells_when=0.0,
+    tells=0.0,
     date=0.0,
     same_day=0.0,
 )

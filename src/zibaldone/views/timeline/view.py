@@ -57,7 +57,7 @@ _LINES = Weights(
     answers=0.0,
     asks=0.0,
     proper_nouns=0.0,
-    tells_when=0.0,
+    tells=0.0,
 )
 _WEIGHTS = TalkWeights.alike(_LINES)
 
