@@ -30,6 +30,7 @@ _ASKS_HOW_MANY = regex.compile(
 )
 _ASKS = regex.compile(r"[?？؟]\s*$")  # keywords have no function words either
 _MOST_TERMS = 64
+_OF_MEMORY = 0.3  # of a question's words, function words included: memory has more of its own language's
 _OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English words too
 _OF_ENGLISH_ALONE = frozenset(
     "what which who whose when where how why did does would should could the this that with".split()
@@ -146,20 +147,24 @@ def take_apart(
     )
 
 
-def is_foreign(text: str, memory: str) -> bool:
+def is_foreign(
+    text: str, memory: str, has: Callable[[str], bool], is_carried: Callable[[Sequence[str]], bool]
+) -> bool:
     """Whether a question is in another language than some of what memory has.
 
-    One of them is written in Latin letters and the other is not; or memory is English, and the question a
-    sentence of some words, few of them function words of English.
+    One of them is written in Latin letters and the other is not; or one is English and the other is not; or
+    neither is, and memory `has` few of its words. A sentence of memory's language shares its function words.
+    Terse notes have none: they are English where the embedder carries their words (`is_carried`).
     """
     if _is_latin(text) != _is_latin(memory):
         return True
     spoken = words(text)
-    if len(spoken) < _SEVERAL or not _ASKS.search(text):
+    if len(spoken) < _SEVERAL or not _ASKS.search(text) or not _is_latin(text):
         return False
+    few_known = sum(map(has, spoken)) < _OF_MEMORY * len(spoken)
     if is_english(spoken) or not _OF_ENGLISH_ALONE.isdisjoint(spoken):
-        return False
-    return is_english(words(memory))
+        return few_known and not is_english(words(memory)) and not is_carried(words(memory))
+    return few_known or is_english(words(memory))
 
 
 def _is_latin(text: str) -> bool:

@@ -183,7 +183,7 @@ def read_question(
 ) -> Question:
     """Take a question apart against what an index knows: its speakers, its days, its words."""
     newest = date.fromordinal(int(index.days.max())) if len(index) else today
-    foreign = bool(len(index)) and is_foreign(text, _sample(index))
+    foreign = bool(len(index)) and is_foreign(text, _sample(index), index.has, index.is_carried)
     question = take_apart(
         text,
         index.speakers,

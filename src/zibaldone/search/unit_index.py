@@ -28,6 +28,7 @@ _SHORT_TERMS = 14  # of a turn among people: LoCoMo's conversations have 12 to 1
 AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
+_OF_CARRIED = 0.75  # English notes and code have .8 to .9, German and French .5 to .65
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 _OWN_ARRAYS = ("days", "times", "session_of", "is_assistants", "seqs", "is_passage", "unit.sources")
@@ -210,6 +211,15 @@ class UnitIndex:
     def is_coined(self, word: str) -> bool:
         """Whether a word means nothing to the embedder, which knows some of its letters alone."""
         return self._word_embedder.count([word])[0] > _OF_A_WORD
+
+    def has(self, word: str) -> bool:
+        """Whether some unit has a word, a function word or any other."""
+        return word in self._vocabulary
+
+    def is_carried(self, some: Sequence[str]) -> bool:
+        """Whether most of these words are whole ones to the embedder: of its language, as far as can be told."""
+        spoken = [word for word in some if word.isalpha()]
+        return sum(count == 1 for count in self._word_embedder.count(spoken)) >= _OF_CARRIED * len(spoken)
 
     def spelled(self, word: str) -> str:
         """A word of a question, as memory spells it; as it is, where memory or the embedder knows it."""
