@@ -336,6 +336,37 @@ def test_of_a_question_in_another_language_nobody_can_tell(memory, new_user, que
     assert memory.recall(question, user=user).confidence == 0.5
 
 
+GERMAN = [
+    "Ich ziehe im Herbst nach Leipzig, die neue Wohnung liegt im dritten Stock und hat einen Balkon.",
+    "Meine Schwester Jana hat gestern die Prüfung bestanden und feiert am Samstag mit uns.",
+    "Der Zahnarzt sagt, dass der Zahn raus muss, aber erst wenn ich wieder gesund bin.",
+    "Unser Hund frisst nicht mehr, deshalb war ich mit ihm bei einer Tierärztin in der Stadt.",
+    "Seit einer Woche trinke ich keinen Kaffee, weil mir davon der Magen weh tut.",
+    "Wann kommst du, und wie lange willst du bei uns bleiben?",
+]
+
+
+def test_a_question_is_compared_with_a_memory_of_its_language_alone(memory, new_user):
+    """Nobody can tell in another one, whichever of the two is English, or neither; in its own, one can."""
+    user = new_user()
+    memory.add(GERMAN, user=user)
+    for text in ("What is my blood type?", "How much is my new rent?", "Quand est-ce que je déménage ?"):
+        assert memory.recall(text, user=user).confidence == 0.5
+    told, untold = ("Wann ziehe ich nach Leipzig?", "Was hat der Zug nach Rom gekostet?")
+    confidences = [memory.recall(text, user=user).confidence for text in (told, untold)]
+    assert confidences[0] > 0.8
+    assert confidences[1] < 0.2
+
+
+def test_terse_notes_are_of_the_language_of_their_words(memory, new_user):
+    """They have no function words that a question could share."""
+    user = new_user()
+    memory.add(
+        ["oat milk, eggs, bread", "bike stolen, police report filed", "camera bought second hand"], user=user
+    )
+    assert not memory.recall("What is the blood type of my cousin?", user=user)
+
+
 def test_a_script_without_spaces_is_compared_with_itself(memory, new_user):
     """And an English question with none of it."""
     user = new_user()

@@ -18,6 +18,7 @@ from zibaldone.search.ranker import (
     _cosines,
     best_first,
     features,
+    look_again,
     read_question,
     score,
 )
@@ -212,6 +213,114 @@ def test_who_asks_when_gets_what_tells_a_time(talk):
     plain, timed = talk.say("[a] Ann: The roof was mended.", "[b] Ann: The roof was mended last week.")
     ranked = talk.ranked("When was the roof mended?")
     assert ranked.index(timed) < ranked.index(plain)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("Where was the regatta held?", "The regatta was held near Split.", "The regatta was held gladly."),
+        (
+            "In which city was the regatta held?",
+            "The regatta was held in Split.",
+            "The regatta was held again.",
+        ),
+        ("How many boats had the regatta?", "The regatta had 14 boats.", "The regatta had fine boats."),
+        (
+            "What score had the regatta?",
+            "The regatta had a score of nine.",
+            "The regatta had a score of sorts.",
+        ),
+    ],
+)
+def test_who_asks_for_a_place_or_a_number_gets_what_tells_one(talk, question, answer, other):
+    """Of much the same words, those with a place's name, or a number, answer a question for it."""
+    talk.fill()
+    said, told = talk.say(f"[a] Ann: {other}", f"[b] Ann: {answer}")
+    ranked = talk.ranked(question)
+    assert ranked.index(told) < ranked.index(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "how_many"),
+    [
+        ("Where did she live?", True, False),
+        ("Which countries has she seen?", True, False),
+        ("What coastal town is it?", True, False),
+        ("How old is he?", False, True),
+        ("What percentage was it?", False, True),
+        ("What does she like?", False, False),
+        ("How did she get there?", False, False),
+        ("Everywhere, is it?", False, False),
+    ],
+)
+def test_whether_it_asks_for_a_place_or_a_number(text, where, how_many):
+    """Questions with "where", "which city", "how many" and the like."""
+    question = read_question(text, START.date(), UnitIndex(ZEROS, shared_static_embedder()))
+    assert (question.asks_where, question.asks_how_many) == (where, how_many)
+
+
+def _of_games() -> UnitIndex:
+    """Ten games, two more, the second of them an assistant's, and five things that are no games."""
+    static = shared_static_embedder()
+    games = [
+        "chess",
+        "poker",
+        "bridge",
+        "checkers",
+        "backgammon",
+        "dominoes",
+        "rummy",
+        "darts",
+        "bingo",
+        "dice",
+    ]
+    texts = [f"We play {game}." for game in [*games, "cribbage", "cribbage"]]
+    texts += [f"The {thing} needs paint." for thing in ("roof", "gate", "shed", "barn", "fence")]
+    units = [
+        Unit((row,), 0, text, "message", 12, str(row), "assistant" if row == 12 else "user", "Ann", START)
+        for row, text in enumerate(texts, 1)
+    ]
+    index = UnitIndex(static.dimension, static)
+    index.extend(units, static.embed(texts))
+    return index
+
+
+def _looked_again(index: UnitIndex, inside=None):
+    """Totals: the ten first games in order, and all others alike."""
+    totals = np.array([*np.linspace(2, 1.1, 10), *[1] * 7], dtype=np.float32)
+    look_again(index, totals, np.ones(1, dtype=np.float32), inside)
+    return totals
+
+
+def test_a_list_goes_on_with_what_is_like_its_beginning():
+    """Behind the first units, which stay as they were."""
+    totals = _looked_again(_of_games())
+    assert totals[10] > totals[12:].max()
+    assert list(np.argsort(-totals)[:10]) == list(range(10))
+
+
+def test_what_an_assistant_says_is_no_item_of_a_list():
+    """It is not raised for being like the others."""
+    assert _looked_again(_of_games())[11] == 1
+
+
+def test_a_list_begins_inside_of_what_may_be_recalled():
+    """What lies outside begins none: of a few units all are the beginning."""
+    index = _of_games()
+    totals = _looked_again(index, np.arange(len(index)) >= 8)
+    assert list(totals[10:]) == [1] * 7
+
+
+def test_who_asks_for_a_list_has_it_looked_for_twice():
+    """And who asks for one thing has not."""
+    index = _of_games()
+    nothing = np.zeros(ZEROS, dtype=np.float32)
+    totals = {}
+    for text in ("What games are there?", "Is there a game?"):
+        question = read_question(text, START.date(), index)
+        totals[text] = score(index, question, nothing, TalkWeights.alike(Weights())).total
+    listed, other = totals.values()
+    assert listed[10] - listed[12] > other[10] - other[12]
 
 
 def test_names_of_a_script_without_spaces_are_found(talk):

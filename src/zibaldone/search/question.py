@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -31,6 +32,11 @@ _ASKS_HOW_MANY = regex.compile(
 _ASKS = regex.compile(r"[?？؟]\s*$")  # keywords have no function words either
 _MOST_TERMS = 64
 _OF_MEMORY = 0.3  # of a question's words, function words included: memory has more of its own language's
+_LANGUAGE = 64  # different words of a memory, among which the function words of its language are
+_LITTLE = 3  # letters of most function words of most languages
+_OF_ANOTHER = (
+    0.15  # German, French, Spanish, Portuguese and Dutch have .2 to .3, English talk, notes and code .05
+)
 _OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English words too
 _OF_ENGLISH_ALONE = frozenset(
     "what which who whose when where how why did does would should could the this that with".split()
@@ -147,14 +153,12 @@ def take_apart(
     )
 
 
-def is_foreign(
-    text: str, memory: str, has: Callable[[str], bool], is_carried: Callable[[Sequence[str]], bool]
-) -> bool:
+def is_foreign(text: str, memory: str, has: Callable[[str], bool]) -> bool:
     """Whether a question is in another language than some of what memory has.
 
     One of them is written in Latin letters and the other is not; or one is English and the other is not; or
     neither is, and memory `has` few of its words. A sentence of memory's language shares its function words.
-    Terse notes have none: they are English where the embedder carries their words (`is_carried`).
+    Terse notes have none, and no other language's either; a few sentences are nothing to compare with.
     """
     if _is_latin(text) != _is_latin(memory):
         return True
@@ -162,9 +166,13 @@ def is_foreign(
     if len(spoken) < _SEVERAL or not _ASKS.search(text) or not _is_latin(text):
         return False
     few_known = sum(map(has, spoken)) < _OF_MEMORY * len(spoken)
-    if is_english(spoken) or not _OF_ENGLISH_ALONE.isdisjoint(spoken):
-        return few_known and not is_english(words(memory)) and not is_carried(words(memory))
-    return few_known or is_english(words(memory))
+    asked_in_english = is_english(spoken) or not _OF_ENGLISH_ALONE.isdisjoint(spoken)
+    if asked_in_english and not few_known:
+        return False
+    of_memory = words(memory)
+    if asked_in_english:
+        return _has_other_function_words(of_memory)
+    return is_english(of_memory) or (few_known and len(set(of_memory)) >= _LANGUAGE)
 
 
 def _is_latin(text: str) -> bool:
@@ -172,6 +180,17 @@ def _is_latin(text: str) -> bool:
     if 2 * len(text.encode("ascii", "ignore")) >= len(text):  # spaces are a fifth of any text
         return True
     return 2 * sum(map(len, _LATIN.findall(text))) >= sum(map(len, _LETTERS.findall(text)))
+
+
+def _has_other_function_words(spoken: Sequence[str]) -> bool:
+    """Whether it has those of another language than English: little words that come again and again."""
+    counts = Counter(spoken)
+    little = (
+        count
+        for word, count in counts.items()
+        if len(word) <= _LITTLE and count > 1 and word.isalpha() and word not in STOP_WORDS
+    )
+    return sum(little) >= _OF_ANOTHER * len(spoken)
 
 
 def is_english(spoken: Sequence[str]) -> bool:

@@ -183,7 +183,7 @@ def read_question(
 ) -> Question:
     """Take a question apart against what an index knows: its speakers, its days, its words."""
     newest = date.fromordinal(int(index.days.max())) if len(index) else today
-    foreign = bool(len(index)) and is_foreign(text, _sample(index), index.has, index.is_carried)
+    foreign = bool(len(index)) and is_foreign(text, _sample(index), index.has)
     question = take_apart(
         text,
         index.speakers,
@@ -225,9 +225,10 @@ def score(
 
 
 def look_again(index: UnitIndex, total: Floats, dense_weights: Floats, inside: Mask | None = None) -> None:
-    """Raise, among what people say, what is like that which a list is begun with: the best units stay first.
+    """Raise, among what people say, what is like the units that a list is begun with; these stay first.
 
-    What is on one list is said in like words, and one item leads to the others. `dense_weights` (n,), or (1,).
+    What is on one list is said in like words, and one item leads to the others. `dense_weights` are (n,), or
+    (1,) for all.
     """
     by_people = index.by_assistant == 0
     rows = np.flatnonzero(by_people if inside is None else by_people & inside)

@@ -28,7 +28,6 @@ _SHORT_TERMS = 14  # of a turn among people: LoCoMo's conversations have 12 to 1
 AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
-_OF_CARRIED = 0.75  # English notes and code have .8 to .9, German and French .5 to .65
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 _OWN_ARRAYS = ("days", "times", "session_of", "is_assistants", "seqs", "is_passage", "unit.sources")
@@ -149,9 +148,7 @@ class UnitIndex:
                 self.thesaurus.learn(_pairs(word))
             self.lexical.append([term for word in unit_words for term in self._terms_of(word)])
             has_time.append(not _TIME_WORDS.isdisjoint(unit_words) or any(map(_is_year, unit_words)))
-            has_number.append(
-                not _NUMBER_WORDS.isdisjoint(unit_words) or any(map(str.isdecimal, unit_words))
-            )
+            has_number.append(not _NUMBER_WORDS.isdisjoint(unit_words) or any(map(str.isdecimal, unit_words)))
         self.units.extend(units)
         self.vectors.extend(vectors)
         self._spread = _with_rows_without_vectors(self._spread, vectors)
@@ -216,11 +213,6 @@ class UnitIndex:
         """Whether some unit has a word, a function word or any other."""
         return word in self._vocabulary
 
-    def is_carried(self, some: Sequence[str]) -> bool:
-        """Whether most of these words are whole ones to the embedder: of its language, as far as can be told."""
-        spoken = [word for word in some if word.isalpha()]
-        return sum(count == 1 for count in self._word_embedder.count(spoken)) >= _OF_CARRIED * len(spoken)
-
     def spelled(self, word: str) -> str:
         """A word of a question, as memory spells it; as it is, where memory or the embedder knows it."""
         if word in self._vocabulary or self._word_embedder.count([word]) == [1]:
@@ -259,14 +251,14 @@ class UnitIndex:
         return np.asarray((products - vector @ mean - along) / (lengths * length), dtype=np.float32)
 
     def likeness(self, rows: Ints) -> Floats:
-        """(n,) of each unit with these: the mean of their cosines, taken from what people say; 0 without a vector."""
-        mean, along, lengths = self._centre()
+        """(n,) the mean of each unit's cosines with these, from what people say; 0 without a vector."""
+        mean, _, lengths = self._centre()
         shared = ((self.vectors.rows[rows] - mean) / lengths[rows, None]).mean(axis=0)
         of_rows = products(self.vectors.rows, shared)
         return np.asarray((of_rows - mean @ shared) / lengths, dtype=np.float32)
 
     def _centre(self) -> tuple[Floats, Floats, Floats]:
-        """The mean of what people say (d,); (n,) of each row its product with it, from its own, and its length."""
+        """What all people say has in common (d,); each row's product with it, and its length (n,)."""
         if self._spread is None:
             rows = self.vectors.rows
             self._measured.extend(rows, ~self._is_assistants)
