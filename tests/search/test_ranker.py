@@ -260,7 +260,7 @@ def test_whether_it_asks_for_a_place_or_a_number(text, where, how_many):
 
 
 def _of_games() -> UnitIndex:
-    """Ten games, two more, the second of them an assistant's, and five things that are no games."""
+    """Ten games, two more, the second told to an assistant, five things that are no games, and its answer."""
     static = shared_static_embedder()
     games = [
         "chess",
@@ -277,17 +277,18 @@ def _of_games() -> UnitIndex:
     texts = [f"We play {game}." for game in [*games, "cribbage", "cribbage"]]
     texts += [f"The {thing} needs paint." for thing in ("roof", "gate", "shed", "barn", "fence")]
     units = [
-        Unit((row,), 0, text, "message", 12, str(row), "assistant" if row == 12 else "user", "Ann", START)
+        Unit((row,), 0, text, "message", 12, str(row), "user", "Ann", START)
         for row, text in enumerate(texts, 1)
     ]
+    units.append(Unit((18,), 0, "We can.", "message", 12, "12", "assistant", None, START))
     index = UnitIndex(static.dimension, static)
-    index.extend(units, static.embed(texts))
+    index.extend(units, static.embed([unit.text for unit in units]))
     return index
 
 
 def _looked_again(index: UnitIndex, inside=None):
     """Totals: the ten first games in order, and all others alike."""
-    totals = np.array([*np.linspace(2, 1.1, 10), *[1] * 7], dtype=np.float32)
+    totals = np.array([*np.linspace(2, 1.1, 10), *[1] * 8], dtype=np.float32)
     look_again(index, totals, np.ones(1, dtype=np.float32), inside)
     return totals
 
@@ -295,20 +296,21 @@ def _looked_again(index: UnitIndex, inside=None):
 def test_a_list_goes_on_with_what_is_like_its_beginning():
     """Behind the first units, which stay as they were."""
     totals = _looked_again(_of_games())
-    assert totals[10] > totals[12:].max()
+    assert totals[10] > totals[12:17].max()
     assert list(np.argsort(-totals)[:10]) == list(range(10))
 
 
-def test_what_an_assistant_says_is_no_item_of_a_list():
-    """It is not raised for being like the others."""
-    assert _looked_again(_of_games())[11] == 1
+def test_what_is_told_to_an_assistant_stands_for_itself():
+    """It is not raised for being like others, nor is what the assistant says."""
+    totals = _looked_again(_of_games())
+    assert totals[11] == totals[17] == 1
 
 
 def test_a_list_begins_inside_of_what_may_be_recalled():
     """What lies outside begins none: of a few units all are the beginning."""
     index = _of_games()
     totals = _looked_again(index, np.arange(len(index)) >= 8)
-    assert list(totals[10:]) == [1] * 7
+    assert list(totals[10:]) == [1] * 8
 
 
 def test_who_asks_for_a_list_has_it_looked_for_twice():

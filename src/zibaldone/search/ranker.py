@@ -225,19 +225,19 @@ def score(
 
 
 def look_again(index: UnitIndex, total: Floats, dense_weights: Floats, inside: Mask | None = None) -> None:
-    """Raise, among what people say, what is like the units that a list is begun with; these stay first.
+    """Raise, in talk among people, what is like the units that a list is begun with; these stay first.
 
     What is on one list is said in like words, and one item leads to the others. `dense_weights` are (n,), or
     (1,) for all.
     """
-    by_people = index.by_assistant == 0
-    rows = np.flatnonzero(by_people if inside is None else by_people & inside)
+    among_people = index.kinds == 0
+    rows = np.flatnonzero(among_people if inside is None else among_people & inside)
     if len(rows) <= _FIRST:
         return
     first = _highest(total, rows, _FIRST)
-    likeness = standardised(index.likeness(first), by_people)
+    likeness = standardised(index.likeness(first), among_people)
     before = total[first]
-    total += np.where(by_people, np.float32(_LIKENESS) * dense_weights * likeness, np.float32(0))
+    total += np.where(among_people, np.float32(_LIKENESS) * dense_weights * likeness, np.float32(0))
     others = np.setdiff1d(rows, first, assume_unique=True)
     total[first] = before + max(np.float32(0), total[others].max() - before.min() + np.float32(_STEP))
 
