@@ -32,7 +32,7 @@ _ASKS_HOW_MANY = regex.compile(
 _ASKS = regex.compile(r"[?？؟]\s*$")  # keywords have no function words either
 _MOST_TERMS = 64
 _OF_MEMORY = 0.3  # of a question's words, function words included: memory has more of its own language's
-_LANGUAGE = 64  # different words of a memory, among which the function words of its language are
+_LANGUAGE = 100  # different words of a memory, among which the function words of its language are
 _LITTLE = 3  # letters of most function words of most languages
 _OF_ANOTHER = (
     0.15  # German, French, Spanish, Portuguese and Dutch have .2 to .3, English talk, notes and code .05

@@ -111,10 +111,8 @@ def faults(connection: Connection, user: str) -> list[str]:
     row = connection.execute(_ROW, {"of": user}).first()
     if row is None or _from_json(row.tuning) is not None:
         return []
-    return [
-        "the tuned weights are damaged or of an earlier version, and not used:"
-        " 'zibaldone compare --untune' removes them"
-    ]
+    fault = "the tuned weights are damaged or of an earlier version, and not used"
+    return [f"{fault}: 'zibaldone compare --untune' removes them"]
 
 
 _FIGURES = tuple(field.name for field in fields(Tuning) if field.name not in ("weights", "seqs"))
