@@ -361,6 +361,13 @@ def test_a_question_is_compared_with_a_memory_of_its_language_alone(memory, new_
     assert confidences[1] != 0.5
 
 
+def test_a_word_said_twice_makes_no_other_language(memory, new_user):
+    """Of two English sentences with "dog" in both."""
+    user = new_user()
+    memory.add(["My dog is called Biscuit.", "A fine name for a dog."], user=user)
+    assert not memory.recall("Which rockets fly to Saturn?", user=user)
+
+
 def test_terse_notes_are_of_the_language_of_their_words(memory, new_user):
     """They have no function words that a question could share."""
     user = new_user()

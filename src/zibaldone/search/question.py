@@ -171,7 +171,7 @@ def is_foreign(text: str, memory: str, has: Callable[[str], bool]) -> bool:
         return False
     of_memory = words(memory)
     if asked_in_english:
-        return _has_other_function_words(of_memory)
+        return not is_english(of_memory) and _has_other_function_words(of_memory)
     return is_english(of_memory) or (few_known and len(set(of_memory)) >= _LANGUAGE)
 
 
