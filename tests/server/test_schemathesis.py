@@ -21,7 +21,7 @@ DESCRIBED = {operation.ok().label: operation.ok() for operation in SCHEMA.get_al
 # What no JSON Schema can say of a request; whatever else it allows has to be accepted.
 UNSAID = re.compile(
     r"must be before|outside the years|content\[\d+\]|^messages\[\d+\]|is the user's: give the question"
-    r"|this memory never had|destroys a user's key, and this memory has none"
+    r"|this memory never had|destroys a user's key, and this memory has none|a key is of all"
 )
 
 
