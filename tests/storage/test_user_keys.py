@@ -23,6 +23,7 @@ from zibaldone import (
     RetentionRule,
     StorageCorrupt,
     StorageError,
+    StorageUnusable,
     WrongKey,
     encrypt_folder,
     log,
@@ -180,8 +181,29 @@ def test_who_may_open(sealed, opened_anywhere, anywhere, tmp_path):
 
 def test_keys_lie_apart_from_the_memory(sealed, tmp_path):
     """A copy of the memory's folder must not take them along."""
-    with pytest.raises(InvalidInput, match="apart"):
-        sealed(user_keys=tmp_path / "memory" / "keys")
+    for keys in (tmp_path / "memory" / "keys", tmp_path):
+        with pytest.raises(InvalidInput, match="apart"):
+            sealed(user_keys=keys)
+
+
+def test_keys_that_are_not_mounted_are_neither_made_nor_destroyed(sealed, tmp_path):
+    """What is below the mount point would be taken for them; once they are back, all goes on."""
+    memory = filled(sealed())
+    (tmp_path / "keys").rename(tmp_path / "away")
+    (tmp_path / "keys").mkdir()
+    for do in (
+        lambda: memory.add("Said.", user="eve"),
+        lambda: memory.forget(user="ann", everything=True, shred=True),
+    ):
+        with pytest.raises(StorageUnusable, match="mounted"):
+            do()
+    assert list((tmp_path / "keys").iterdir()) == []
+    memory.close()
+    (tmp_path / "keys").rmdir()
+    (tmp_path / "away").rename(tmp_path / "keys")
+    memory = sealed()
+    assert memory.messages(user="ann") == []
+    assert "bassoon" in memory.recall("sister", user="zoe").text
 
 
 @WIDELY
