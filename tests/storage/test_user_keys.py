@@ -32,6 +32,7 @@ from zibaldone import (
 from zibaldone.ingest import ingest
 from zibaldone.memory import DEFAULT_VIEWS
 from zibaldone.models.base import ChatReply
+from zibaldone.server.problems import problem_of
 from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
 from zibaldone.storage.moving import move_blocks
@@ -330,6 +331,12 @@ def test_keys_that_others_hold_meanwhile_hold_nobody_up(sealed, monkeypatch):
     for number in range(4):
         keyring._hold(f"user {number}", bytes([number]) * 8, KEY)
     assert bytes([3]) * 8 in keyring._held
+
+
+def test_a_client_is_told_that_a_key_is_gone():
+    """And not that the memory's folder cannot be used, which others read."""
+    told = problem_of(KeyDestroyed("the key of user 'ann' was destroyed"))
+    assert (told.status, told.name) == (410, "key-destroyed")
 
 
 def test_a_key_that_came_back_is_a_leftover(sealed, tmp_path):
