@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,13 +11,15 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from zibaldone import generations, log
-from zibaldone.errors import StorageCorrupt, ZibaldoneError
+from zibaldone.errors import KeyDestroyed, KeyMissing, StorageCorrupt, ZibaldoneError
 from zibaldone.models.meter import Meter, Usage
+from zibaldone.storage.columns import UNREADABLE
 from zibaldone.storage.database import Database
 from zibaldone.validation import shown
 from zibaldone.views.base import Counted, Generation, View, ViewStore
 
 R = TypeVar("R")
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def faults_of(connection: Connection, user: str, view: ViewStore) -> list[str]:
         generation = generations.serving(connection, user, view)
         view.stats(connection, user)  # reads what `faults` has nothing to compare with
         return view.faults(connection, generation) if generation is not None else []
-    except StorageCorrupt as error:
+    except UNREADABLE as error:
         return [str(error)]
     except _UNFIT as error:
         return [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
@@ -110,7 +113,7 @@ def faults_beside(connection: Connection, user: str, view: ViewStore) -> list[st
             continue
         try:
             faults = view.faults(connection, generation)
-        except StorageCorrupt as error:
+        except UNREADABLE as error:
             faults = [str(error)]
         except _UNFIT as error:
             faults = [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
@@ -120,7 +123,7 @@ def faults_beside(connection: Connection, user: str, view: ViewStore) -> list[st
 
 
 def stats(database: Database, views: Sequence[View], meter: Meter, user: str | None) -> Stats:
-    """Counts of one user, or of all."""
+    """Counts of one user, or of all: then without rows that wait for a key that is gone."""
     # Each in a transaction of its own: one inside another waits for the pool.
     usage, bytes_on_disk = tuple(meter.usage(user)), database.bytes_on_disk()
     with database.read(user) as connection:
@@ -130,8 +133,14 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
             totals: dict[str, int] = {}
             lag = 0
             for name in names:
-                with damage_is_named(database, name, [view]):
-                    counted_rows = view.stats(connection, name)
+                try:
+                    with damage_is_named(database, name, [view]):
+                        counted_rows = view.stats(connection, name)
+                except (KeyDestroyed, KeyMissing) as error:
+                    if user is not None:
+                        raise
+                    _logger.warning("view %s of user %r goes uncounted: %s", view.name, name, error)
+                    counted_rows = ()
                 for counted in counted_rows:
                     totals[counted.kind] = totals.get(counted.kind, 0) + counted.rows
                 lag += generations.lag(connection, name, view)
@@ -141,7 +150,7 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
             user=user,
             users=len(names),
             messages=sum(log.count(connection, name) for name in names),
-            sessions=sum(len(log.sessions(connection, name)) for name in names),
+            sessions=sum(log.count_sessions(connection, name) for name in names),
             views=tuple(held),
             bytes_on_disk=bytes_on_disk,
             usage=usage,
@@ -164,7 +173,11 @@ def _checked(database: Database, views: Sequence[ViewStore]) -> Integrity:
         total = 0
         for name in names:
             total += log.count(connection, name)
-            disagreeing = log.faults(connection, name)
+            try:
+                disagreeing = log.faults(connection, name)
+            except (KeyDestroyed, KeyMissing) as error:  # then nothing else of it can be read
+                faults.append(f"user {name!r}: {error}")
+                continue
             for view in views:
                 wrong = faults_of(connection, name, view) + faults_beside(connection, name, view)
                 disagreeing += [f"view {view.name}: {fault}" for fault in wrong]

@@ -392,6 +392,12 @@ def count(connection: Connection, user: str, *, after: int = 0) -> int:
     return connection.execute(query).scalar_one()
 
 
+def count_sessions(connection: Connection, user: str) -> int:
+    """How many there are; no name of one is read."""
+    query = select(func.count(messages.c.session.distinct())).where(messages.c.user == user)
+    return connection.execute(query).scalar_one()
+
+
 def files(connection: Connection, user: str, seq: int) -> dict[int, bytes]:
     """The bytes that were kept of a message's attachments, by place."""
     c = message_files.c

@@ -21,8 +21,8 @@ from sqlalchemy.exc import StatementError
 
 from zibaldone import log
 from zibaldone.core import Evidence
-from zibaldone.errors import InvalidInput, KeyDestroyed, KeyMissing, StorageCorrupt
-from zibaldone.storage.columns import means, seals_of
+from zibaldone.errors import InvalidInput, StorageCorrupt
+from zibaldone.storage.columns import UNREADABLE, means, seals_of
 from zibaldone.storage.schema import messages
 from zibaldone.storage.schema import retention as table
 from zibaldone.validation import key, number, shown
@@ -30,7 +30,6 @@ from zibaldone.validation import key, number, shown
 _LONGEST_DAYS = 365_000
 _INSTANT_DAYS = 1e-9
 _LEAST_WEIGHT = 0.05  # of the oldest: three log-odds at most, so that an exact answer stays ahead
-_UNREADABLE = (StorageCorrupt, KeyDestroyed, KeyMissing)
 _logger = logging.getLogger(__name__)
 
 
@@ -112,7 +111,7 @@ def drop_named_sessions(connection: Connection, user: str) -> bool:
         if row is None:
             return False
         retention = _from_json(user, row.policy)
-    except _UNREADABLE:
+    except UNREADABLE:
         connection.execute(delete(table).where(table.c.user == user))
         return True
     kept = replace(retention, rules=tuple(rule for rule in retention.rules if rule.session is None))
@@ -155,7 +154,7 @@ def _policies(connection: Connection, among: Sequence[str] | None = None) -> lis
     for user in connection.execute(query.with_only_columns(table.c.user)).scalars().all():
         try:
             policies.append((user, connection.execute(_POLICY, {"of": user}).scalar() or ""))
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             _logger.warning("the retention of user %r cannot be read: %s", user, error)
             policies.append((user, ""))
     return policies
@@ -179,7 +178,7 @@ def _has_old(connection: Connection, user: str, policy: Retention, now: datetime
     try:
         return connection.execute(old).first() is not None
     except StatementError as error:  # a session's name cannot be sealed by a key that is gone
-        if not isinstance(error.orig, _UNREADABLE):
+        if not isinstance(error.orig, UNREADABLE):
             raise
         _logger.warning("nothing of user %r goes: %s", user, error.orig)
         return False

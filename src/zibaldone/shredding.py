@@ -19,8 +19,9 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, update
 
 from zibaldone import audit, log
-from zibaldone.errors import InvalidInput, KeyDestroyed, KeyMissing, StorageCorrupt, StorageError
+from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.forgetting import Receipt, Removed, Selector, ended, preview, purge, texts_at
+from zibaldone.storage.columns import UNREADABLE
 from zibaldone.storage.database import Database
 from zibaldone.storage.keyring import Keyring
 from zibaldone.storage.schema import blocks, metadata
@@ -96,7 +97,7 @@ def _condemn(
             log.note_forgotten(connection, user, seqs)
             texts = texts_at(connection, user, seqs) if keep_texts else ()
             counted = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
-        except (StorageCorrupt, KeyDestroyed, KeyMissing) as error:  # it is no reason to keep it
+        except UNREADABLE as error:  # it is no reason to keep it
             _logger.warning("what user %r had cannot be read any more, and goes uncounted: %s", user, error)
     return keyring.condemn(connection, user), seqs, texts, counted
 

@@ -3,9 +3,12 @@
 import os
 import shutil
 import signal
+import traceback
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import StatementError
 
 from anywhere import EVERYWHERE
 from zibaldone import (
@@ -19,6 +22,8 @@ from zibaldone import (
     Retention,
     RetentionRule,
     StorageCorrupt,
+    StorageError,
+    StorageUnusable,
     WrongKey,
     encrypt_folder,
     log,
@@ -26,11 +31,13 @@ from zibaldone import (
 )
 from zibaldone.ingest import ingest
 from zibaldone.memory import DEFAULT_VIEWS
+from zibaldone.models.base import ChatReply
+from zibaldone.server.problems import problem_of
 from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
 from zibaldone.storage.moving import move_blocks
-from zibaldone.storage.schema import blocks, metadata, user_keys
-from zibaldone.testing import HashEmbedder
+from zibaldone.storage.schema import blocks, chunks, hierarchy_episodes, metadata, user_keys
+from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views import unit_cache
 
 pytest.importorskip("cryptography", reason="pip install 'zibaldone[encryption]'")
@@ -155,6 +162,7 @@ def test_who_may_open(sealed, opened_anywhere, anywhere, tmp_path):
     filled(sealed()).close()
     for options, error in (
         ({"key": None, "user_keys": None}, KeyMissing),
+        ({"user_keys": None}, InvalidInput if "://" in str(anywhere("memory")) else KeyMissing),
         ({"key": None}, KeyMissing),
         ({"key": OTHER}, WrongKey),
         ({"key": "a passphrase that is long"}, WrongKey),
@@ -174,8 +182,29 @@ def test_who_may_open(sealed, opened_anywhere, anywhere, tmp_path):
 
 def test_keys_lie_apart_from_the_memory(sealed, tmp_path):
     """A copy of the memory's folder must not take them along."""
-    with pytest.raises(InvalidInput, match="apart"):
-        sealed(user_keys=tmp_path / "memory" / "keys")
+    for keys in (tmp_path / "memory" / "keys", tmp_path):
+        with pytest.raises(InvalidInput, match="apart"):
+            sealed(user_keys=keys)
+
+
+def test_keys_that_are_not_mounted_are_neither_made_nor_destroyed(sealed, tmp_path):
+    """What is below the mount point would be taken for them; once they are back, all goes on."""
+    memory = filled(sealed())
+    (tmp_path / "keys").rename(tmp_path / "away")
+    (tmp_path / "keys").mkdir()
+    for do in (
+        lambda: memory.add("Said.", user="eve"),
+        lambda: memory.forget(user="ann", everything=True, shred=True),
+    ):
+        with pytest.raises(StorageUnusable, match="mounted"):
+            do()
+    assert list((tmp_path / "keys").iterdir()) == []
+    memory.close()
+    (tmp_path / "keys").rmdir()
+    (tmp_path / "away").rename(tmp_path / "keys")
+    memory = sealed()
+    assert memory.messages(user="ann") == []
+    assert "bassoon" in memory.recall("sister", user="zoe").text
 
 
 @WIDELY
@@ -184,6 +213,9 @@ def test_another_master_key_wraps_what_is_there(sealed, tmp_path):
     filled(sealed()).close()
     before = {path.name: path.read_bytes() for path in (tmp_path / "keys").rglob("*.key")}
     keyrings.change_master_key(tmp_path / "keys", KEY, OTHER)
+    keyrings.change_master_key(tmp_path / "keys", KEY, OTHER)  # of whoever was stopped, and begins again
+    with pytest.raises(WrongKey):
+        keyrings.change_master_key(tmp_path / "keys", KEY, bytes(range(2, 34)))
     assert {path.name: path.read_bytes() for path in (tmp_path / "keys").rglob("*.key")} == before
     with pytest.raises(WrongKey):
         sealed()
@@ -221,6 +253,8 @@ def test_a_backup_of_a_shredded_user_says_nothing(sealed, tmp_path):
     assert verified.unreadable > len(TALK)
     restored = sealed("backup")
     assert "bassoon" in restored.recall("sister", user="zoe").text
+    assert restored.stats().messages == len(TALK) + 2
+    assert any("'ann' was destroyed" in fault for fault in restored.check_integrity().faults)
     for read in (
         lambda: restored.messages(user="ann"),
         lambda: restored.recall("tulips", user="ann"),
@@ -234,6 +268,75 @@ def test_a_backup_of_a_shredded_user_says_nothing(sealed, tmp_path):
     assert again.messages == len(TALK) + 1
     restored.add("Said after.", user="ann")
     assert restored.check_integrity().faults == ()
+
+
+@EVERYWHERE
+def test_what_a_model_said_is_sealed_where_it_could_not_be_used(sealed):
+    """The reason why an offline answer stands in for a model's quotes the model, who saw what was said."""
+    refusal = ChatReply("I will not speak of Quetzalcoatl in Xochimilco.", "refusal")
+    memory = sealed(chat=ScriptedModel(lambda _: refusal))
+    memory.add([f"On day {day} Quetzalcoatl planted {day * 7} tulips." for day in range(40)], user="ann")
+    memory.maintain(views=VIEWS)
+    assert [word for word in WORDS if word.encode() in stored(memory)] == []
+    reasons = (chunks.c.degraded, hierarchy_episodes.c.degraded)
+    with memory._database.read("ann") as connection:
+        told = [" ".join(connection.execute(select(said)).scalars()) for said in reasons]
+    assert ["Quetzalcoatl" in said for said in told] == [True, True]
+
+
+def test_no_error_quotes_what_was_said(sealed, opened_anywhere, monkeypatch):
+    """SQLAlchemy's errors show values of a statement, and whoever logs a traceback would log them."""
+    memory = opened_anywhere("plain")
+    memory.add("Said before.", user="ann")
+    with memory._database.write() as connection:
+        connection.exec_driver_sql(
+            "CREATE TRIGGER refused BEFORE INSERT ON messages BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    with pytest.raises(StorageError) as refused:
+        memory.add(TALK, user="ann")
+    other = sealed()
+    monkeypatch.setattr(keyrings.UserKey, "seal", lambda *_: 1 / 0)
+    with pytest.raises(StatementError) as failed:
+        other.add(TALK, user="ann")
+    for error in (refused, failed):
+        told = "".join(traceback.format_exception(error.value)).lower()
+        assert [word for word in WORDS if f"{word} planted" in told or f"of {word}" in told] == []
+
+
+def test_an_index_by_a_destroyed_key_is_made_anew(sealed, tmp_path):
+    """Put back from a copy, say, beside rows of the user who came anew."""
+    filled(sealed()).close()
+    shutil.copytree(tmp_path / "memory" / "index", tmp_path / "index")
+    memory = sealed()
+    memory.forget(user="ann", everything=True, shred=True)
+    memory.add("I am Ann, and I am new here.", user="ann")
+    memory.close()
+    shutil.copytree(tmp_path / "index", tmp_path / "memory" / "index", dirs_exist_ok=True)
+    assert "new here" in sealed().recall("who is new", user="ann").text
+
+
+def test_keys_that_others_hold_meanwhile_hold_nobody_up(sealed, monkeypatch):
+    """Where more users come than keys are held, one is dropped while another thread adds one."""
+    monkeypatch.setattr(keyrings, "_MOST", 2)
+    keyring = sealed()._database.keyring
+
+    class AddedTo(dict):
+        def __iter__(self):
+            walked = super().__iter__()
+            if len(self) < 3:
+                self[b"another"] = None
+            return walked
+
+    keyring._held = AddedTo()
+    for number in range(4):
+        keyring._hold(f"user {number}", bytes([number]) * 8, KEY)
+    assert bytes([3]) * 8 in keyring._held
+
+
+def test_a_client_is_told_that_a_key_is_gone():
+    """And not that the memory's folder cannot be used, which others read."""
+    told = problem_of(KeyDestroyed("the key of user 'ann' was destroyed"))
+    assert (told.status, told.name) == (410, "key-destroyed")
 
 
 def test_a_key_that_came_back_is_a_leftover(sealed, tmp_path):

@@ -17,6 +17,7 @@ from zibaldone.errors import (
     IdConflict,
     InvalidInput,
     InvalidMessage,
+    KeyDestroyed,
     MissingExtra,
     ModelFailed,
     ModelUnavailable,
@@ -49,6 +50,7 @@ _ERRORS: tuple[tuple[type[ZibaldoneError], str, int, int | None], ...] = (
     (StorageBusy, "storage-busy", 503, 1),
     (StorageUnreachable, "storage-unreachable", 503, 5),
     (StorageFull, "storage-full", 507, None),
+    (KeyDestroyed, "key-destroyed", 410, None),
     (StorageError, "storage-failed", 500, None),
 )
 # What these say names files of the server's machine: a client is told this instead.
@@ -57,6 +59,7 @@ _HIDDEN: dict[str, str] = {
     "storage-busy": "others are writing to the memory, and nothing of this request was stored: try again",
     "storage-unreachable": "the memory's database cannot be reached: try again",
     "storage-full": "no space is left for the memory, and nothing of this request was stored",
+    "key-destroyed": "the key of this user was destroyed: nobody can read what it sealed",
     "storage-failed": "the memory's folder cannot be used: the server's log says why",
 }
 

@@ -19,7 +19,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
 
-from zibaldone.errors import InvalidInput, StorageCorrupt, StorageError, StorageUnusable
+from zibaldone.errors import (
+    InvalidInput,
+    KeyDestroyed,
+    KeyMissing,
+    StorageCorrupt,
+    StorageError,
+    StorageUnusable,
+)
 from zibaldone.storage.block_store import BlockStore, LocalBlocks
 from zibaldone.storage.bucket import Bucket, BucketUrl, bucket_url
 from zibaldone.storage.columns import means
@@ -86,8 +93,8 @@ class BucketFiles:
             data = self._bucket.get(_INDEXES + key)
             keyring = self._database.keyring
             return bytearray(data if keyring is None else keyring.decrypt(data, key))
-        except ValueError as error:
-            _logger.warning("a saved index of user %r is damaged: %s", user, error)
+        except (ValueError, KeyDestroyed, KeyMissing) as error:
+            _logger.warning("a saved index of user %r cannot be opened: %s", user, error)
             self._release(table.c.user == user, table.c.key == key)
         except KeyError:
             _logger.warning("a saved index of user %r is not in the bucket", user)

@@ -16,7 +16,7 @@ import sqlalchemy
 from sqlalchemy import Connection
 from sqlalchemy.sql import operators
 
-from zibaldone.errors import StorageCorrupt
+from zibaldone.errors import KeyDestroyed, KeyMissing, StorageCorrupt
 from zibaldone.validation import shown
 
 _ESCAPE = "\x1a"  # what stands for a NUL begins with it, and so does what stands for itself
@@ -24,6 +24,7 @@ _Convert = Callable[[Any], Any]
 SEALS = "zibaldone_seals"  # an attribute of a dialect: the Seals of its database
 # What a sealed name keeps of its beginning: it is memory's own, and names are looked for by it.
 PLAIN_BEGINNING = "zibaldone:items/"
+UNREADABLE = (StorageCorrupt, KeyDestroyed, KeyMissing)  # what opening a value of one user raises
 _EQUALITY = (operators.eq, operators.ne, operators.in_op, operators.not_in_op)
 
 

@@ -58,8 +58,9 @@ class KeyFolder:
         self.name = str(self._folder)
 
     def keep_apart(self, memory: Path) -> None:
-        """Raise InvalidInput for a folder inside the memory's, or one that holds a memory."""
-        if self._folder.resolve().is_relative_to(memory.resolve()) or is_memory(self._folder):
+        """Raise InvalidInput for a folder in the memory's, one that has that inside, or is a memory."""
+        own, other = self._folder.resolve(), memory.resolve()
+        if own.is_relative_to(other) or other.is_relative_to(own) or is_memory(self._folder):
             raise InvalidInput(
                 f"user_keys must lie apart from the memory, where no copy of it takes them along, and"
                 f" {self.name!r} does not: give another folder"
@@ -94,6 +95,7 @@ class KeyFolder:
             self._write(self._path(number, _MARK), mark)
 
     def erase(self, number: str) -> None:
+        self._must_be_there()
         path = self._path(number, _KEY)
         try:
             with path.open("r+b") as file:
@@ -110,6 +112,7 @@ class KeyFolder:
 
     def _write(self, path: Path, data: bytes) -> None:
         """Beside, synced, renamed: whole or not there."""
+        self._must_be_there()
         beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -124,6 +127,11 @@ class KeyFolder:
             with suppress(OSError):
                 beside.unlink(missing_ok=True)
             raise StorageUnusable(f"no key can be written in {self.name!r}: {error}") from error
+
+    def _must_be_there(self) -> None:
+        """Raise StorageUnusable for a disk that is not mounted: what is done below it is not done there."""
+        if not (self._folder / HEADER).exists():
+            raise StorageUnusable(f"the keys of users are not in {self.name!r} any more: is it mounted?")
 
     def _read(self, path: Path) -> bytes | None:
         try:

@@ -14,7 +14,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -29,6 +29,7 @@ from zibaldone.errors import (
     KeyMissing,
     StorageCorrupt,
     StorageUnusable,
+    WrongKey,
 )
 from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.columns import SEALS
@@ -242,7 +243,8 @@ class Keyring:
             keys.made_for("words"),
         )
         while len(self._held) >= _MOST:
-            self._held.pop(next(iter(self._held)), None)
+            with suppress(RuntimeError):  # another thread adds one just now
+                self._held.pop(next(iter(self._held)), None)
         self._held[number] = made
         self._owners[owner_of(user)] = user
         return made
@@ -351,13 +353,20 @@ class SealedFiles(EncryptedFiles):
 def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes) -> None:
     """Let another key open the keys of users, and this one no longer; what they sealed stays as it is.
 
+    Nothing happens where it does so already: whoever was stopped before the folder had it, too, goes on.
+
     Raises InvalidInput, KeyMissing, WrongKey.
     """
     if not key or not new_key:
         raise KeyMissing("give the key and the new one: ZIBALDONE_KEY and ZIBALDONE_NEW_KEY, or ..._COMMAND")
     checked_key(new_key)
     place = key_place(given, None)
-    place.put_header(header_of(keys_at(place, key, may_begin=False), new_key), over=True)
+    try:
+        keys = keys_at(place, key, may_begin=False)
+    except WrongKey:
+        keys_at(place, new_key, may_begin=False)
+        return
+    place.put_header(header_of(keys, new_key), over=True)
 
 
 def keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys:

@@ -43,13 +43,27 @@ def open_database(
     else:
         folder = Path(place)
         of_folder = key if user_keys is None or (folder.expanduser() / HEADER).exists() else None
-        database = SqliteDatabase(folder, busy_timeout_s=busy_timeout_s, key=of_folder)
+        try:
+            database = SqliteDatabase(folder, busy_timeout_s=busy_timeout_s, key=of_folder)
+        except NotEncrypted:
+            if of_folder is not None:
+                _say_whose_key(folder, busy_timeout_s)
+            raise
     try:
         _use_keys_of_users(database, user_keys, key)
     except BaseException:
         database.close()
         raise
     return database
+
+
+def _say_whose_key(folder: Path, busy_timeout_s: float) -> None:
+    """Raise KeyMissing where a key was given for a plain folder whose users have keys."""
+    plain = SqliteDatabase(folder, busy_timeout_s=busy_timeout_s)
+    try:
+        _use_keys_of_users(plain, None, None)
+    finally:
+        plain.close()
 
 
 def _use_keys_of_users(database: Database, place: str | Path | None, key: str | bytes | None) -> None:

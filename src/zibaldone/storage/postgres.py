@@ -154,6 +154,7 @@ class PostgresDatabase(Database):
             pool_size=kept,
             max_overflow=most - kept,
             pool_timeout=self._busy_timeout_s,
+            hide_parameters=True,  # they are what users said, and an error is logged
         )
 
     def _is_current(self) -> bool:

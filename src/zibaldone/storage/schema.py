@@ -164,7 +164,8 @@ chunks = Table(
     Column("entities", SealedText(), nullable=False),  # JSON: list of strings
     Column("vectors", SealedBytes(), nullable=False),  # (s, d) float16, one per quarter of the chunk
     Column("made_by", Text, nullable=False),  # the model and its prompts' hashes; "offline"
-    Column("degraded", Text, nullable=False),  # why offline answers stand in for the model's; "" when none do
+    # Why offline answers stand in for the model's; "" when none do. It may quote the model, who saw messages.
+    Column("degraded", SealedText(), nullable=False),
 )
 
 chunk_sources = Table(
@@ -315,7 +316,8 @@ hierarchy_episodes = Table(  # their texts are units, under the same number
     Column("start_us", BigInteger, nullable=False),  # microseconds since 1970
     Column("end_us", BigInteger, nullable=False),
     Column("made_by", Text, nullable=False),  # the model's name; "" when no model was asked
-    Column("degraded", Text, nullable=False),  # why offline answers stand in for the model's; "" when none do
+    # Why offline answers stand in for the model's; "" when none do. It may quote the model, who saw messages.
+    Column("degraded", SealedText(), nullable=False),
 )
 
 hierarchy_semantics = Table(

@@ -110,6 +110,7 @@ class SqliteDatabase(Database):
             pool_size=8,
             max_overflow=24,
             pool_timeout=busy_timeout_s,
+            hide_parameters=True,  # they are what users said, and an error is logged
         )
         event.listen(self._engine, "connect", partial(_configure, keys))
         event.listen(self._engine, "after_cursor_execute", _note_cursor)

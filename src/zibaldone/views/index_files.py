@@ -14,11 +14,12 @@ import json
 import logging
 import mmap
 import zlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -30,11 +31,13 @@ from zibaldone.log import UserState
 from zibaldone.search import lexical, saved, thesaurus, unit_index, unit_list, vocabulary
 from zibaldone.search.saved import SavedIndex
 from zibaldone.storage.bucket_blocks import must_be_current
+from zibaldone.storage.columns import UNREADABLE
 from zibaldone.storage.database import Database
 from zibaldone.storage.saved_files import files_of
 from zibaldone.text import words
 from zibaldone.views.base import Generation
 
+C = TypeVar("C")
 _TYPES = {
     "U8": np.uint8,
     "BOOL": np.bool_,
@@ -74,17 +77,17 @@ def state_of(view: str, generation: Generation, words_by: str, user: UserState) 
 
 def saved_to(connection: Connection, user: str, state: IndexState) -> int:
     """The seq up to which the user's file holds units; 0 where there is none to be opened."""
-    header = _header(files_of(connection).header(connection, user, state.view))
+    header = _header(_read(files_of(connection).header, connection, user, state.view))
     return header.cursor if header is not None and _fits(connection, user, header, state) else 0
 
 
 def opened(connection: Connection, user: str, state: IndexState) -> tuple[SavedIndex, int] | None:
     """The index, and the seq up to which it holds units; None where there is none, or a damaged one."""
     files = files_of(connection)
-    header = _header(files.header(connection, user, state.view))
+    header = _header(_read(files.header, connection, user, state.view))
     if header is None or not _fits(connection, user, header, state):
         return None
-    contents = files.contents(connection, user, state.view)
+    contents = _read(files.contents, connection, user, state.view)
     if contents is None:
         return None
     arrays = _arrays(contents, header)
@@ -123,6 +126,17 @@ def save(
 def drop(connection: Connection, user: str) -> None:
     """Remove all files of a user; called in the transaction that forgets."""
     files_of(connection).drop(connection, user)
+
+
+def _read(
+    read: Callable[[Connection, str, str], C], connection: Connection, user: str, name: str
+) -> C | None:
+    """None, too, for what cannot be opened: where the rows cannot be either, reading them says so."""
+    try:
+        return read(connection, user, name)
+    except UNREADABLE as error:
+        _logger.warning("a saved index of user %r is made from the rows instead: %s", user, error)
+        return None
 
 
 def _fits(connection: Connection, user: str, header: _Header, state: IndexState) -> bool:
