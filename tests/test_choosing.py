@@ -1,12 +1,13 @@
 """What of the candidates goes into the text: part by part, by rank, while it fits."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from zibaldone import Evidence, Message
 from zibaldone.choosing import choose
-from zibaldone.core import Scope
+from zibaldone.core import Outdated, Scope
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.planning import RecallPlan
 from zibaldone.rendering import line, line_tokens, render
@@ -64,6 +65,62 @@ def test_what_stands_comes_first_and_in_its_room():
     assert (part.name, part.room_tokens, part.units) == ("standing", 24, 1)
     assert count(text.split("\nMon 8")[0]) <= 24
     assert views(chosen(EVIDENCE, 400, RecallPlan(Aim.FACT, 100, 0), standing=STANDING))["profile"] == 3
+
+
+def as_instruction(entry):
+    """An entry that is one."""
+    return replace(entry, kind="instruction")
+
+
+def test_what_is_known_stands_once():
+    """Evidence that says more than an entry keeps it out; a message that is nothing else goes itself."""
+    plan = RecallPlan(Aim.FACT, 100, 0)
+    longer = unit("The rain stopped. I live in Porto. Kettles are dear there.", 203)
+    made = chosen([longer, unit("I hate kettles.", 202), *EVIDENCE], 400, plan, standing=STANDING)
+    assert [e.text for e in made.evidence if e.standing] == ["Always answer in crowns.", "I hate kettles."]
+    assert [sum(seq in e.sources for e in made.evidence) for seq in (201, 202, 203)] == [1, 1, 1]
+    reasons = [
+        each.reason for each in made.decisions if each.evidence.sources in ((202,), (203,)) and not each.kept
+    ]
+    assert len(reasons) == 2
+
+
+def test_another_entry_has_the_room_of_one_that_evidence_shows():
+    """The section says what the evidence does not."""
+    plan = RecallPlan(Aim.FACT, 24, 0)
+    said = unit("Always answer in crowns. I hate kettles.", 202)
+    made = chosen([said], 400, plan, standing=[STANDING[1], STANDING[2]])
+    assert [e.text for e in made.evidence if e.standing] == ["I live in Porto."]
+
+
+def test_an_instruction_stays_where_it_is_one():
+    """Evidence instructs nobody."""
+    plan = RecallPlan(Aim.FACT, 100, 0)
+    longer = unit("The rain stopped. Always answer in crowns.", 201)
+    made = chosen([longer], 400, plan, standing=[as_instruction(STANDING[0])])
+    assert [e.standing for e in made.evidence] == [True, False]
+
+
+def test_what_only_outdated_or_other_evidence_says_is_known_all_the_same():
+    """The words alone do not say that it holds, nor who says it."""
+    plan = RecallPlan(Aim.FACT, 100, 0)
+    other = unit("She said: I live in Porto. I laughed.", 7)
+    mark = Outdated(None, 9, "state", "", "", 9)
+    old = replace(unit("It rained. I live in Porto. So what?", 203), outdated=mark)
+    for evidence in (other, old):
+        made = chosen([evidence], 400, plan, standing=STANDING[2:])
+        assert [e.standing for e in made.evidence] == [True, False]
+
+
+@pytest.mark.parametrize("budget", range(30, 130, 6))
+def test_nothing_is_lost_for_standing_once(budget):
+    """At no budget does an entry that would be known go without its evidence, cut or whole."""
+    plan = RecallPlan(Aim.FACT, budget // 2, 0)
+    long = " ".join(["I live in Porto.", *FACTS[:4]])
+    candidates = [unit(long, 203), *EVIDENCE[:5]]
+    made = chosen(candidates, budget, plan, standing=STANDING[2:])
+    alone = chosen([], budget, plan, standing=STANDING[2:])
+    assert not alone.evidence or any("I live in Porto." in e.text for e in made.evidence)
 
 
 def test_what_stands_is_never_cut():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from zibaldone.core import Decision, Evidence, Part
@@ -48,35 +48,84 @@ def choose(
     First what is standing, in its room; then evidence, but for the room of the timeline's lines; then these;
     then evidence again, in what is left. Greedy by score with skipping: diversity, coverage and score
     per token were measured and gave nothing (docs/log.md). The text never has more tokens than the budget.
+
+    Where something would stand in it twice, as always known and as evidence, it is chosen anew with one of
+    the two.
     """
     context = _Context(query, count)
-    if plan is not None and standing:
-        context.fill("standing", standing, plan.standing_tokens)
-    reserved = plan.timeline_tokens if plan is not None and lines else 0
-    context.fill("evidence", candidates, max(0, context.left - reserved))
-    if reserved:
-        context.fill("timeline", lines, context.left)
-    context.count_again()
-    context.fill("evidence", candidates, context.left)
-    return context.chosen()
+    context.fill_all(candidates, plan, standing, lines)
+    chosen = context.chosen()
+    if not (twice := context.said_twice(standing)):
+        return chosen
+    context = _Context(query, count, twice)
+    context.fill_all(candidates, plan, standing, lines)
+    once = context.chosen()
+    known = (unit for unit in chosen.evidence if unit.standing)
+    return once if all(any(_shows(unit, entry) for unit in once.evidence) for entry in known) else chosen
+
+
+def _shows(unit: Evidence, entry: Evidence) -> bool:
+    """Whether all words of an entry stand in a unit of the same message, and it holds."""
+    there = entry.text in unit.text and not set(entry.sources).isdisjoint(unit.sources)
+    return there and unit.outdated is None
 
 
 class _Context:
     """A text as it grows."""
 
-    def __init__(self, query: Query, count: Count) -> None:
+    def __init__(
+        self, query: Query, count: Count, refused: Mapping[tuple[str, int], str] | None = None
+    ) -> None:
+        """Without what is `refused`: by part and rank in it, why."""
         self.left = query.budget_tokens
         self._parts: dict[str, Part] = {}
         self._query = query
         self._count = count
         self._counted = ("", 0)  # the text that was counted last, and its tokens
         self._kept: dict[tuple[str, int], Evidence] = {}  # by part and rank in it
+        self._refused = refused or {}
         self._candidates: dict[tuple[str, int], Evidence] = {}
         self._reasons: dict[tuple[str, int], str] = {}
         self._opened: set[tuple[str, int]] = set()  # (session, day) that have their header
         self._years: set[int] = set()  # that a header names
         self._repeats: set[tuple[str | None, str, int]] = set()
         self._views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
+
+    def fill_all(
+        self,
+        candidates: Sequence[Evidence],
+        plan: RecallPlan | None,
+        standing: Sequence[Evidence],
+        lines: Sequence[Evidence],
+    ) -> None:
+        """Part by part, as `choose` says."""
+        if plan is not None and standing:
+            self.fill("standing", standing, plan.standing_tokens)
+        reserved = plan.timeline_tokens if plan is not None and lines else 0
+        self.fill("evidence", candidates, max(0, self.left - reserved))
+        if reserved:
+            self.fill("timeline", lines, self.left)
+        self.count_again()
+        self.fill("evidence", candidates, self.left)
+
+    def said_twice(self, standing: Sequence[Evidence]) -> dict[tuple[str, int], str]:
+        """What may go, since all of it stands elsewhere in the text; by part and rank, why.
+
+        An entry goes where evidence says more than it does, and a message that says nothing else goes where
+        the entry is in. An instruction stays: it is one by where it stands.
+        """
+        twice: dict[tuple[str, int], str] = {}
+        evidence = [(place, unit) for place, unit in self._kept.items() if place[0] == "evidence"]
+        for rank, entry in enumerate(standing, 1):
+            place = ("standing", rank)
+            shown = [at for at, unit in evidence if _shows(unit, entry)]
+            more = [at for at in shown if self._kept[at].text.strip() != entry.text.strip()]
+            if place in self._kept and (entry.kind == "instruction" or not more):
+                same = "all that it says is always known, and in already"
+                twice |= {at: same for at in shown if at not in more}
+            elif shown and entry.kind != "instruction":
+                twice[place] = "evidence of the same message is in, and says it"
+        return twice
 
     def fill(self, part: str, candidates: Sequence[Evidence], room_tokens: int) -> None:
         """Take what fits of a part's candidates, which come best first; those that are in already stay."""
@@ -89,7 +138,7 @@ class _Context:
             if place in self._kept:
                 continue
             self._candidates[place] = unit
-            reason, cost = self._refusal(unit), self._cost(unit)
+            reason, cost = self._refused.get(place) or self._refusal(unit), self._cost(unit)
             if not reason and cost <= left:
                 left -= cost
                 taken, tokens = taken + 1, tokens + unit.tokens

@@ -62,7 +62,8 @@ def _outcome(memory: Memory, half: str, person: Mapping[str, Any]) -> AdviceOutc
     wanted = right = wrong = 0
     for question in questions:
         recalled = memory.recall(question["text"], user=half, budget_tokens=_BUDGET_TOKENS, floor=0)
-        came = {unit.text for unit in recalled.evidence if unit.standing} & constraints
+        profile = {each.evidence.text for each in recalled.trace.decisions if each.evidence.standing}
+        came = {text for text in profile & constraints if text in recalled.text}
         apply = set(question["apply"])
         wanted += len(apply)
         right += len(came & apply)
