@@ -37,6 +37,7 @@ def test_a_constraint_bears_on_areas(statement, areas):
         "I can't eat another bite.",
         "I don't eat out much.",
         "I'm no longer vegetarian.",
+        "I'm vegetarian for a week.",
         "I'm not eating meat tonight.",
         "I used to be diabetic.",
         "My brother's friend is vegetarian.",

@@ -188,12 +188,42 @@ def test_people_are_known_by_questions_that_name_them(memory):
     assert (entry.kind, entry.text, entry.sources) == ("relation", "my wife Anjali", (1, 4))
 
 
+def test_who_a_question_merely_names_is_not_always_known(memory):
+    """It says nothing of them, and takes no room; what is said of them does."""
+    say(memory, ["What do I get my wife Anjali?", "My brother Tom is a vet.", "Is Tom older than Anjali?"])
+    assert "my wife Anjali" in memory.profile("ann").text()
+    found = [text for text, _ in applying(memory, "What would Anjali or Tom like as a gift?")]
+    assert found == ["My brother Tom is a vet."]
+
+
 def test_one_diet_at_a_time(memory):
     """Who eats fish again is no vegetarian any more."""
     say(memory, ["I'm vegetarian by the way.", "I've been eating fish again. So pescatarian now I guess"])
     assert [entry.text for entry in memory.profile("ann").entries() if entry.holds] == [
         "So pescatarian now I guess"
     ]
+    recalled = memory.recall("What should I cook tonight?", user="ann", floor=0)
+    assert [text for text, _ in applying(memory, "What should I cook tonight?")] == [
+        "So pescatarian now I guess"
+    ]
+    assert "I'm vegetarian by the way. [no longer holds" in recalled.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I collect vegan recipes now.",
+        "My vegan friend is here again.",
+        "I'm a vegan chef.",
+        "My shop is small and vegan now.",
+        "I'm vegan for a week.",
+    ],
+)
+def test_what_is_no_diet_ends_none(memory, text):
+    """Somebody else's, a word before a noun, a week."""
+    say(memory, ["I'm vegetarian by the way.", text])
+    entry, *_ = memory.profile("ann").entries()
+    assert (entry.text, entry.holds) == ("I'm vegetarian by the way.", True)
 
 
 def test_what_is_said_again_is_one_entry(memory):

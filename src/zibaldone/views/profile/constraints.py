@@ -108,14 +108,18 @@ _NO_FOOD = r"""(?!(?:out|at|before|after|much|enough|well|like|here|there|in|wit
 |the|so|as|too|very|properly|until|when|if|and|or|breakfast|lunch|dinner|alone|together|late|early|fast|often
 |because|since|while|enough|regularly|slowly|quickly|healthily)\b)"""
 
+# A diet that ends by itself constrains nobody for long.
+FOR_A_WHILE = r"""[^.;!?]*\b(?:once|tonight|today|this\s+(?:week|month|evening)
+|for\s+(?:now|Lent|(?:an?|one|two|three|the|\d+)\s+(?:\p{L}+\s+)?(?:day|week|month|while|meal|challenge)s?))\b"""
+
 # What is stated of whom: "be" ("I'm ..."), "have", "do" ("I take ...") or "not" ("I can't ...").
 _Form = Literal["be", "have", "do", "not"]
 _STATED: tuple[tuple[tuple[Area, ...], _Form, str], ...] = (
     (
         ("food",),
         "be",
-        rf"""(?:an?\s+)?(?:strict(?:ly)?\s+|lifelong\s+)?(?:vegetarian|vegan|pescatarian|celiac|coeliac
-|keto|kosher|halal
+        rf"""(?:an?\s+)?(?:strict(?:ly)?\s+|lifelong\s+)?(?:(?:vegetarian|vegan|pescatarian|keto)\b(?!{FOR_A_WHILE})
+|celiac|coeliac|kosher|halal
         |(?:gluten|lactose|fructose|dairy|histamine)[\s-]+(?:intolerant|free)|plant-based)\b
 |{_ALLERGIC}{_FOOD}""",
     ),
@@ -237,7 +241,7 @@ _GOES_ON = lazy_pattern(
 |during|until|when|whenever|while|where|unless|by|from|under|due|thanks|though|tho|although|except|like|than
 |is|are|has|have|can|will|would|needs?|makes?|means|now|again|too|also|myself|ourselves|himself|herself
 |themselves|every|each|daily|twice|once|one|two|three|four|all|most|both|these|this|my|our|her|his|their|the|an?
-|per|right|long|full|type|only|ever|already|still|yet|sometimes|often|always|instead|here|there|btw|lol|haha
+|per|right|long|full|type|only|ever|already|still|yet|sometimes|often|always|last|instead|here|there|btw|lol|haha
 |remember|you|please|yes|fyi|sorry|tablets?|pills?|injections?|shots?|treatment|therapy|medication|medicine
 |spray|inhalers?|food|meals?|stuff|things|cooking|diet|pain|problems?|issues?|attacks?|symptoms?|trouble
 |injur(?:y|ies)|i|we|you|he|she|they|it|(?!friendly)\p{L}+ly
@@ -258,6 +262,11 @@ def areas_of(statement: str, *, noted: bool = False) -> frozenset[Area]:
     return frozenset(area for areas in _stated(statement, noted=noted) for area in areas)
 
 
+def qualifies(statement: str, end: int) -> bool:
+    """Whether what ends there in the statement only qualifies what follows: "a vegan chef"."""
+    return bool(_GOES_ON.match(statement, end))
+
+
 def _stated(statement: str, *, noted: bool) -> Iterator[tuple[Area, ...]]:
     for subject in _TOLD + _OWN if noted else _OWN:
         for claim in subject.finditer(statement, overlapped=True):
@@ -269,6 +278,6 @@ def _stated(statement: str, *, noted: bool) -> Iterator[tuple[Area, ...]]:
                 if (
                     form == "not"
                     or _ALLERGY.search(constraint[0])
-                    or not _GOES_ON.match(statement, constraint.end())
+                    or not qualifies(statement, constraint.end())
                 ):
                     yield areas

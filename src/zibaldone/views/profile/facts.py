@@ -18,6 +18,7 @@ from zibaldone.views.profile.clauses import (
     Reading,
     first_phrase,
 )
+from zibaldone.views.profile.constraints import FOR_A_WHILE, qualifies
 from zibaldone.views.profile.preferences import IS_FAN
 
 _STATES = r"""married|single|divorced|widowed|engaged(?:\s+to)|retired|unemployed|self-employed|pregnant
@@ -29,14 +30,11 @@ bisexual|jewish|muslim|christian|catholic|hindu|buddhist|an?\s+only\s+child|free
 _DIET = r"(?P<diet>vegetarian|vegan|pescatarian)"
 # One at a time: "I'm vegetarian", and later "so pescatarian now, I guess"
 _EATS = lazy_pattern(
-    rf"(?:{AM}(?:an?\s+)?|{HAVE}(?:went|gone|go|turned|become|became)\s+(?:fully\s+|back\s+to\s+)?"
+    rf"(?:(?:{AM}(?:an?\s+)?(?:strict\s+)?|{HAVE}(?:went|gone|go|turned|become|became)\s+(?:fully\s+|back\s+to\s+|an?\s+)?"
     rf"|{HAVE}been\s+(?:an?\s+)?){_DIET}\b(?!\s+(?:\p{{L}}+\s+)?(?:recipes?|food|meals?|dish(?:es)?|restaurants?))"
-    rf"(?P<rest>[^.;!?]*)|{BEFORE}{_DIET}\s+(?:now|again|these\s+days)\b(?P<rest>[^.;!?]*)",
+    rf"|^\W*(?:(?:so|and|well|yeah|but),?\s+){{0,2}}{ADVERBS}{_DIET}\s+(?:now(?!\s+and\b)|again"
+    rf"|these\s+days)\b)(?!{FOR_A_WHILE})",
     FLAGS,
-)
-_FOR_A_WHILE = lazy_pattern(
-    r"\b(?:once|for\s+(?:an?|one|two|the|\d+)\s+(?:\p{L}+\s+)?(?:day|week|month|while|meal|challenge)s?)\b",
-    regex.IGNORECASE,
 )
 _IS_STATE = lazy_pattern(rf"{AM}(?P<state>{_STATES})\b(?P<rest>[^.;!?]*)", FLAGS)
 _IS_A = lazy_pattern(
@@ -152,9 +150,9 @@ def fact(statement: str) -> Reading | None:
         return Reading(
             "fact", f"{plain.relation} {' '.join(sorted(plain.value))}", plain.relation, plain.value
         )
-    if (match := _EATS.search(statement)) and not _FOR_A_WHILE.search(match["rest"] or ""):
+    if (match := _EATS.search(statement)) and not qualifies(statement, match.end("diet")):
         diet = match["diet"].casefold()
-        return Reading("fact", diet, "diet", frozenset({diet}))
+        return Reading("fact", diet, "diet", frozenset({diet}), frozenset({"food"}))
     if (match := _JOB.search(statement)) and TO_YOU.isdisjoint(words(match["what"])):
         relation = "work as" if match["how"].casefold() == "as" else "work at"
         value = frozenset(terms(first_phrase(regex.split(r"\s+(?:at|with|for|in)\s", match["value"])[0])))

@@ -81,7 +81,7 @@ def relation(statement: str) -> Reading | None:
             in_front = statement if pattern is _NAME_KIN else ""
             if (reading := _of_name(match, in_front)) is not None:
                 # A bare name, out of a question, stands beside what is told of them, not in its place.
-                return replace(reading, subject="") if match.group() == statement else reading
+                return replace(reading, subject="") if only_names(statement) else reading
     stated = _KIN_STATES.search(statement)
     if stated is None or not TO_YOU.isdisjoint(words(stated["rest"])):
         return None
@@ -100,6 +100,11 @@ def people_in(question: str) -> Iterator[Span]:
         for match in _KIN_NAME.finditer(question):
             if _of_name(match, question) is not None:
                 yield match.span()
+
+
+def only_names(text: str) -> bool:
+    """Whether it is no more than what somebody is called: "my wife Anjali", out of a question."""
+    return _KIN_NAME.fullmatch(text) is not None
 
 
 def _of_name(match: regex.Match[str], in_front: str = "") -> Reading | None:

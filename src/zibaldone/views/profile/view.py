@@ -45,7 +45,7 @@ from zibaldone.views.profile.matching import (
 )
 from zibaldone.views.profile.noting import note_entries
 from zibaldone.views.profile.own_words import own_questions, own_statements, unquoted
-from zibaldone.views.profile.people import acquaintance, people_in
+from zibaldone.views.profile.people import acquaintance, only_names, people_in
 from zibaldone.views.profile.settling import Settled, nothing, said_before, settle
 from zibaldone.views.toolkit import (
     FOREIGN_VECTORS,
@@ -59,7 +59,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache, UserTurns
 
-_ANALYSIS = "4"  # raise it when other entries, or others of their readings, would be read from a message
+_ANALYSIS = "5"  # raise it when other entries, or others of their readings, would be read from a message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 48  # messages: so much is asked again after a crash
@@ -232,8 +232,13 @@ class ProfileView(UnitsView):
         standing = self._stand(take_snapshot, query.scope.user)
         settled, note = _as_asked(standing.settled, query), standing.note
         drafts_here, vectors = settled.holding, settled.vectors
-        if query.scope.session is not None:
-            rows = [i for i, draft in enumerate(drafts_here) if draft.unit.session == query.scope.session]
+        session = query.scope.session
+        rows = [
+            i
+            for i, draft in enumerate(drafts_here)
+            if session in (None, draft.unit.session) and not _only_names(draft)
+        ]
+        if len(rows) < len(drafts_here):
             drafts_here, vectors = tuple(drafts_here[i] for i in rows), vectors[rows]
         if not drafts_here:
             return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
@@ -478,6 +483,12 @@ def _replaced(edits: Sequence[Message]) -> dict[int, datetime]:
         for seq in edit.corrects:
             times[seq] = min(edit.time, times.get(seq, edit.time))
     return times
+
+
+def _only_names(draft: EntryDraft) -> bool:
+    """Whether nothing is told of somebody but a name, as questions do: who is meant, and no news."""
+    by_hand = draft.pinned or draft.spoken_by is not None
+    return draft.reading.kind == "relation" and not by_hand and only_names(draft.text)
 
 
 def _same(known: ReadUnit, new: ReadUnit) -> bool:

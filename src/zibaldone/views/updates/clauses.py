@@ -125,8 +125,9 @@ _ASKS_ON = lazy_pattern(
 )
 _AHEAD = lazy_pattern(r"\s*(?:since|because|after|due\s+to|now\s+that|given|thanks\s+to)\b", regex.I)
 _GRANTED = lazy_pattern(r"(?:since|now\s+that|because|considering|given\s+that)\b", regex.IGNORECASE)
+# "It's at nine now, I think" and "it's at nine now I think" are the same.
 _SUPPOSED = lazy_pattern(
-    r"""\b(?:if|i\s+(?:think|guess)|would|could|should|might|maybe|perhaps|wish|wishing|hope|hoping|suppose|imagine|unless|whether|ever
+    r"""\b(?:if|i\s+(?:think|guess)(?!\W*$)|would|could|should|might|maybe|perhaps|wish|wishing|hope|hoping|suppose|imagine|unless|whether|ever
     |(?:want|wants|wanted|plan|plans|planning|hoping|trying|need|needs|like|love)\s+to\s+(?:get|be|go|have|move|become|cut|reduce|increase|change|switch|push|extend)
     |rumou?r|kidding|joking|jk|dream(?:ed|t|ing)?|pretend)\b|['’]d\b(?!\s+rather)""",
     regex.IGNORECASE | regex.VERBOSE,

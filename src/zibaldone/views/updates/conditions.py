@@ -27,7 +27,13 @@ _KIN = (
     r"|daughters?|kids|children|boyfriend|girlfriend|husband|wife|fianc[eé]e?|partner|(?:flat|room|house)mates?|in-laws)"
 )
 _MEAT = r"(?:meat|chicken|beef|pork|steaks?|ham|bacon|burgers|sausages?|Fleisch|(?:de\s+la\s+)?viande|carne)"
-_VEG = r"(?:vegetarian|vegan)"
+_VEG = r"(?:vegetarian|vegan|pescatarian)"
+# Who is one of them is none of the others; not who is so for a week, nor a vegan chef.
+_DIETS = rf"""(?:{_AM}(?:an?\s+)?(?:(?:strict|strictly|fully)\s+)?|{_I}been\s+(?:an?\s+)?
+|{_I}(?:went|gone|go|turned|became|become)\s+(?:(?:fully|back\s+to|an?)\s+)*|^\W*(?:(?:[Ss]o|[Aa]nd|[Ww]ell|[Yy]eah|[Bb]ut),?\s+){{0,2}}(?=\p{{L}}+\s+(?:now(?!\s+and)|again|these\s+days)\b))(?i:%s)
+(?=\W*$|\s*[,;:.!()–—]|\s+(?:now(?!\s+and)|again|these|and|but|or|since|for(?!\s+(?:now|Lent|an?|one|two|three|the|\d+)\b(?!\s+(?:long|years?|decades?)\b))
+|because|so|too|as|by|at|though|although|in(?!\s+(?:the|this|my|a)\b)|on|last|until|who|with|myself|btw|lol|actually|anyway|[Ii])\b)
+(?!.*\b(?:once|tonight|today|this\s+(?:week|month|evening)|(?:week|month)-?long)\b)"""
 _AGAIN = r"(?:(?:à|de)\s+nouveau)"
 
 # Of each condition its two sides: whoever is on one is not on the other.
@@ -56,11 +62,13 @@ _SIDES: dict[str, tuple[str, str]] = {
         |\b[Ii]ch\s+bin\s+(?:keine?\s+Vegetarier(?:in)?\s+mehr|nicht\s+mehr\s+ve(?:getarisch|gan))\b
         |\b[Jj]e\s+(?:remange|mange\s+{_AGAIN})\s+{_MEAT}|\b[Jj]e\s+ne\s+suis\s+plus\s+v[eé]g\p{{L}}+
         |\b(?:[Vv]uelvo\s+a\s+comer|(?:[Oo]tra\s+vez|[Dd]e\s+nuevo)\s+como)\s+{_MEAT}|\b[Yy]a\s+no\s+soy\s+veg\p{{L}}+""",
-        rf"""{_AM}(?:an?\s+)?(?:strict\s+)?{_VEG}\b(?!\s+\p{{L}}+s\b)|{_I}been\s+{_VEG}\b
+        rf"""{_DIETS % _VEG}
         |\b(?:I|[Ww]e)\s+(?:do\s+not|don['’]?t)\s+eat\s+(?:any\s+)?meat\b
         |\b[Ii]ch\s+(?:bin\s+(?:Vegetarier(?:in)?|vegetarisch|vegan|Veganer(?:in)?)|esse\s+kein\s+Fleisch)\b
         |\b[Jj]e\s+suis\s+v[eé]g(?:étarien(?:ne)?|an|ane)\b|\b[Ss]oy\s+veg(?:etarian[oa]|an[oa])\b""",
     ),
+    "fish": (_DIETS % "pescatarian", _DIETS % "(?:vegetarian|vegan)"),
+    "milk": (_DIETS % "(?:vegetarian|pescatarian)", _DIETS % "vegan"),
     "work": (
         rf"""{_I}(?:got|found|landed)\s+(?:a|the|my)\s+(?:new\s+|first\s+|dream\s+|full-time\s+|part-time\s+)*job\b
         (?!\s+(?:done|offer|interview|description|posting|title|for\s+(?:my|our|her|him|them|\p{{Lu}})))
@@ -95,7 +103,7 @@ _UNREAL = lazy_pattern(
 )
 _HINT = lazy_pattern(
     r"""\b(?:married|engaged|dating|seeing|going|relationship|boyfriend|girlfriend|husband|wife|fianc\p{L}+|partner|bf|gf|single
-    |divorced?|separated|up|dumped|eat|eating|v[eé]g\p{L}+|job|jobs|work|unemployed|jobless|laid|fired|redundant|liv(?:e|ing)
+    |divorced?|separated|up|dumped|eat|eating|v[eé]g\p{L}+|pescatarian|job|jobs|work|unemployed|jobless|laid|fired|redundant|liv(?:e|ing)
     |moved|smok(?:e|ing)|esse|getrennt|célibataire|séparés|solter[oa]|r?e?mange|comer|como)\b""",
     regex.VERBOSE | regex.IGNORECASE,
 )
