@@ -97,6 +97,23 @@ def test_keys_that_cannot_be_read_hold_no_model_up(serving, monkeypatch, upstrea
     assert failing_lines() == []
 
 
+def test_who_may_need_a_key_is_shown_nothing(serving, monkeypatch, upstream):
+    """Keys may have been made since it was looked last, and the memory itself may be there."""
+    base = serving(upstream=upstream.url)
+    says = {"messages": [{"role": "user", "content": "My dentist is Dr. Moss."}]}
+    assert httpx2.post(f"{base}/v1/memory/messages", params={"user": "ann"}, json=says).status_code == 201
+    assert ask(base).status_code == 200
+    assert "Dr. Moss" in str(upstream.sent[-1])
+
+    def gone(_):
+        raise GONE
+
+    monkeypatch.setattr(KeyStore, "exist", gone)
+    answer = ask(base)
+    assert answer.headers["x-memory-status"] == "degraded"
+    assert "Dr. Moss" not in str(upstream.sent[-1])
+
+
 def test_a_key_that_cannot_be_read_is_a_503_soon(serving, make_key, monkeypatch, upstream, stuck):
     """Whoever shows a key, or comes before anything is known of keys, is not let in, nor kept waiting."""
     base, token = serving(upstream=upstream.url), make_key("ann")

@@ -48,6 +48,7 @@ class Principal:
     agent: str | None = None  # whose messages of it alone
     read_only: bool = False
     key_id: str | None = None  # None: no key was needed
+    is_presumed: bool = False  # whether a key is needed by now is not known: nothing is shown of any memory
 
     def whose(self, user: str | None) -> str:
         """The user of a request that names this one, or none.
@@ -132,17 +133,18 @@ class Access:
             return Principal(key.user, key.agent, key.read_only, key.id) if key else None
         if path in _OPEN:
             return None
-        if await self._need_key(path):
+        needed = await self._need_key(path)
+        if needed:
             if of_page:
                 return None
             raise _unauthorized("this server needs a key: send it as a bearer token, or as X-Memory-Key")
-        return Principal(None)
+        return Principal(None, is_presumed=needed is None)
 
-    async def _need_key(self, path: str) -> bool:
-        """Whether nobody is served without a key.
+    async def _need_key(self, path: str) -> bool | None:
+        """Whether nobody is served without a key; None: that is not known, and a model may be asked.
 
-        The gateway passes requests on while the database is away, where there was no key before: what is in
-        the memory cannot be had then, and the model can be asked without it.
+        The gateway passes requests on while the database is away or slow, where there was no key before: the
+        model can be asked without memory.
         """
         were_none = self._keys.were_none
         within_s = self._settings.recall_timeout_ms / 1000 if were_none else _KEY_S
@@ -152,7 +154,7 @@ class Access:
             if not (_is_gateway(path) and were_none):
                 raise
             _logger.warning("whether keys are needed by now is not known: %s", error)
-            return False
+            return None
 
     async def _looked_up(self, path: str, look: Callable[[], T], within_s: float) -> T:
         """What a look at the keys gives; a model that is asked through the gateway waits for it so long only.

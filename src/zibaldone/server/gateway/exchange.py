@@ -107,6 +107,7 @@ class GatewayExchange:
     options: MemoryOptions
     read_only: bool
     is_retry: bool
+    may_recall: bool = True  # False: whether that needs a key is not known
     report: MemoryReport = field(default_factory=MemoryReport)
     _admitted: Admitted = field(init=False)
     _storing: asyncio.Task[str] | None = None
@@ -119,7 +120,11 @@ class GatewayExchange:
         turns = await in_thread(self.wire.turns, self.body) if is_long else self.wire.turns(self.body)
         self._admitted = self._place(turns)
         self.report.session = self._admitted.session
-        replaced = await self._recalled(turns) if self.options.enable_retrieval else {}
+        replaced = {}
+        if self.options.enable_retrieval and self.may_recall:
+            replaced = await self._recalled(turns)
+        elif self.options.enable_retrieval:
+            self._degrade("keys_unknown", "nothing is recalled: whether that needs a key could not be read")
         if self.options.enable_writeback and not self.read_only:
             self._storing = self.shop.background.start(self._store())
         elif self.read_only and self.options.enable_writeback:

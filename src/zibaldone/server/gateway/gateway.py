@@ -129,7 +129,14 @@ class Gateway:
                 request, wire.path, encoded(without_member(body)), _off("a task of the client's own, no turn")
             )
         exchange = GatewayExchange(
-            self._shop, wire, body, scope, options, principal.read_only, is_retry=said_again(headers)
+            self._shop,
+            wire,
+            body,
+            scope,
+            options,
+            principal.read_only,
+            is_retry=said_again(headers),
+            may_recall=not principal.is_presumed,
         )
         content = encoded(await exchange.admit())
         try:
