@@ -22,6 +22,7 @@ from zibaldone.text.words import terms
 from zibaldone.views.base import Query
 
 Count = Callable[[str], int]
+_WISHES = ("instruction", "preference")  # kinds of entries that a reader is asked to grant
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class _Context:
         """What may go, since all of it stands elsewhere in the text; by part and rank, why.
 
         An entry goes where evidence says more than it does, and a message that says nothing else goes where
-        the entry is in. An instruction stays: it is one by where it stands.
+        the entry is in. A wish stays: a reader knows it for one by where it stands.
         """
         twice: dict[tuple[str, int], str] = {}
         evidence = [(place, unit) for place, unit in self._kept.items() if place[0] == "evidence"]
@@ -120,10 +121,10 @@ class _Context:
             place = ("standing", rank)
             shown = [at for at, unit in evidence if _shows(unit, entry)]
             more = [at for at in shown if self._kept[at].text.strip() != entry.text.strip()]
-            if place in self._kept and (entry.kind == "instruction" or not more):
+            if place in self._kept and (entry.kind in _WISHES or not more):
                 same = "all that it says is always known, and in already"
                 twice |= {at: same for at in shown if at not in more}
-            elif shown and entry.kind != "instruction":
+            elif shown and entry.kind not in _WISHES:
                 twice[place] = "evidence of the same message is in, and says it"
         return twice
 

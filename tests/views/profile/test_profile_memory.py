@@ -226,6 +226,22 @@ def test_what_is_no_diet_ends_none(memory, text):
     assert (entry.text, entry.holds) == ("I'm vegetarian by the way.", True)
 
 
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("I just got a job at the city library.", True),
+        ("I landed a job with Oxfam.", True),
+        ("I got a job for the summer with my dad's help.", False),
+        ("I found a job for my nephew.", False),
+        ("I started my job in May.", False),
+    ],
+)
+def test_a_job_elsewhere_ends_the_one_before(memory, text, ends):
+    """Where it is, and not when, for whom or by whose help."""
+    say(memory, ["I work at the mill.", text])
+    assert memory.profile("ann").entries()[0].holds == (not ends)
+
+
 def test_what_is_said_again_is_one_entry(memory):
     """A repetition lends its message to the entry that is there."""
     say(memory, ["I love sushi.", "I really love sushi."])

@@ -120,7 +120,7 @@ _PLAIN_FORMS = {
     ),
     "work at": lazy_pattern(
         rf"{SUBJECT}(?:['’](?:m|re|ve)|\s+am|\s+are|\s+have)?\s+{ADVERBS}(?:work|working|started\s+working"
-        rf"|got\s+a\s+job)\s+(?:at|for)\s+(?:an?\s|the\s|(?-i:\p{{Lu}}))",
+        rf"|got\s+a\s+job(?!\s+for\b))\s+(?:at|for)\s+(?:an?\s|the\s|(?-i:\p{{Lu}}))",
         FLAGS,
     ),
     "work as": lazy_pattern(
@@ -154,8 +154,11 @@ def fact(statement: str) -> Reading | None:
         diet = match["diet"].casefold()
         return Reading("fact", diet, "diet", frozenset({diet}), frozenset({"food"}))
     if (match := _JOB.search(statement)) and TO_YOU.isdisjoint(words(match["what"])):
-        relation = "work as" if match["how"].casefold() == "as" else "work at"
-        value = frozenset(terms(first_phrase(regex.split(r"\s+(?:at|with|for|in)\s", match["value"])[0])))
+        how, place = match["how"].casefold(), match["value"]
+        relation = "work as" if how == "as" else "work at"
+        if how not in ("as", "at") and not (how == "with" and place[0].isupper()):
+            return Reading("fact", match["what"].strip())  # "in May", "for the money", "with my dad's help"
+        value = frozenset(terms(first_phrase(regex.split(r"\s+(?:at|with|for|in)\s", place)[0])))
         return Reading("fact", match["what"].strip(), relation if value else "", value)
     if (match := _IS_STATE.search(statement)) and TO_YOU.isdisjoint(words(match["rest"])):
         return Reading("fact", f"{match['state']} {first_phrase(match['rest'])}".strip())
