@@ -127,13 +127,10 @@ def test_a_time_that_no_message_can_have(place, time_us):
         memory.add(["Tulips.", "Rye."], user="u", session="s")
         with memory._database.write() as connection:
             connection.exec_driver_sql(f"UPDATE messages SET time_us = {time_us} WHERE seq = 2")
-        for listed in (
-            memory.stats,
-            lambda: memory.sessions(user="u"),
-            lambda: memory.titled_sessions(user="u"),
-        ):
+        for listed in (lambda: memory.sessions(user="u"), lambda: memory.titled_sessions(user="u")):
             with pytest.raises(StorageCorrupt, match="session 's' of user 'u' is damaged"):
                 listed()
+        assert memory.stats().sessions == 1  # counts read no time
         assert any("message 2" in fault for fault in memory.check_integrity().faults)
         memory.forget(user="u", seqs=[2])
         assert memory.stats().messages == 1

@@ -282,6 +282,8 @@ def features(
         window = index.windows[radius]
         values[name] = standardised(window.sum(centred) / window.sizes, by_people)
     values |= _clues(index, question)
+    # A time, a place or a number of what the question is not about is none that it asks for.
+    values["tells"] = values["tells"] * ((values["lexical_2"] > 0) | (values["dense"] > 0))
     leaning = np.float32(index.leaning)
     values |= {name: values[name] * leaning for name in _LEANING}
     return values, _confidence(index, question, words, cosines, inside)
