@@ -361,6 +361,22 @@ def test_a_question_is_compared_with_a_memory_of_its_language_alone(memory, new_
     assert confidences[1] != 0.5
 
 
+def test_a_place_of_something_else_is_none_that_is_asked_for(memory, new_user):
+    """Places are brought up by "where" if they are of what the question is about."""
+    user = new_user()
+    memory.add(
+        [
+            "My brother Davi is in Utrecht with his wife.",
+            "We met Susanna Clarke at the fair.",
+            "On Monday the fair begins.",
+            "The fair was moved.",
+            "It rained again, and the roof leaks above the kitchen.",
+        ],
+        user=user,
+    )
+    assert "kitchen" in memory.search("Where does the roof leak?", user=user, limit=1)[0].text
+
+
 def test_a_word_said_twice_makes_no_other_language(memory, new_user):
     """Of two English sentences with "dog" in both."""
     user = new_user()

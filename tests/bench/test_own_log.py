@@ -61,7 +61,7 @@ def test_a_comparison_says_what_each_system_recalls(memory, tmp_path):
     """The share of the evidence by kind, within the budget; no copy of the log is left."""
     questions = tmp_path / "questions.jsonl"
     given = [
-        {"question": "Where does the roof leak?", "evidence": [6]},
+        {"question": "Does the roof leak?", "evidence": [6]},
         {"question": "Who lives in Utrecht?", "evidence": ["brother Davi", "Susanna Clarke"], "kind": "half"},
         {"question": "What is this?"},
     ]
