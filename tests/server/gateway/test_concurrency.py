@@ -1,14 +1,12 @@
 """Many requests at once: no turn is lost, and none is stored twice."""
 
 import asyncio
-import threading
 
 import httpx2
 import pytest
 from upstream import Reply
 
 from zibaldone import Memory
-from zibaldone.search.unit_index import UnitIndex
 
 
 def post_all(gateway, requests):
@@ -64,26 +62,3 @@ def test_many_users_at_once(gateway, upstream, memory_path, users):
             contents = [m.content for m in memory.messages(user=f"u{number}") if m.role == "user"]
             assert contents == [f"I am U{number:02}, turn {turn}." for turn in range(3)]
         assert memory.check_integrity().ok
-
-
-def test_what_was_said_is_read_when_it_was_answered(gateway, upstream, told, monkeypatch):
-    """The user's next request does not read it first."""
-    told("I live in Braga.")
-    warmed = threading.Semaphore(0)
-    warm = Memory.warm
-
-    def noted(self, *, user):
-        warm(self, user=user)
-        assert user == "ann"
-        warmed.release()
-
-    monkeypatch.setattr(Memory, "warm", noted)
-    post_all(gateway, [request("I moved to Porto.")])
-    assert warmed.acquire(timeout=20)
-    late = []
-    extend = UnitIndex.extend
-    monkeypatch.setattr(UnitIndex, "extend", lambda *given: late.append(given) or extend(*given))
-    post_all(gateway, [request("Where do I live?", session="t")])
-    assert warmed.acquire(timeout=20)
-    assert all("Porto" not in unit.text for _, units, _ in late for unit in units)
-    assert "Porto" in upstream.sent[-1].json["messages"][0]["content"]

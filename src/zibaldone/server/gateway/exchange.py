@@ -166,16 +166,6 @@ class GatewayExchange:
         leaf = await asyncio.shield(storing)
         with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
             await self.shop.recorder.store_answer(self._admitted, leaf, turns, answer_id)
-        self.shop.background.start(self._warm())
-
-    async def _warm(self) -> None:
-        """While nobody waits for a recall: what was stored now is not read in the user's next request.
-
-        Not where it would ask a server, or a model whose calls cost money: there may be no next request.
-        """
-        shop = self.shop
-        if self.options.enable_retrieval and shop.memory.is_embedded and not shop.turns.locked():
-            await shop.memory.warm(user=self.scope.user)
 
     def _place(self, turns: Sequence[WireTurn]) -> Admitted:
         before = self.wire.continues(self.body)
