@@ -19,6 +19,7 @@ from zibaldone.models.base import ChatRequest, Vectors
 from zibaldone.models.logprobs import Draft
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall import DEFAULT_FLOOR
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
 from zibaldone.views import units
@@ -190,11 +191,11 @@ class Drafting:
 
 
 def test_nothing_known_has_no_confidence() -> None:
-    """An empty memory is sure to know nothing, and hardly likely to know words that nobody said."""
+    """Neither an empty memory nor words that nobody said reach a floor."""
     assert offered("Who plays the bassoon?", Held()).confidence == 0.0
     assert offered("Who plays the bassoon?", Held()).evidence == ()
     known, unknown = offered("Who plays the bassoon?"), offered("quantum chromodynamics lecture")
-    assert unknown.confidence < 0.05 < 0.2 < known.confidence
+    assert unknown.confidence < DEFAULT_FLOOR < known.confidence
 
 
 def test_the_message_that_says_it_comes_first_with_all_its_fields() -> None:
