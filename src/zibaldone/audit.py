@@ -69,6 +69,11 @@ def act_as(door: str, key_id: str | None = None) -> None:
     _actor.set(Actor(door, key_id))
 
 
+def actor() -> Actor:
+    """Who does what is done now."""
+    return _actor.get()
+
+
 def audited(action: Action) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A method of Memory that reads, writes or forgets; what it calls of the others is part of it."""
 
@@ -123,15 +128,15 @@ def note(connection: Connection, user: str, action: Action, count: int) -> None:
     if clock is None:
         return
     last = connection.execute(select(func.max(table.c.number)).where(table.c.user == user)).scalar()
-    actor = _actor.get()
+    who = actor()
     row = {
         "user": user,
         "number": (last or 0) + 1,
         "time_us": (clock() - _EPOCH) // timedelta(microseconds=1),
         "action": action,
         "operation": _operation.get() or action,
-        "door": actor.door,
-        "key": actor.key,
+        "door": who.door,
+        "key": who.key,
         "amount": count,
     }
     connection.execute(table.insert().values(row))

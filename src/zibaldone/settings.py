@@ -178,6 +178,12 @@ def index_bytes() -> int:
     return _machine_bytes() // 8 if megabytes is None else megabytes * 10**6
 
 
+def one_of(processes: int) -> dict[str, str]:
+    """The environment of one of several processes that share what indexes may take."""
+    megabytes = max(1, index_bytes() // processes // 10**6)
+    return {**os.environ, f"{_PREFIX}INDEX_MB": str(megabytes)}
+
+
 def _machine_bytes() -> int:
     """The memory that this process can have; 8 GB where nobody says."""
     try:

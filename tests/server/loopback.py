@@ -11,6 +11,7 @@ from typing import Any
 
 from zibaldone import AsyncMemory
 from zibaldone.server.app import base_url, check_binding, create_app, listening, server_of
+from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.settings import ServerSettings
 
@@ -22,7 +23,9 @@ def servers(home: Path) -> Iterator[Serving]:
     """Starts servers, and stops them all at the end; see `serving`."""
     running: list[tuple[Any, threading.Thread]] = []
 
-    def serving(path: Path = home, *, upstream: str | None = None, **options: Any) -> str:
+    def serving(
+        path: Path = home, *, upstream: str | None = None, processes: int = 0, **options: Any
+    ) -> str:
         names = set(ServerSettings.__dataclass_fields__)
         chosen = {name: options.pop(name) for name in names & set(options)}
         settings = ServerSettings(**{"port": 0, "upstream": upstream, **chosen})
@@ -30,7 +33,8 @@ def servers(home: Path) -> Iterator[Serving]:
         check_binding(settings, keys)
         memory = AsyncMemory(path, **options)
         bound = listening(settings)
-        server = server_of(create_app(memory, settings=settings, keys=keys), settings)
+        divided = DividedMemory(memory, path, processes) if processes else None
+        server = server_of(create_app(memory, settings=settings, keys=keys, divided=divided), settings)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         while not server.started:

@@ -42,13 +42,34 @@ def in_own_process(module: str, *arguments: str) -> tuple[dict[str, Any], Proces
 
 
 def processor_seconds(process: subprocess.Popen[bytes]) -> float:
-    """What a running process has used so far, in its own code and the system's; 0 where nobody tells."""
+    """What a running process, and those that it started, have used so far; 0 where nobody tells."""
+    ticks = 0
+    for pid in family(process.pid):
+        if state := _state(pid):
+            ticks += int(state[11]) + int(state[12])  # in its own code, and the system's
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def family(pid: int) -> list[int]:
+    """A process, and all that it or these have started and that still run; itself alone where nobody tells."""
+    parents = {
+        int(entry.name): int(state[1])
+        for entry in Path("/proc").glob("[0-9]*")
+        if (state := _state(int(entry.name)))
+    }
+    found = [pid]
+    for known in found:
+        found += [child for child, parent in parents.items() if parent == known]
+    return found
+
+
+def _state(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat behind the name, the state first; None for none."""
     try:
-        stat = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii", errors="replace")
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
-        return 0.0
-    user, system = stat.rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return None
+    return stat.rpartition(")")[2].split()
 
 
 def stop(process: subprocess.Popen[bytes], seconds: float) -> None:

@@ -52,12 +52,22 @@ def serve(
         int, typer.Option("--requests-per-minute", min=0, help="Of one key; 0: no limit.")
     ] = 6000,
     max_body_mib: Annotated[int, typer.Option("--max-body-mib", min=1, help="Of one request.")] = 32,
+    processes: Annotated[
+        int,
+        typer.Option(
+            "--processes",
+            min=0,
+            max=64,
+            help="That recall and store for the gateway, each for some of the users; 0: this one does it.",
+        ),
+    ] = 0,
     blocks: Blocks = None,
     memory: Folder,
 ) -> None:
     """Serve the memory over HTTP: a page, REST, MCP, and a gateway before a model server."""
     from zibaldone.aio import AsyncMemory
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
+    from zibaldone.server.divided_memory import DividedMemory
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.settings import ServerSettings
     from zibaldone.settings import FROM_ENVIRONMENT, secret
@@ -77,7 +87,10 @@ def serve(
     check_binding(settings, keys)
     with listening(settings) as bound:
         where = FROM_ENVIRONMENT if blocks is None else blocks
-        app = create_app(AsyncMemory(memory, background=True, blocks=where), settings=settings, keys=keys)
+        divides = processes > 0 and upstream is not None
+        opened = AsyncMemory(memory, background=not divides, blocks=where)
+        divided = DividedMemory(opened, memory, processes, where) if divides else None
+        app = create_app(opened, settings=settings, keys=keys, divided=divided)
         out.write(f"listening on {base_url(bound)}")
         out.note(f"memory: {place_shown(memory)}")
         out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")

@@ -21,6 +21,7 @@ from zibaldone.aio import AsyncMemory
 from zibaldone.errors import InvalidInput, MissingExtra, StorageError, ZibaldoneError
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import Border
+from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.heap import give_back_free_memory
 from zibaldone.server.keys import KeyStore
@@ -55,12 +56,21 @@ class ServedPart(Protocol):
         ...
 
 
-def create_app(memory: AsyncMemory, *, settings: ServerSettings, keys: KeyStore) -> Starlette:
-    """The ASGI app over a memory; the memory and the keys are closed with it."""
+def create_app(
+    memory: AsyncMemory,
+    *,
+    settings: ServerSettings,
+    keys: KeyStore,
+    divided: DividedMemory | None = None,
+) -> Starlette:
+    """The ASGI app over a memory; the memory and the keys are closed with it.
+
+    With `divided`, the same memory in several processes, the gateway recalls and stores through these.
+    """
     metrics = Metrics()
     parts: list[ServedPart] = [Rest(memory, metrics), PagePart(memory, metrics, keys)]
     if settings.upstream is not None:
-        parts.append(Gateway(memory, settings, metrics))
+        parts.append(Gateway(divided or memory, settings, metrics))
     parts += _mcp(memory, settings)
 
     @asynccontextmanager
@@ -68,6 +78,9 @@ def create_app(memory: AsyncMemory, *, settings: ServerSettings, keys: KeyStore)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(memory.close)
             stack.push_async_callback(in_thread, keys.close)
+            if divided is not None:
+                stack.push_async_callback(divided.close)
+                await divided.start()
             for chore in (_note_used(keys), give_back_free_memory()):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:

@@ -13,7 +13,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from zibaldone.bench.cold import resident_bytes
-from zibaldone.bench.own_process import processor_seconds, stop
+from zibaldone.bench.own_process import family, processor_seconds, stop
 
 _STARTS_S = 60.0
 _STOPS_S = 30.0
@@ -33,8 +33,8 @@ class ServerProcess:
         self._wait(f"http://127.0.0.1:{port}{ready}")
 
     def resident_bytes(self) -> int:
-        """Resident memory now."""
-        return resident_bytes(self._process.pid)
+        """Resident memory now, of the processes that it started too."""
+        return sum(resident_bytes(pid) for pid in family(self._process.pid))
 
     def cpu_s(self) -> float:
         """Seconds of the processor since it began, in its own code and the system's; 0 where nobody tells."""

@@ -288,7 +288,7 @@ def run(options: ServingOptions, run: Run) -> Measurement:
             bench.measure(upstream, None)
             return measurement(options, bench.rows())
         served = _prepared(options, run, users)
-        with _gateway(upstream, served, run.folder) as gateway:
+        with _gateway(upstream, served, run.folder, options.processes) as gateway:
             first = bench.first_recalls(gateway)
             bench.measure(upstream, gateway)
             soak = bench.soak(upstream, gateway) if options.minutes else None
@@ -320,10 +320,11 @@ def _upstream(options: ServingOptions, folder: Path) -> ServerProcess:
     return ServerProcess(command, port, "/v1/models", folder / "upstream.log")
 
 
-def _gateway(upstream: ServerProcess, memory: Path, folder: Path) -> ServerProcess:
+def _gateway(upstream: ServerProcess, memory: Path, folder: Path, processes: int) -> ServerProcess:
     port = free_port()
     url = f"http://127.0.0.1:{upstream.port}/v1"
     command = ["-c", _SERVE, "serve", "--memory", str(memory), "--upstream", url, "--port", str(port)]
+    command += ["--processes", str(processes)]
     return ServerProcess(command, port, "/healthz", folder / "gateway.log")
 
 

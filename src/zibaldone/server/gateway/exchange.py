@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from zibaldone.aio import AsyncMemory
 from zibaldone.errors import InvalidInput
 from zibaldone.recalled import Recall
+from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.loops import LoopRecalls, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
@@ -90,10 +91,26 @@ class Workshop:
     metrics: Metrics
     recall_timeout_s: float
     late: int = 0  # recalls that nobody waits for any more
-    turns: asyncio.Semaphore = field(init=False)
+    _turns: list[asyncio.Semaphore] = field(init=False)  # of each process that recalls
 
     def __post_init__(self) -> None:
-        self.turns = asyncio.Semaphore(_AT_ONCE if self.memory.is_embedded else _AT_ONCE_WAITING)
+        at_once = _AT_ONCE if self.memory.is_embedded else _AT_ONCE_WAITING
+        lanes = self.memory.lanes if isinstance(self.memory, DividedMemory) else 1
+        self._turns = [asyncio.Semaphore(at_once) for _ in range(lanes)]
+
+    def turns(self, user: str) -> asyncio.Semaphore:
+        """Of the process that recalls for this user."""
+        return self._turns[self.memory.lane(user) if isinstance(self.memory, DividedMemory) else 0]
+
+    async def read_ahead(self, user: str) -> None:
+        """Read what was stored, where another process does it and nobody waits for a recall of its.
+
+        In the server's own it would take from those whose recall begins meanwhile.
+        """
+        turns = self.turns(user)
+        if isinstance(self.memory, DividedMemory) and self.memory.is_embedded and not turns.locked():
+            async with turns:
+                await self.memory.warm(user=user)
 
 
 @dataclass(slots=True)
@@ -166,6 +183,8 @@ class GatewayExchange:
         leaf = await asyncio.shield(storing)
         with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
             await self.shop.recorder.store_answer(self._admitted, leaf, turns, answer_id)
+        if turns and self.options.enable_retrieval:
+            self.shop.background.start(self.shop.read_ahead(self.scope.user))
 
     def _place(self, turns: Sequence[WireTurn]) -> Admitted:
         before = self.wire.continues(self.body)
@@ -228,19 +247,20 @@ class GatewayExchange:
             work.close()
             self._degrade("recall_busy", "nothing recalled: earlier recalls still run")
             return None
+        turns = shop.turns(self.scope.user)
         clock = asyncio.get_running_loop().time
         until = clock() + shop.recall_timeout_s
         too_late = f"nothing recalled within {shop.recall_timeout_s * 1000:g} ms"
         with shop.metrics.stage("recall"):
             try:
                 async with asyncio.timeout_at(until):
-                    await shop.turns.acquire()
+                    await turns.acquire()
             except TimeoutError:
                 work.close()
                 self._degrade("recall_timeout", f"{too_late}: others came first")
                 return None
             task = shop.background.start(work)
-            turn = _Turn(shop.turns)
+            turn = _Turn(turns)
             task.add_done_callback(lambda _: turn.end())
             asyncio.get_running_loop().call_at(until + _LATE_S, turn.end)
             done, _ = await asyncio.wait([task], timeout=until - clock())

@@ -1,0 +1,282 @@
+"""AsyncMemory whose recalls and adds go on in other processes: each user's in one of them.
+
+One interpreter does one thing at a time: a recall of tens of milliseconds holds up every stream that passes
+meanwhile, and recalls hold up each other. A user's index is in the memory of their process alone. Everything
+else, and what is only read from rows, is done by the memory that this one stands before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from zibaldone import audit, settings
+from zibaldone.aio import AsyncMemory, wrapped
+from zibaldone.core import Message
+from zibaldone.errors import StorageUnreachable
+from zibaldone.message_input import MessageLike
+from zibaldone.recalled import Recall
+from zibaldone.server.memory_process import LENGTH, READY, Answer, Call, Opening, framed
+from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
+from zibaldone.text.remembered import emptied
+from zibaldone.threads import in_thread
+from zibaldone.validation import Key, TimeLike
+
+_COMMAND = "from zibaldone.server.memory_process import main; main()"
+_ENDS_S = 10.0  # for what is under way in a process that is to end
+_AGAIN_S = 1.0  # between two starts of a process that ends by itself
+_logger = logging.getLogger(__name__)
+
+
+class _Ended(StorageUnreachable):
+    """A process ended before it answered."""
+
+
+class DividedMemory(AsyncMemory):
+    """For a gateway: what it recalls has no scores of what was not chosen (`why_not`). Of one event loop."""
+
+    def __init__(
+        self,
+        memory: AsyncMemory,
+        place: Path,
+        processes: int,
+        blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
+    ) -> None:
+        """Before `memory`, which was opened at this place, and is closed by whoever opened it."""
+        self._memory = wrapped(memory)
+        opening, environment = Opening(place, blocks), settings.one_of(processes)
+        self._processes = [_Process(opening, environment, number) for number in range(processes)]
+        emptied(self)
+
+    @property
+    def lanes(self) -> int:
+        """How many processes there are."""
+        return len(self._processes)
+
+    def lane(self, user: str) -> int:
+        """Which of them a user's is: the same one always."""
+        digest = blake2b(user.encode(errors="surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest) % len(self._processes)
+
+    async def start(self) -> None:
+        """Wait until all processes have opened the memory. Raises what opening it raises."""
+        await asyncio.gather(*(process.connected() for process in self._processes))
+
+    async def close(self) -> None:
+        """End the processes, once they have done what they are at."""
+        await asyncio.gather(*(process.close() for process in self._processes))
+
+    def cache_clear(self) -> None:
+        """Something was forgotten: no process keeps words of it."""
+        for process in self._processes:
+            process.tell("forget_texts")
+
+    async def add(
+        self,
+        messages: MessageLike | Iterable[MessageLike],
+        *,
+        user: Key,
+        session: Key | None = None,
+        agent: Key | None = None,
+        keep_files: bool = False,
+    ) -> list[Message]:
+        """See Memory.add. Where the process ends meanwhile, messages that have ids are stored here."""
+        given = list(messages) if isinstance(messages, list | tuple) else messages
+        options = {"user": user, "session": session, "agent": agent, "keep_files": keep_files}
+        try:
+            stored: list[Message] = await self._call(user, "add", messages=given, **options)
+        except _Ended:
+            if not isinstance(given, list) or not all(isinstance(m, Message) and m.id for m in given):
+                raise
+            return await super().add(given, user=user, session=session, agent=agent, keep_files=keep_files)
+        return stored
+
+    async def recall(
+        self,
+        query: str | None = None,
+        *,
+        messages: MessageLike | Iterable[MessageLike] | None = None,
+        user: Key,
+        session: Key | None = None,
+        exclude_session: Key | None = None,
+        exclude_seqs: Collection[int] = (),
+        roles: Sequence[str] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        agent: Key | None = None,
+        budget_tokens: int = 1000,
+        views: Sequence[str] | None = None,
+        floor: float | None = None,
+        noise: bool = False,
+        now: TimeLike | None = None,
+    ) -> Recall:
+        """See Memory.recall."""
+        recalled: Recall = await self._call(
+            user,
+            "recall",
+            query=query,
+            messages=messages,
+            user=user,
+            session=session,
+            exclude_session=exclude_session,
+            exclude_seqs=exclude_seqs,
+            roles=roles,
+            since=since,
+            until=until,
+            metadata=metadata,
+            agent=agent,
+            budget_tokens=budget_tokens,
+            views=views,
+            floor=floor,
+            noise=noise,
+            now=now,
+        )
+        return recalled
+
+    async def warm(self, *, user: Key) -> None:
+        """See Memory.warm."""
+        await self._call(user, "warm", user=user)
+
+    async def _call(self, whose: Key, method: str, **options: Any) -> Any:
+        return await self._processes[self.lane(str(whose))].call(method, options)
+
+
+class _Process:
+    """One of them, started anew when it has ended."""
+
+    def __init__(self, opening: Opening, environment: Mapping[str, str], number: int) -> None:
+        self._opening, self._environment, self._number = opening, environment, number
+        self._process: subprocess.Popen[bytes] | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._starting = asyncio.Lock()
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._calls = READY
+        self._not_before = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+
+    async def call(self, method: str, options: Mapping[str, Any]) -> Any:
+        """What the method gives there. Raises what it raises, and _Ended."""
+        writer = await self.connected()
+        self._calls += 1
+        answered = self._waiting[self._calls] = asyncio.get_running_loop().create_future()
+        number = self._calls
+        try:
+            writer.write(framed(Call(number, method, options, audit.actor())))
+            return await answered
+        finally:
+            self._waiting.pop(number, None)
+
+    def tell(self, method: str) -> None:
+        """Call without waiting, from any thread; nothing where it does not run."""
+
+        def write() -> None:
+            if self._writer is not None:
+                self._writer.write(framed(Call(-1, method, {}, audit.actor())))
+
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: so are the processes
+                self._loop.call_soon_threadsafe(write)
+
+    async def connected(self) -> asyncio.StreamWriter:
+        """The way to it, once it has opened the memory."""
+        if self._writer is not None:
+            return self._writer
+        async with self._starting:
+            if self._writer is None:
+                if self._is_closed or time.monotonic() < self._not_before:
+                    raise _Ended("the process that recalls for this user ended: it is started again")
+                self._not_before = time.monotonic() + _AGAIN_S
+                await self._start()
+            assert self._writer is not None
+            return self._writer
+
+    async def close(self) -> None:
+        """End it."""
+        self._is_closed = True
+        async with self._starting:
+            if self._writer is not None:
+                self._writer.close()
+            if self._process is not None:
+                await in_thread(_ended, self._process)
+            if self._reading is not None:
+                await asyncio.wait([self._reading])
+
+    async def _start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        if self._process is not None:  # which has ended
+            await in_thread(_ended, self._process)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = await in_thread(_begun, theirs, self._environment)
+        reader, writer = await asyncio.open_connection(sock=ours)
+        writer.write(framed(self._opening))
+        try:
+            opened = await _next(reader)
+        except BaseException as error:
+            writer.close()
+            await in_thread(_ended, self._process)
+            if isinstance(error, EOFError):
+                raise _Ended("a process that recalls ended before it had opened the memory") from error
+            raise
+        if opened.failed:
+            writer.close()
+            await in_thread(_ended, self._process)
+            raise opened.value
+        self._writer = writer
+        self._reading = asyncio.create_task(self._read(reader, writer))
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                answer = await _next(reader)
+                waiting = self._waiting.get(answer.number)
+                if waiting is None or waiting.done():
+                    continue
+                if answer.failed:
+                    waiting.set_exception(answer.value)
+                else:
+                    waiting.set_result(answer.value)
+        except (EOFError, OSError):
+            if not self._is_closed:
+                _logger.warning("memory process %d ended by itself: it is started again", self._number)
+        finally:
+            self._writer = None
+            writer.close()
+            for waiting in self._waiting.values():
+                if not waiting.done():
+                    waiting.set_exception(
+                        _Ended("the user's process ended meanwhile: whether anything was stored is not known")
+                    )
+
+
+async def _next(reader: asyncio.StreamReader) -> Answer:
+    head = await reader.readexactly(LENGTH.size)
+    answer: Answer = pickle.loads(await reader.readexactly(*LENGTH.unpack(head)))  # noqa: S301 - of our own process
+    return answer
+
+
+def _begun(theirs: socket.socket, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - our own module
+        [sys.executable, "-c", _COMMAND], stdin=theirs.fileno(), stdout=subprocess.DEVNULL, env=environment
+    )
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_ENDS_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

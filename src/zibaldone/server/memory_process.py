@@ -1,0 +1,155 @@
+"""A process that recalls and stores for a server, which keeps its own interpreter for its clients.
+
+Its server starts it, and calls its Memory through a socket that nobody else has: frames of a length and a
+pickle. It ends when the server closes the socket, or dies, once what is under way is done.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import pickle
+import signal
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from zibaldone.audit import Actor, acting
+from zibaldone.errors import ZibaldoneError
+from zibaldone.memory import Memory
+from zibaldone.recalled import Recall
+from zibaldone.server.heap import share_heaps
+from zibaldone.settings import FromEnvironment
+from zibaldone.text.patterns import compile_all
+from zibaldone.text.remembered import forget_texts
+
+LENGTH = struct.Struct(">Q")  # before each pickle
+READY = 0  # the number of the first answer: the memory is open
+_THREADS = 8
+_LOOK_S = 5.0  # after which it is looked what other processes have added
+_SWITCH_S = 0.0005  # so that what is stored does not wait for a recall
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is to be opened. Keys and models are taken from the environment, as the server takes them."""
+
+    place: Path
+    blocks: str | FromEnvironment | None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A method of Memory, with its arguments."""
+
+    number: int
+    method: str
+    options: Mapping[str, Any]
+    actor: Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call gave, or raised."""
+
+    number: int
+    value: Any
+    failed: bool = False
+
+
+def framed(value: Opening | Call | Answer) -> bytes:
+    """As it goes through the socket."""
+    data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(data)) + data
+
+
+def main() -> None:
+    """Answer calls until the server is gone. The socket is the standard input."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # sent to all of a group; the server says when to end
+        signal.signal(number, signal.SIG_IGN)
+    share_heaps()
+    sys.setswitchinterval(_SWITCH_S)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    with socket.socket(fileno=0) as connection:
+        opening = _read(connection)
+        assert isinstance(opening, Opening)
+        try:
+            memory = Memory(opening.place, blocks=opening.blocks)
+        except ZibaldoneError as error:
+            connection.sendall(framed(_failure(READY, error)))
+            return
+        with memory:
+            memory.start_worker(poll_s=_LOOK_S)
+            compile_all()
+            gc.collect()
+            gc.freeze()  # what stands from now on needs not be looked through again and again
+            connection.sendall(framed(Answer(READY, None)))
+            _serve(connection, memory)
+
+
+def _serve(connection: socket.socket, memory: Memory) -> None:
+    sending = threading.Lock()
+
+    def answer(call: Call) -> None:
+        data = framed(_answer(memory, call))
+        try:
+            with sending:
+                connection.sendall(data)
+        except OSError:
+            pass  # nobody waits for it any more
+
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="zibaldone-call") as threads:
+        while (call := _read(connection)) is not None:
+            assert isinstance(call, Call)
+            threads.submit(answer, call)
+
+
+def _answer(memory: Memory, call: Call) -> Answer:
+    try:
+        if call.method == "forget_texts":
+            forget_texts()
+            return Answer(call.number, None)
+        with acting(call.actor.door, call.actor.key):
+            value = getattr(memory, call.method)(**call.options)
+        return Answer(call.number, _without_scores(value) if isinstance(value, Recall) else value)
+    except Exception as error:  # noqa: BLE001 - the process border: the caller raises it
+        return _failure(call.number, error)
+
+
+def _failure(number: int, error: Exception) -> Answer:
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
+    except Exception:  # noqa: BLE001 - whatever it is that it holds
+        error = RuntimeError(type(error).__name__)
+    return Answer(number, error, failed=True)
+
+
+def _without_scores(recalled: Recall) -> Recall:
+    """A trace says something of every message of the user: megabytes that a gateway never reads."""
+    trace = replace(recalled.trace, views=(), decisions=(), within=None, without=frozenset())
+    return replace(recalled, trace=trace)
+
+
+def _read(connection: socket.socket) -> Opening | Call | None:
+    """What comes next; None when the server is gone."""
+    try:
+        head = _read_bytes(connection, LENGTH.size)
+        return pickle.loads(_read_bytes(connection, *LENGTH.unpack(head)))  # type: ignore[no-any-return] # noqa: S301 - of our own server
+    except (EOFError, OSError):
+        return None
+
+
+def _read_bytes(connection: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        more = connection.recv(min(size - len(data), 2**20))
+        if not more:
+            raise EOFError
+        data += more
+    return bytes(data)

@@ -1,0 +1,182 @@
+"""The gateway's memory in several processes: what is said, who sees it, and what a process's end changes."""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from zibaldone import AsyncMemory, Memory, Message
+from zibaldone.errors import InvalidInput, StorageUnreachable
+from zibaldone.server.divided_memory import DividedMemory
+
+TOLD = ("My sister Amalia lives in Porto.", "I play the cello on Tuesdays.", "My bicycle is green.")
+QUESTION = "Where does my sister live?"
+
+
+def children():
+    """The ids of processes that this one has started, and that still run."""
+    here = str(os.getpid())
+    stats = ((int(entry.name), entry / "stat") for entry in Path("/proc").glob("[0-9]*"))
+    fields = {pid: stat.read_text().rpartition(")")[2].split() for pid, stat in stats if stat.exists()}
+    return {pid for pid, (state, parent, *_) in fields.items() if parent == here and state != "Z"}
+
+
+def divided(path, work, *, processes=2, **options):
+    """What the coroutine function gives of a divided memory; gives the processes' ids to it, too."""
+
+    async def run():
+        before = children()
+        async with AsyncMemory(path, **options) as memory:
+            parts = DividedMemory(memory, path, processes)
+            try:
+                await parts.start()
+                return await work(parts, sorted(children() - before))
+            finally:
+                await parts.close()
+                assert children() <= before, "a process is left behind"
+
+    return asyncio.run(run())
+
+
+def some_users(parts, processes=2):
+    """A user of each process."""
+    names = (f"u{number}" for number in range(100))
+    by_lane = {parts.lane(name): name for name in names}
+    return [by_lane[lane] for lane in range(processes)]
+
+
+async def ended(pid):
+    """Wait until a process that was killed is seen to have ended."""
+    os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + 30
+    while pid in children():
+        assert time.monotonic() < until
+        await asyncio.sleep(0.01)
+
+
+def test_users_of_all_processes_have_what_they_said_and_nothing_of_others(tmp_path):
+    """The text, evidence and confidence are those of the memory itself."""
+
+    async def work(parts, pids):
+        assert len(pids) == 2
+        users = some_users(parts)
+        for user, told in zip(users, TOLD, strict=False):
+            await parts.add([{"content": told}, {"content": TOLD[2]}], user=user, session="before")
+        recalls = [await parts.recall(QUESTION, user=user) for user in users]
+        with Memory(tmp_path) as memory:
+            for user, told, recalled in zip(users, TOLD, recalls, strict=False):
+                here = memory.recall(QUESTION, user=user)
+                assert (recalled.text, recalled.evidence) == (here.text, here.evidence)
+                assert (recalled.tokens, recalled.confidence) == (here.tokens, here.confidence)
+                assert [m.content for m in memory.messages(user=user)] == [told, TOLD[2]]
+        assert "Porto" in recalls[0].text
+        assert "Porto" not in recalls[1].text
+
+    divided(tmp_path, work)
+
+
+def test_what_is_raised_there_is_raised_here(tmp_path):
+    """A typed error with its words."""
+
+    async def work(parts, _):
+        with pytest.raises(InvalidInput, match="budget_tokens"):
+            await parts.recall(QUESTION, user="ann", budget_tokens=0)
+
+    divided(tmp_path, work, processes=1)
+
+
+def test_who_acts_is_noted_there(tmp_path, monkeypatch):
+    """A process knows the door and the key of who asked its server."""
+    from zibaldone.audit import acting
+
+    monkeypatch.setenv("ZIBALDONE_AUDIT", "1")
+
+    async def work(parts, _):
+        with acting("gateway", "k1"):
+            await parts.add([{"content": TOLD[0]}], user="ann")
+            await parts.recall(QUESTION, user="ann")
+
+    divided(tmp_path, work, processes=1)
+    with Memory(tmp_path) as memory:
+        noted = [(entry.operation, entry.door, entry.key) for entry in memory.audit(user="ann")]
+    assert noted == [("add", "gateway", "k1"), ("recall", "gateway", "k1")]
+
+
+def test_what_was_forgotten_by_the_server_is_recalled_by_no_process(tmp_path):
+    """Though the process has read it before."""
+
+    async def work(parts, _):
+        await parts.add([{"content": TOLD[0]}], user="ann")
+        assert "Porto" in (await parts.recall(QUESTION, user="ann")).text
+        await parts.forget(user="ann", everything=True)
+        assert not await parts.recall(QUESTION, user="ann", floor=0)
+
+    divided(tmp_path, work, processes=1)
+
+
+def test_a_process_that_is_killed_is_started_again_and_loses_no_turn(tmp_path):
+    """Messages with ids are stored once, whenever it ends; the other process's users notice nothing."""
+
+    async def work(parts, pids):
+        first, second = some_users(parts)
+        for user in (first, second):
+            await parts.add([Message(TOLD[0], id="a")], user=user)
+        calls = [
+            asyncio.ensure_future(parts.add([Message(f"{TOLD[1]} {n}", id=f"{n}")], user=user))
+            for n in range(40)
+            for user in (first, second)
+        ]
+        await asyncio.sleep(0)
+        await ended(pids[0])
+        await asyncio.gather(*calls)
+        until = time.monotonic() + 60
+        while True:
+            try:
+                recalls = [await parts.recall(QUESTION, user=user) for user in (first, second)]
+                break
+            except StorageUnreachable:
+                assert time.monotonic() < until
+                await asyncio.sleep(0.1)
+        assert all("Porto" in recalled.text for recalled in recalls)
+        with Memory(tmp_path) as memory:
+            for user in (first, second):
+                ids = sorted(m.id for m in memory.messages(user=user))
+                assert ids == sorted(["a", *map(str, range(40))])
+
+    divided(tmp_path, work)
+
+
+def test_what_may_have_been_stored_already_is_not_stored_again(tmp_path):
+    """Messages without ids of their own: the caller is told that nobody knows."""
+
+    async def work(parts, pids):
+        os.kill(pids[0], signal.SIGSTOP)
+        adding = asyncio.ensure_future(parts.add([{"content": TOLD[0]}], user="ann"))
+        await asyncio.sleep(0.05)
+        await ended(pids[0])
+        with pytest.raises(StorageUnreachable, match="not known"):
+            await adding
+
+    divided(tmp_path, work, processes=1)
+
+
+def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path, monkeypatch):
+    """And no process stays."""
+    from zibaldone.errors import NotEncrypted
+
+    async def work(_, __):
+        raise AssertionError
+
+    async def run():
+        async with AsyncMemory(tmp_path) as memory:
+            parts = DividedMemory(memory, tmp_path, 1)
+            monkeypatch.setenv("ZIBALDONE_KEY", "00" * 32)
+            parts = DividedMemory(memory, tmp_path, 1)
+            with pytest.raises(NotEncrypted):
+                await parts.start()
+            await parts.close()
+
+    asyncio.run(run())
