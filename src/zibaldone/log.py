@@ -25,7 +25,6 @@ from sqlalchemy import (
     case,
     delete,
     func,
-    literal,
     select,
     update,
 )
@@ -93,8 +92,8 @@ class Sifted:
 _FETCHED = select(messages).where(
     messages.c.user == bindparam("of"), messages.c.seq.in_(bindparam("seqs", expanding=True))
 )
-_ORIGINS = _FETCHED.with_only_columns(
-    messages.c.user, messages.c.seq, messages.c.id, messages.c.role, messages.c.metadata
+_OF_IDS = select(messages).where(
+    messages.c.user == bindparam("of"), messages.c.id.in_(bindparam("ids", expanding=True))
 )
 _STATE = select(users.c.next_seq, users.c.version, users.c.deletions).where(users.c.user == bindparam("of"))
 _CORRECTIONS = (
@@ -104,6 +103,11 @@ _CORRECTIONS = (
         messages.c.role == EDITOR,
         messages.c.metadata.contains(_CORRECTING),
     )
+    .order_by(messages.c.seq)
+)
+_EDITED = (
+    select(messages)
+    .where(messages.c.user == bindparam("of"), messages.c.role == EDITOR)
     .order_by(messages.c.seq)
 )
 _OF_EDITORS = (
@@ -254,24 +258,33 @@ def select_messages(
     newest: bool = False,
 ) -> list[Message]:
     """The first `limit` messages between two seqs that a narrowing lets in, or the newest; in order."""
-    c = messages.c
-    conditions = [*_conditions(connection, user, narrowing), c.seq > after]
-    if before is not None:
-        conditions.append(c.seq < before)
-    if session is not None:
-        conditions.append(c.session == session)
-    query = select(messages).where(and_(*conditions)).order_by(c.seq.desc() if newest else c.seq)
+    given = {"of": user, "after": after, "of_session": session, "before": before}
+    query = _selecting(session is not None, before is not None, newest)
+    if conditions := _conditions(narrowing, sealed=seals_of(connection) is not None):
+        query = query.where(*conditions)
     if narrowing.metadata is None and narrowing.roles is None and not narrowing.without_noise:
-        taken = [_to_message(row) for row in connection.execute(query.limit(limit))]
+        limited = query if limit is None else query.limit(limit)
+        taken = [_to_message(row) for row in connection.execute(limited, given)]
     else:
         taken = []
-        with connection.execute(query) as rows:
+        with connection.execute(query, given) as rows:
             for row in rows:
                 if len(taken) == limit:
                     break
                 if _lets_in(narrowing, message := _to_message(row)):
                     taken.append(message)
     return taken[::-1] if newest else taken
+
+
+@cache
+def _selecting(in_session: bool, before_some: bool, newest: bool) -> Select[Any]:  # noqa: FBT001 - flags of one caller
+    c = messages.c
+    query = select(messages).where(c.user == bindparam("of"), c.seq > bindparam("after"))
+    if in_session:
+        query = query.where(c.session == bindparam("of_session"))
+    if before_some:
+        query = query.where(c.seq < bindparam("before"))
+    return query.order_by(c.seq.desc() if newest else c.seq)
 
 
 def find(connection: Connection, user: str, which: int | str) -> Message | None:
@@ -451,7 +464,8 @@ def seqs_within(connection: Connection, user: str, narrowing: Narrowing) -> froz
     c = messages.c
     if (narrowing.roles, narrowing.since, narrowing.until, narrowing.metadata) == (None,) * 4:
         return None
-    conditions = and_(*_conditions(connection, user, narrowing))
+    sealed = seals_of(connection) is not None
+    conditions = and_(c.user == user, *_conditions(narrowing, sealed=sealed))
     if narrowing.metadata is None and narrowing.roles is None:
         return frozenset(connection.execute(select(c.seq).where(conditions)).scalars())
     # Where only roles are asked for, the role says it of most messages.
@@ -473,11 +487,19 @@ def seqs_without(connection: Connection, user: str, narrowing: Narrowing) -> fro
         without.update(connection.execute(query).scalars())
     for some in in_chunks(sorted(narrowing.repeated), _PER_STATEMENT):
         # Compared here: where a query says "content = ...", SQLite has no use for the index of lengths.
-        lengths = [func.length(literal(content, c.content.type)) for content in some]
-        query = select(c.seq, c.content).where(c.user == user, func.length(c.content).in_(lengths))
-        same_length = connection.execute(query)
+        given = {f"content_{place}": content for place, content in enumerate(some)}
+        same_length = connection.execute(_as_long_as(len(some)), {"of": user, **given})
         without.update(row.seq for row in same_length if row.content in narrowing.repeated)
     return frozenset(without)
+
+
+@cache
+def _as_long_as(contents: int) -> Select[Any]:
+    """Messages as long as any of so many contents."""
+    c = messages.c
+    given = (bindparam(f"content_{place}", type_=c.content.type) for place in range(contents))
+    lengths = [func.length(content) for content in given]
+    return select(c.seq, c.content).where(c.user == bindparam("of"), func.length(c.content).in_(lengths))
 
 
 def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
@@ -500,9 +522,7 @@ def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]
 
 def editors(connection: Connection, user: str) -> list[Message]:
     """What people told by editing, in the order of seqs."""
-    c = messages.c
-    query = select(messages).where(c.user == user, c.role == EDITOR).order_by(c.seq)
-    return [_to_message(row) for row in connection.execute(query)]
+    return [_to_message(row) for row in connection.execute(_EDITED, {"of": user})]
 
 
 def corrections(connection: Connection, user: str) -> dict[int, int]:
@@ -601,10 +621,10 @@ def _plain_part(prefix: str) -> str:
     return ITEM_SESSIONS if prefix.startswith(ITEM_SESSIONS) else ""
 
 
-def _conditions(connection: Connection, user: str, narrowing: Narrowing) -> list[ColumnElement[bool]]:
+def _conditions(narrowing: Narrowing, *, sealed: bool) -> list[ColumnElement[bool]]:
     """What SQL can say of a narrowing; editors' roles and metadata are looked at afterwards."""
     c = messages.c
-    conditions: list[ColumnElement[bool]] = [c.user == user]
+    conditions: list[ColumnElement[bool]] = []
     if narrowing.exclude_session is not None:
         conditions.append(c.session != narrowing.exclude_session)
     if narrowing.roles is not None:
@@ -613,7 +633,7 @@ def _conditions(connection: Connection, user: str, narrowing: Narrowing) -> list
         conditions.append(c.time_us >= to_us(narrowing.since))
     if narrowing.until is not None:
         conditions.append(c.time_us < to_us(narrowing.until))
-    needed = narrowing.metadata.needs if narrowing.metadata and seals_of(connection) is None else ()
+    needed = narrowing.metadata.needs if narrowing.metadata and not sealed else ()
     written = (json.dumps(name, ensure_ascii=False) for name in needed)
     return [*conditions, *(c.metadata.contains(name, autoescape=True) for name in written)]
 
@@ -682,8 +702,7 @@ def _id_digest(user: str, message_id: str) -> str:
 def _by_id(connection: Connection, user: str, ids: Sequence[str]) -> dict[str, Message]:
     known = {}
     for batch in in_chunks(ids, _PER_STATEMENT):
-        query = select(messages).where(messages.c.user == user, messages.c.id.in_(batch))
-        for row in connection.execute(query):
+        for row in connection.execute(_OF_IDS, {"of": user, "ids": batch}):
             known[row.id] = _to_message(row)
     return known
 

@@ -32,7 +32,7 @@ from zibaldone.text.remembered import forget_texts
 LENGTH = struct.Struct(">Q")  # before each pickle
 READY = 0  # the number of the first answer: the memory is open
 _THREADS = 8
-_LOOK_S = 5.0  # after which it is looked what other processes have added
+_LOOK_S = 30.0  # after which it is looked what other processes have added
 _SWITCH_S = 0.0005  # so that what is stored does not wait for a recall
 
 
