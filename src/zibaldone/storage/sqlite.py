@@ -11,6 +11,7 @@ import random
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from zibaldone.storage.keyring import Keyring
 
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
+_MOST_IDLE = 8  # connections that are kept open for the next transactions
 _CURSORS = "cursors"  # of the transaction that a connection is in
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
 _PURGE_ATTEMPT_MS = 20  # the same in a purge, which holds the write lock while it waits for readers
@@ -104,6 +106,7 @@ class SqliteDatabase(Database):
         self._file: tuple[int, int] | None = None  # device and inode of the file that is open
         self._keys = keys
         self._driver_error: type[Exception] = driver.Error
+        self._idle: deque[Connection] = deque()
         self._engine = create_engine(
             URL.create("sqlite", database=str(self.path)),
             module=driver,
@@ -166,7 +169,7 @@ class SqliteDatabase(Database):
             raise ClosedMemory("this memory was closed: open it again with Memory(path)")
         self._check_file()  # before a connection is made, which would make an empty database
         try:
-            with self._engine.connect() as connection:
+            with self._connected() as connection:
                 connection.info[_CURSORS] = WeakSet()
                 connection.info[self.AUDITED] = self.audit_clock
                 connection.info[SAVED] = self.saved
@@ -177,6 +180,7 @@ class SqliteDatabase(Database):
                     yield connection
                     self._check_file()
                     self._check_log()
+                    _close_cursors(connection)  # one with rows left would keep the snapshot
                     _driver(connection).execute("COMMIT")
                 except BaseException:
                     _close_cursors(connection)
@@ -195,6 +199,27 @@ class SqliteDatabase(Database):
             raise
         except PoolTimeout as error:
             raise self._busy() from error
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """A connection of nobody else's, which stays open for the next transaction where this one went well.
+
+        What SQLAlchemy does at the end of each costs more than a short transaction itself, and there is
+        nothing to be done: it begins and ends in our own words.
+        """
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._engine.connect()
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        if self._closed or len(self._idle) >= _MOST_IDLE:
+            connection.close()
+        else:
+            self._idle.append(connection)
 
     def _check_file(self) -> None:
         """Raise StorageUnusable when the path leads to another file or to none: what is written is lost."""
@@ -345,11 +370,16 @@ class SqliteDatabase(Database):
         """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
         _abandoned.append(self._engine.pool)
         self._engine.dispose(close=False)
+        _abandoned.append(self._idle)
+        self._idle = deque()
         self._writing = threading.Lock()
 
     def close(self) -> None:
         """Close all connections; idempotent."""
         self._closed = True
+        while self._idle:
+            with suppress(IndexError):  # somebody else's, who closes it
+                self._idle.pop().close()
         self._engine.dispose()
 
     def _busy(self) -> StorageBusy:
@@ -425,7 +455,7 @@ def _note_cursor(connection: Connection, cursor: Any, *_: object) -> None:
 
 
 def _close_cursors(connection: Connection) -> None:
-    """Of a transaction that an exception ends: rows that nobody will fetch.
+    """Of a transaction that ends: rows that nobody will fetch.
 
     Whoever keeps the exception keeps the frames that were fetching them; as long as they may be fetched,
     SQLite keeps the connection at its old snapshot, and it can never write again.
