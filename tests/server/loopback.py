@@ -23,9 +23,7 @@ def servers(home: Path) -> Iterator[Serving]:
     """Starts servers, and stops them all at the end; see `serving`."""
     running: list[tuple[Any, threading.Thread]] = []
 
-    def serving(
-        path: Path = home, *, upstream: str | None = None, processes: int = 0, **options: Any
-    ) -> str:
+    def serving(path: Path = home, *, upstream: str | None = None, processes: int = 0, **options: Any) -> str:
         names = set(ServerSettings.__dataclass_fields__)
         chosen = {name: options.pop(name) for name in names & set(options)}
         settings = ServerSettings(**{"port": 0, "upstream": upstream, **chosen})

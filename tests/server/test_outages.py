@@ -10,6 +10,7 @@ import pytest
 from upstream import shared_upstream, upstream
 
 from postgres_server import NoServer, Server
+from zibaldone import Memory
 from zibaldone.errors import StorageUnreachable
 from zibaldone.server import access
 from zibaldone.server.keys import KeyStore
@@ -30,12 +31,12 @@ def failing_lines(caplog):
     return failing_lines
 
 
-def ask(base, *, key="nobody's"):
+def ask(base, question="Who is my dentist?", *, key="nobody's"):
     """A question to the model behind the gateway."""
     with openai.OpenAI(base_url=f"{base}/v1", api_key=key, max_retries=0) as client:
         return client.chat.completions.with_raw_response.create(
             model="fake",
-            messages=[{"role": "user", "content": "Who is my dentist?"}],
+            messages=[{"role": "user", "content": question}],
             extra_headers={"X-Memory-User": "ann"},
         )
 
@@ -99,7 +100,7 @@ def test_keys_that_cannot_be_read_hold_no_model_up(serving, monkeypatch, upstrea
 
 def test_who_may_need_a_key_is_shown_nothing(serving, monkeypatch, upstream):
     """Keys may have been made since it was looked last, and the memory itself may be there."""
-    base = serving(upstream=upstream.url)
+    base = serving(upstream=upstream.url, recall_timeout_ms=20_000)
     says = {"messages": [{"role": "user", "content": "My dentist is Dr. Moss."}]}
     assert httpx2.post(f"{base}/v1/memory/messages", params={"user": "ann"}, json=says).status_code == 201
     assert ask(base).status_code == 200
@@ -112,6 +113,29 @@ def test_who_may_need_a_key_is_shown_nothing(serving, monkeypatch, upstream):
     answer = ask(base)
     assert answer.headers["x-memory-status"] == "degraded"
     assert "Dr. Moss" not in str(upstream.sent[-1])
+
+
+@pytest.mark.parametrize(("there", "is_stored"), [(GONE, False), (True, False), (False, True)])
+def test_who_may_need_a_key_stores_nothing_before_it_is_known(
+    serving, memory_path, monkeypatch, upstream, there, is_stored
+):
+    """It is looked once more: keys may have been made meanwhile, there may be none, or nobody can tell."""
+    base = serving(upstream=upstream.url)
+    assert ask(base).status_code == 200
+    looks = [GONE]
+
+    def look(_):
+        found = looks.pop() if looks else there
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(KeyStore, "exist", look)
+    answer = ask(base, "And who is my doctor?")
+    assert answer.headers["x-memory-status"] == "degraded"
+    assert ("not stored" in answer.headers["x-memory-reason"]) is not is_stored
+    with Memory(memory_path) as memory:
+        assert len(memory.messages(user="ann")) == (4 if is_stored else 2)
 
 
 def test_a_key_that_cannot_be_read_is_a_503_soon(serving, make_key, monkeypatch, upstream, stuck):

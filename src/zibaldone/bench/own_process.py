@@ -51,7 +51,7 @@ def processor_seconds(process: subprocess.Popen[bytes]) -> float:
 
 
 def family(pid: int) -> list[int]:
-    """A process, and all that it or these have started and that still run; itself alone where nobody tells."""
+    """A process, and those that it or these have started and that still run; itself where nobody tells."""
     parents = {
         int(entry.name): int(state[1])
         for entry in Path("/proc").glob("[0-9]*")

@@ -48,7 +48,9 @@ class Principal:
     agent: str | None = None  # whose messages of it alone
     read_only: bool = False
     key_id: str | None = None  # None: no key was needed
-    is_presumed: bool = False  # whether a key is needed by now is not known: nothing is shown of any memory
+    # Whether a key is needed by now is not known: nothing is shown of any memory, and nothing is stored in
+    # one before `request.state.is_open` says that it may be.
+    is_presumed: bool = False
 
     def whose(self, user: str | None) -> str:
         """The user of a request that names this one, or none.
@@ -97,7 +99,10 @@ class Access:
             _check_origin(headers)
             principal = await self._principal(headers, scope["path"])
             if principal:
-                scope.setdefault("state", {})["principal"] = principal
+                state = scope.setdefault("state", {})
+                state["principal"] = principal
+                if principal.is_presumed:
+                    state["is_open"] = partial(self._is_open, scope["path"])
                 with acting(_door(scope["path"]), principal.key_id):
                     await self._app(scope, receive, send)
                 return
@@ -155,6 +160,10 @@ class Access:
                 raise
             _logger.warning("whether keys are needed by now is not known: %s", error)
             return None
+
+    async def _is_open(self, path: str) -> bool:
+        """Whether nobody needs a key, looked once more. Raises StorageError where that is still not known."""
+        return not await self._looked_up(path, self._keys.exist, self._settings.recall_timeout_ms / 1000)
 
     async def _looked_up(self, path: str, look: Callable[[], T], within_s: float) -> T:
         """What a look at the keys gives; a model that is asked through the gateway waits for it so long only.

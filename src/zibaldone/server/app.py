@@ -23,7 +23,7 @@ from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import Border
 from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.gateway import Gateway
-from zibaldone.server.heap import give_back_free_memory
+from zibaldone.server.heap import give_back_free_memory, keep_what_stands
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.metrics import Metrics
@@ -168,13 +168,18 @@ def server_of(app: Starlette, settings: ServerSettings) -> uvicorn.Server:
     )
 
 
+def _prepare() -> None:
+    compile_all()
+    keep_what_stands()
+
+
 def serve_until_stopped(app: Starlette, settings: ServerSettings, bound: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; then answer what is under way, store what is to be stored, and return.
 
     A second SIGINT does not wait. The process may have as many connections open as the system allows it. What
     a first request would wait for, and is nobody's, is made meanwhile.
     """
-    threading.Thread(target=compile_all, name="zibaldone-warming", daemon=True).start()
+    threading.Thread(target=_prepare, name="zibaldone-warming", daemon=True).start()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ended = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: lambda *_: None}

@@ -1,4 +1,4 @@
-"""What the C library keeps of memory that was freed, given back to the system.
+"""What a server does about its memory: what was freed goes back to the system, what stands is left alone.
 
 A recall's arrays come and go in threads, between small things that stay. What is free lies in pieces, in as
 many heaps as there are threads, up to eight for each core; left alone, a server's resident memory grows by
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
 import platform
 
 from zibaldone.threads import in_thread
@@ -22,6 +23,15 @@ def share_heaps() -> None:
     """Have all threads share a few heaps: to be called before there are any."""
     if (library := _glibc()) is not None:
         library.mallopt(_M_ARENA_MAX, _HEAPS)
+
+
+def keep_what_stands() -> None:
+    """Look no more through what there is now, such as code: it stays as long as the process.
+
+    Python looks through all objects now and then, for circles that nobody holds; nothing else goes on meanwhile.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 async def give_back_free_memory(every_s: float = _EVERY_S) -> None:

@@ -6,7 +6,6 @@ pickle. It ends when the server closes the socket, or dies, once what is under w
 
 from __future__ import annotations
 
-import gc
 import logging
 import pickle
 import signal
@@ -24,7 +23,7 @@ from zibaldone.audit import Actor, acting
 from zibaldone.errors import ZibaldoneError
 from zibaldone.memory import Memory
 from zibaldone.recalled import Recall
-from zibaldone.server.heap import share_heaps
+from zibaldone.server.heap import keep_what_stands, share_heaps
 from zibaldone.settings import FromEnvironment
 from zibaldone.text.patterns import compile_all
 from zibaldone.text.remembered import forget_texts
@@ -87,8 +86,7 @@ def main() -> None:
         with memory:
             memory.start_worker(poll_s=_LOOK_S)
             compile_all()
-            gc.collect()
-            gc.freeze()  # what stands from now on needs not be looked through again and again
+            keep_what_stands()
             connection.sendall(framed(Answer(READY, None)))
             _serve(connection, memory)
 

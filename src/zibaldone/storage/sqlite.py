@@ -248,7 +248,7 @@ class SqliteDatabase(Database):
         give_up = time.monotonic() + self._busy_timeout_s
         while True:
             try:
-                _driver(connection).execute(begin)  # twenty times a recall: SQLAlchemy's way takes ten times as long
+                _driver(connection).execute(begin)  # SQLAlchemy's way takes ten times as long
             except self._driver_error as error:
                 if not _is_busy(error):
                     raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -124,7 +124,9 @@ class GatewayExchange:
     options: MemoryOptions
     read_only: bool
     is_retry: bool
-    may_recall: bool = True  # False: whether that needs a key is not known
+    is_open: Callable[[], Awaitable[bool]] | None = (
+        None  # asks whether nobody needs a key; None: this one may
+    )
     report: MemoryReport = field(default_factory=MemoryReport)
     _admitted: Admitted = field(init=False)
     _storing: asyncio.Task[str] | None = None
@@ -138,7 +140,7 @@ class GatewayExchange:
         self._admitted = self._place(turns)
         self.report.session = self._admitted.session
         replaced = {}
-        if self.options.enable_retrieval and self.may_recall:
+        if self.options.enable_retrieval and self.is_open is None:
             replaced = await self._recalled(turns)
         elif self.options.enable_retrieval:
             self._degrade("keys_unknown", "nothing is recalled: whether that needs a key could not be read")
@@ -175,6 +177,8 @@ class GatewayExchange:
 
     async def _store(self) -> str:
         with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
+            if self.is_open is not None and not await self.is_open():
+                raise InvalidInput("this server needs a key by now")
             return await self.shop.recorder.store(self._admitted)
 
     async def _store_answer(

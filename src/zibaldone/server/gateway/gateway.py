@@ -136,7 +136,7 @@ class Gateway:
             options,
             principal.read_only,
             is_retry=said_again(headers),
-            may_recall=not principal.is_presumed,
+            is_open=request.state.is_open if principal.is_presumed else None,
         )
         content = encoded(await exchange.admit())
         try:
