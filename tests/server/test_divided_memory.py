@@ -4,11 +4,11 @@ import asyncio
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
 from zibaldone import AsyncMemory, Memory, Message
+from zibaldone.bench.own_process import family, is_running
 from zibaldone.errors import InvalidInput, StorageUnreachable
 from zibaldone.server.divided_memory import DividedMemory
 
@@ -18,10 +18,7 @@ QUESTION = "Where does my sister live?"
 
 def children():
     """The ids of processes that this one has started, and that still run."""
-    here = str(os.getpid())
-    stats = ((int(entry.name), entry / "stat") for entry in Path("/proc").glob("[0-9]*"))
-    fields = {pid: stat.read_text().rpartition(")")[2].split() for pid, stat in stats if stat.exists()}
-    return {pid for pid, (state, parent, *_) in fields.items() if parent == here and state != "Z"}
+    return {pid for pid in family(os.getpid())[1:] if is_running(pid)}
 
 
 def divided(path, work, *, processes=2, **options):

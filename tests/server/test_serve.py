@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from zibaldone import Memory
+from zibaldone.bench.own_process import family, is_running
 from zibaldone.cli.app import app
 
 COMMAND = [sys.executable, "-c", "from zibaldone.cli.app import app; app()", "serve", "--port", "0"]
@@ -58,6 +59,21 @@ def refused(memory_path, *args):
     """The exit code and the words of a server that does not start."""
     done = CliRunner().invoke(app, ["serve", "--port", "0", *args, "--memory", str(memory_path)])
     return done.exit_code, done.stderr
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_its_processes_end_with_it(memory_path, end):
+    """However it ends: those that recall for its gateway have nobody to answer any more."""
+    upstream = ("--upstream", "http://127.0.0.1:9/v1", "--processes", "2")
+    with serving_process(memory_path, *upstream) as (process, _):
+        own, *others = family(process.pid)
+        assert (own, len(others)) == (process.pid, 2)
+        process.send_signal(end)
+        assert process.wait(30) == (0 if end == signal.SIGTERM else -end)
+        until = time.monotonic() + 30
+        while any(is_running(pid) for pid in others):
+            assert time.monotonic() < until
+            time.sleep(0.02)
 
 
 def test_it_says_where_and_for_whom_and_ends_in_order(memory_path):

@@ -63,6 +63,12 @@ def family(pid: int) -> list[int]:
     return found
 
 
+def is_running(pid: int) -> bool:
+    """Whether there is such a process that has not ended."""
+    state = _state(pid)
+    return state is not None and state[0] != "Z"
+
+
 def _state(pid: int) -> list[str] | None:
     """The fields of /proc/PID/stat behind the name, the state first; None for none."""
     try:

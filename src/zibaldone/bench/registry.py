@@ -291,7 +291,7 @@ class ServingOptions:
     rate: float = option(60.0, "Tokens of a stream in a second.", least=1)
     prefix_cache: bool = option(False, "Only what no earlier prompt began with is prefilled.")
     memory: Path | None = option(None, "Keep the imported histories here, to be used again.")
-    processes: int = option(0, "That recall for the gateway, beside its own; 0: its own does.", least=0)
+    processes: int = option(1, "That recall and store for the gateway; 0: the server's own.", least=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,9 +58,9 @@ def serve(
             "--processes",
             min=0,
             max=64,
-            help="That recall and store for the gateway, each for some of the users; 0: this one does it.",
+            help="That recall and store for the gateway, each for its share of the users; 0: the server's own.",
         ),
-    ] = 0,
+    ] = 1,
     blocks: Blocks = None,
     memory: Folder,
 ) -> None:

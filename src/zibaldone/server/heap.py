@@ -28,7 +28,7 @@ def share_heaps() -> None:
 def keep_what_stands() -> None:
     """Look no more through what there is now, such as code: it stays as long as the process.
 
-    Python looks through all objects now and then, for circles that nobody holds; nothing else goes on meanwhile.
+    Python looks through all objects now and then, for circles that nobody holds: all else waits meanwhile.
     """
     gc.collect()
     gc.freeze()

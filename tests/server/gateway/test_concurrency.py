@@ -48,9 +48,11 @@ def test_two_requests_of_a_session_at_once(gateway, upstream, logged):
         assert any(content.endswith(f"{number:05}") and content.startswith("On") for content in contents)
 
 
+@pytest.mark.parametrize("processes", [0, 2])
 @pytest.mark.parametrize("users", [6, pytest.param(40, marks=pytest.mark.exhaustive)])
-def test_many_users_at_once(gateway, upstream, memory_path, users):
-    """Each gets what is of them alone, and the log has every turn."""
+def test_many_users_at_once(serving, upstream, memory_path, users, processes):
+    """Each gets what is of them alone, and the log has every turn, in however many processes."""
+    gateway = serving(upstream=upstream.url, recall_timeout_ms=20_000, processes=processes)
     for turn in range(3):
         post_all(gateway, [request(f"I am U{n:02}, turn {turn}.", user=f"u{n}") for n in range(users)])
     for sent in upstream.sent:
