@@ -6,6 +6,7 @@ pickle. It ends when the server closes the socket, or dies, once what is under w
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import pickle
 import signal
@@ -23,7 +24,7 @@ from zibaldone.audit import Actor, acting
 from zibaldone.errors import ZibaldoneError
 from zibaldone.memory import Memory
 from zibaldone.recalled import Recall
-from zibaldone.server.heap import keep_what_stands, share_heaps
+from zibaldone.server.heap import give_back_free_memory, keep_what_stands, share_heaps
 from zibaldone.settings import FromEnvironment
 from zibaldone.text.patterns import compile_all
 from zibaldone.text.remembered import forget_texts
@@ -87,6 +88,7 @@ def main() -> None:
             memory.start_worker(poll_s=_LOOK_S)
             compile_all()
             keep_what_stands()
+            threading.Thread(target=asyncio.run, args=(give_back_free_memory(),), daemon=True).start()
             connection.sendall(framed(Answer(READY, None)))
             _serve(connection, memory)
 
