@@ -57,10 +57,10 @@ def family(pid: int) -> list[int]:
         for entry in Path("/proc").glob("[0-9]*")
         if (state := _state(int(entry.name)))
     }
-    found = [pid]
-    for known in found:
-        found += [child for child, parent in parents.items() if parent == known]
-    return found
+    members = [pid]
+    for member in members:
+        members += [child for child, parent in parents.items() if parent == member]
+    return members
 
 
 def is_running(pid: int) -> bool:

@@ -58,7 +58,7 @@ def serve(
             "--processes",
             min=0,
             max=64,
-            help="That recall and store for the gateway, each for its share of the users; 0: the server's own.",
+            help="That recall and store for the gateway, each for its share of users; 0: the server's own.",
         ),
     ] = 1,
     blocks: Blocks = None,

@@ -26,7 +26,7 @@ from zibaldone.core import Message
 from zibaldone.errors import StorageUnreachable
 from zibaldone.message_input import MessageLike
 from zibaldone.recalled import Recall
-from zibaldone.server.memory_process import LENGTH, READY, Answer, Call, Opening, framed
+from zibaldone.server.memory_process import LENGTH, READY, CallAnswer, MemoryCall, MemoryOpening, framed
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.text.remembered import emptied
 from zibaldone.threads import in_thread
@@ -54,7 +54,7 @@ class DividedMemory(AsyncMemory):
     ) -> None:
         """Before `memory`, which was opened at this place, and is closed by whoever opened it."""
         self._memory = wrapped(memory)
-        opening, environment = Opening(place, blocks), settings.one_of(processes)
+        opening, environment = MemoryOpening(place, blocks), settings.one_of(processes)
         self._processes = [_Process(opening, environment, number) for number in range(processes)]
         emptied(self)
 
@@ -155,7 +155,7 @@ class DividedMemory(AsyncMemory):
 class _Process:
     """One of them, started anew when it has ended."""
 
-    def __init__(self, opening: Opening, environment: Mapping[str, str], number: int) -> None:
+    def __init__(self, opening: MemoryOpening, environment: Mapping[str, str], number: int) -> None:
         self._opening, self._environment, self._number = opening, environment, number
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -174,7 +174,7 @@ class _Process:
         answered = self._waiting[self._calls] = asyncio.get_running_loop().create_future()
         number = self._calls
         try:
-            writer.write(framed(Call(number, method, options, audit.actor())))
+            writer.write(framed(MemoryCall(number, method, options, audit.actor())))
             return await answered
         finally:
             self._waiting.pop(number, None)
@@ -184,7 +184,7 @@ class _Process:
 
         def write() -> None:
             if self._writer is not None:
-                self._writer.write(framed(Call(-1, method, {}, audit.actor())))
+                self._writer.write(framed(MemoryCall(-1, method, {}, audit.actor())))
 
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed: so are the processes
@@ -262,9 +262,9 @@ class _Process:
                     )
 
 
-async def _next(reader: asyncio.StreamReader) -> Answer:
+async def _next(reader: asyncio.StreamReader) -> CallAnswer:
     head = await reader.readexactly(LENGTH.size)
-    answer: Answer = pickle.loads(await reader.readexactly(*LENGTH.unpack(head)))  # noqa: S301 - of our own process
+    answer: CallAnswer = pickle.loads(await reader.readexactly(*LENGTH.unpack(head)))  # noqa: S301 - of our own process
     return answer
 
 

@@ -37,7 +37,7 @@ _SWITCH_S = 0.0005  # so that what is stored does not wait for a recall
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class MemoryOpening:
     """What is to be opened. Keys and models are taken from the environment, as the server takes them."""
 
     place: Path
@@ -45,7 +45,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class MemoryCall:
     """A method of Memory, with its arguments."""
 
     number: int
@@ -55,7 +55,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallAnswer:
     """What a call gave, or raised."""
 
     number: int
@@ -63,7 +63,7 @@ class Answer:
     failed: bool = False
 
 
-def framed(value: Opening | Call | Answer) -> bytes:
+def framed(value: MemoryOpening | MemoryCall | CallAnswer) -> bytes:
     """As it goes through the socket."""
     data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(data)) + data
@@ -78,7 +78,7 @@ def main() -> None:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     with socket.socket(fileno=0) as connection:
         opening = _read(connection)
-        assert isinstance(opening, Opening)
+        assert isinstance(opening, MemoryOpening)
         try:
             memory = Memory(opening.place, blocks=opening.blocks)
         except ZibaldoneError as error:
@@ -89,14 +89,14 @@ def main() -> None:
             compile_all()
             keep_what_stands()
             threading.Thread(target=asyncio.run, args=(give_back_free_memory(),), daemon=True).start()
-            connection.sendall(framed(Answer(READY, None)))
+            connection.sendall(framed(CallAnswer(READY, None)))
             _serve(connection, memory)
 
 
 def _serve(connection: socket.socket, memory: Memory) -> None:
     sending = threading.Lock()
 
-    def answer(call: Call) -> None:
+    def answer(call: MemoryCall) -> None:
         data = framed(_answer(memory, call))
         try:
             with sending:
@@ -106,28 +106,28 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
 
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="zibaldone-call") as threads:
         while (call := _read(connection)) is not None:
-            assert isinstance(call, Call)
+            assert isinstance(call, MemoryCall)
             threads.submit(answer, call)
 
 
-def _answer(memory: Memory, call: Call) -> Answer:
+def _answer(memory: Memory, call: MemoryCall) -> CallAnswer:
     try:
         if call.method == "forget_texts":
             forget_texts()
-            return Answer(call.number, None)
+            return CallAnswer(call.number, None)
         with acting(call.actor.door, call.actor.key):
             value = getattr(memory, call.method)(**call.options)
-        return Answer(call.number, _without_scores(value) if isinstance(value, Recall) else value)
+        return CallAnswer(call.number, _without_scores(value) if isinstance(value, Recall) else value)
     except Exception as error:  # noqa: BLE001 - the process border: the caller raises it
         return _failure(call.number, error)
 
 
-def _failure(number: int, error: Exception) -> Answer:
+def _failure(number: int, error: Exception) -> CallAnswer:
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
     except Exception:  # noqa: BLE001 - whatever it is that it holds
         error = RuntimeError(type(error).__name__)
-    return Answer(number, error, failed=True)
+    return CallAnswer(number, error, failed=True)
 
 
 def _without_scores(recalled: Recall) -> Recall:
@@ -136,7 +136,7 @@ def _without_scores(recalled: Recall) -> Recall:
     return replace(recalled, trace=trace)
 
 
-def _read(connection: socket.socket) -> Opening | Call | None:
+def _read(connection: socket.socket) -> MemoryOpening | MemoryCall | None:
     """What comes next; None when the server is gone."""
     try:
         head = _read_bytes(connection, LENGTH.size)
