@@ -177,7 +177,7 @@ def test_a_read_only_folder(tmp_path, sound, folder_mode):
 
 def limit_pages(memory, spare):
     """Let the database grow by so many pages and no further: SQLite itself then reports a full disk."""
-    with memory._database._engine.connect() as connection:
+    with memory._database.read() as connection:  # whose the next call is, too
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         connection.exec_driver_sql(f"PRAGMA max_page_count={pages + spare}")
 
@@ -186,8 +186,8 @@ def limit_pages(memory, spare):
 def test_a_full_disk(memory, spare):
     """Wherever in a call the space runs out: StorageFull, nothing of the call is stored, then all works."""
     first = memory.add(["rye", "tulip"], user="ann")
-    limit_pages(memory, spare)
     for user in ("ann", "bea"):
+        limit_pages(memory, spare)
         with pytest.raises(StorageFull, match="nothing of this call was stored: free some space"):
             memory.add([f"{i} " + "rye " * 300 for i in range(120)], user=user)
     assert memory.messages(user="ann") == first
