@@ -43,7 +43,8 @@ from zibaldone.views import unit_cache
 pytest.importorskip("cryptography", reason="pip install 'zibaldone[encryption]'")
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
-WORDS = ("quetzalcoatl", "xochimilco", "tulip", "greenhouse", "garden")
+# Long enough not to stand in sealed bytes by chance, which a word of five letters does once in a while.
+WORDS = ("quetzalcoatl", "xochimilco", "tulips along", "windflower", "greenhouse", "garden")
 VIEWS = (*DEFAULT_VIEWS, "chunks", "topics", "hierarchy")
 WIDELY = pytest.mark.parametrize(
     "place", ["folder", pytest.param("postgres", marks=pytest.mark.wide)], indirect=True
@@ -87,7 +88,7 @@ def filled(memory):
     """With all that Ann said, read by every view."""
     memory.add(TALK, user="ann")
     memory.add("My sister plays the bassoon in Lisbon.", user="zoe")
-    memory.items(user="ann").put(("greenhouse",), "tulip", {"kind": "Xochimilco"})
+    memory.items(user="ann").put(("greenhouse",), "windflower", {"kind": "Xochimilco"})
     memory.retain(Retention(rules=[RetentionRule(days=9000, session="garden of Quetzalcoatl")]), user="ann")
     memory.maintain(views=VIEWS)
     return memory
@@ -132,8 +133,8 @@ def test_what_is_looked_up_is_found(sealed):
     assert len(memory.messages(user="ann", session="garden of Quetzalcoatl")) == len(TALK)
     assert memory.messages(user="ann", session="garden") == []
     assert len(memory.messages(user="ann", metadata={"where": "greenhouse"})) == len(TALK)
-    assert memory.items(user="ann").get(("greenhouse",), "tulip").value == {"kind": "Xochimilco"}
-    assert [item.key for item in memory.items(user="ann").search(("greenhouse",))] == ["tulip"]
+    assert memory.items(user="ann").get(("greenhouse",), "windflower").value == {"kind": "Xochimilco"}
+    assert [item.key for item in memory.items(user="ann").search(("greenhouse",))] == ["windflower"]
     assert [one.title for one in memory.titled_sessions(user="ann")[0]] == [TALK[0]["content"]]
     edited = memory.update(7, "On 7 May nobody planted anything.", user="ann")
     assert memory.recall("7 May", user="ann").text.count("nobody planted") == 1
