@@ -1,7 +1,7 @@
 """A weak model through every prompt: whatever it answers, nothing is lost and nothing is invented.
 
-TURNS says how many messages (12), DATA of which file (the demo's conversation), RECORD a folder that keeps the answers:
-a run that was stopped goes on there.
+TURNS says how many messages (12), DATA of which file (the demo's conversation), RECORD a folder that
+keeps the answers: a run that was stopped goes on there.
 """
 
 from __future__ import annotations

@@ -396,14 +396,13 @@ def test_a_statement_that_quotes_a_question_cites_it(tmp_path):
     talk = [Message(text, name=name, time=START, session="1") for name, text in lines]
     later = Message("The bakery opens at seven.", name="Ann", time=START + timedelta(days=2), session="2")
     settings = XMemory(include=False)  # facts are offered, whatever else is
-    with Memory(
-        tmp_path, chat=ScriptedModel(answer), maintained=["hierarchy"], hierarchy=settings
-    ) as memory:
+    with Memory(tmp_path, chat=ScriptedModel(answer), maintained=["hierarchy"], hierarchy=settings) as memory:
         memory.add([*talk, later], user="ann")
         memory.maintain()
         recall = memory.recall("How long has Bea been married?", user="ann", views=["hierarchy"], floor=0)
         quoting = [one for one in recall.evidence if "married to Liam" in one.text and "Five" in one.text]
-        assert quoting and all({3, 4} <= set(one.sources) for one in quoting)
+        assert quoting
+        assert all({3, 4} <= set(one.sources) for one in quoting)
         assert memory.check_integrity().faults == ()
         memory.forget(user="ann", seqs=[3])
         memory.maintain()
