@@ -187,9 +187,9 @@ def semantics(
 def statements(connection: Connection, generation: Generation) -> dict[Key, tuple[Statement, bytes]]:
     """By key, each with its vector as it is stored."""
     u, s = units_table.c, unit_sources.c
-    asked = and_(s.seq == u.seq, s.part == u.part, _of_sources(generation, NAME))
+    of_unit = and_(s.seq == u.seq, s.part == u.part, _of_sources(generation, NAME))
     query = select(u.seq, u.part, u.text, u.start, u.end, u.vector, s.source)
-    query = query.outerjoin_from(units_table, unit_sources, asked)
+    query = query.outerjoin_from(units_table, unit_sources, of_unit)
     rows = list(connection.execute(query.where(units.of(NAME, generation), u.part >= FIRST_STATEMENT)))
     on = log.fetch(connection, generation.user, sorted({row.seq for row in rows}))
     return {
