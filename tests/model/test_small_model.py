@@ -1,6 +1,7 @@
 """A weak model through every prompt: whatever it answers, nothing is lost and nothing is invented.
 
-TURNS says how many messages (12), DATA of which file (the demo's conversation).
+TURNS says how many messages (12), DATA of which file (the demo's conversation), RECORD a folder that
+keeps the answers: a run that was stopped goes on there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from zibaldone.bench.outcome import Run
 from zibaldone.bench.prompting.run import VIEWS, run
 from zibaldone.bench.registry import PromptsOptions
 from zibaldone.models import OpenAIChat
+from zibaldone.models.base import ChatModel
+from zibaldone.models.recorded import RecordedModel
 
 pytestmark = [
     pytest.mark.enable_socket,
@@ -45,7 +48,9 @@ def test_a_weak_model_does_no_harm(
     with closing(
         OpenAIChat("SmolLM2-135M-Instruct", base_url=small_model, api_key="none", timeout_s=900)
     ) as chat:
-        measured = run(options, Run("", tmp_path, chat=chat))
+        folder = os.environ.get("RECORD")
+        asked: ChatModel = RecordedModel(Path(folder) / view, chat) if folder else chat
+        measured = run(options, Run("", tmp_path, chat=asked))
     with capsys.disabled():
         for row in measured.figures["tasks"]:  # type: ignore[attr-defined] # a list of rows
             print(

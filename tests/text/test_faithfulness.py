@@ -243,6 +243,8 @@ def test_what_is_said_far_away_is_no_source() -> None:
             ["I took a dance class.", "I didn't join the choir."],
         ),
         ("Ann does not ski and bought a sledge.", ["I don't ski.", "I bought a sledge."]),
+        ("Ann dreams of teaching chess.", ["I dream of teaching chess to folks who never did."]),
+        ("Ann's aunt tunes pianos.", ["My aunt tunes pianos, even those that have not been."]),
     ],
 )
 def test_a_denial_ends_where_another_clause_begins(statement: str, sources: list[str]) -> None:
@@ -261,10 +263,12 @@ def test_a_denial_ends_where_another_clause_begins(statement: str, sources: list
         ),
         ("Ann did not call and write.", ["I didn't call. I write every week."]),
         ("Ann wants to swim.", ["I don't want to run or to swim, ever."]),
+        ("Ann visited a glacier.", ["A glacier is a place that I have never visited."]),
+        ("Ann has been to a glacier.", ["A glacier that I have never been to."]),
     ],
 )
 def test_a_denial_reaches_to_the_end_of_its_clause(statement: str, sources: list[str]) -> None:
-    """Lists, a brother that she does not have, and bare verbs after "did not" are denied with it."""
+    """Lists, the brother she does not have, bare verbs after "did not", the place "that I never visited"."""
     assert "opposite" in refusal(statement, sources, "Ann")
 
 
@@ -310,6 +314,8 @@ def test_a_denied_pronoun_means_what_was_just_spoken_of(statement: str, sources:
         ("Ann wants a plan for the garden.", "Can you give me a plan for the garden?"),
         ("Ann wants to swim more.", "My goal is to swim more."),
         ("Ann's clock has been slow since.", "My clock has been slow from then on."),
+        ("Ann knitted something with a hood.", "I knitted this! [image: a photo of a coat with a hood]"),
+        ("Somebody sent Ann a parcel.", "A parcel was sent to me!"),
     ],
 )
 def test_words_that_a_statement_may_have_of_its_own(statement: str, said: str) -> None:
@@ -323,6 +329,7 @@ def test_words_that_a_statement_may_have_of_its_own(statement: str, said: str) -
         ("Ann wants a garden.", "The garden is full of snow."),
         ("Ann's teammates celebrated.", "My team celebrated!"),
         ("Ann rents a room.", "The mushrooms are in the cellar, with the rent."),
+        ("Everybody sent Ann a parcel.", "A parcel was sent to me!"),
     ],
 )
 def test_words_that_it_may_not(statement: str, said: str) -> None:

@@ -108,6 +108,7 @@ class Fact:
     message: Message
     sentences: tuple[Sentence, ...]
     question: str = ""  # what it answers, where it is not understood without
+    asking: Message | None = None  # whose question that is
 
     @property
     def start(self) -> int:
@@ -136,6 +137,7 @@ class Heard:
     others: frozenset[str] = frozenset()  # terms that others said just before
     anyone: frozenset[str] = frozenset()  # terms said just before, by whomever
     question: str = ""  # that somebody else asked last
+    asking: Message | None = None  # in which message
 
     def worth(self, sentence: str, day: date) -> Worth:
         """What a sentence that is said on that day is worth."""
@@ -206,20 +208,22 @@ def heard_before(messages: Sequence[Message]) -> Iterator[tuple[Message, Heard]]
     """Messages of one exchange, in order, each with what was heard before it."""
     parties = parties_of(messages)
     heard: deque[tuple[str, frozenset[str]]] = deque(maxlen=_HEARD)
-    question, asker = "", ""
+    question, asking = "", None
     for message in messages:
         speaker = message.speaker
+        of_another = asking if question and asking and asking.speaker != speaker else None
         yield (
             message,
             Heard(
                 parties,
                 frozenset().union(*(theirs for who, theirs in heard if who != speaker)),
                 frozenset().union(*(theirs for _, theirs in heard)),
-                question if asker != speaker else "",
+                question if of_another else "",
+                of_another,
             ),
         )
         heard.append((speaker, frozenset(terms(message.content))))
-        question, asker = _last_question(message.content), speaker
+        question, asking = _last_question(message.content), message
 
 
 def facts(messages: Sequence[Message]) -> list[Fact]:
@@ -261,7 +265,12 @@ def facts_of(
             return []
         groups = [_Group([0], has_fact=True, question=heard.question)]  # a plain yes, and no more is said
     return [
-        Fact(message, tuple(judged[place] for place in group.places), group.question)
+        Fact(
+            message,
+            tuple(judged[place] for place in group.places),
+            group.question,
+            heard.asking if group.question else None,
+        )
         for group in groups
         if group.has_fact or (whole and any(judged[place].says_something for place in group.places))
     ]

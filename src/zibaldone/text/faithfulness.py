@@ -57,13 +57,15 @@ _STOPS = frozenset(
     avoid avoids avoided avoiding fail fails failed failing lack lacks lacked lacking deny denies
     denied forget forgets forgot forgotten""".split()
 )
-# What a statement may say of its own: that somebody said or thinks it, or that an image shows it.
+# What a statement may say of its own: that somebody said or thinks it, that an image shows it, and what names
+# nothing ("made something").
 _OWN = frozenset(
     """since user assistant speaker ai say says said saying tell tells told mention mentions mentioned ask
     asks asked reply replies replied state states stated report reports reported one longer anymore
     think thinks believe believes feel feels suggest suggests suggested recommend recommends recommended named
     describe describes described explain explains explained advise advises advised finds shows showed shown
-    compares compared noted listed estimates estimated calculates calculated reckons reckoned""".split()
+    compares compared noted listed estimates estimated calculates calculated reckons reckoned
+    something someone somebody somewhere""".split()
 )
 # Who asks for something or aims at it wants it.
 _WISH = lazy_pattern(
@@ -72,6 +74,12 @@ _WISH = lazy_pattern(
     regex.IGNORECASE,
 )
 _WANTS = frozenset({"want", "wants", "wanted"})
+# "I hope to cook for those who haven't": no hope is denied. But "a place that I haven't" denies the place.
+_WHO_NOT = lazy_pattern(
+    r"\b(?:who|which|that) (?:(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could) )?"
+    r"(?:not|never)\b",
+    regex.IGNORECASE,
+)
 # "I haven't read it" denies what "it" stands for.
 _IT = frozenset("it that this them those these there him her".split())
 _NUMBER_WORDS = {
@@ -265,7 +273,7 @@ def _readings(text: str) -> list[tuple[str, str, frozenset[bool]]]:
             if denied_from < len(readings):
                 _sign(readings, clause_began, denied_from, _EITHER)
             elif denied_from > clause_began:  # "Ann lives in Oslo not"
-                _sign(readings, clause_began, denied_from, _DENIED)
+                _sign(readings, clause_began, denied_from, _EITHER if _WHO_NOT.search(clause) else _DENIED)
             elif clause_began > sentence_began:  # "Ann lives in Oslo; no"
                 _sign(readings, before, clause_began, _DENIED)
             else:  # "No", to what was said before

@@ -372,3 +372,39 @@ def test_no_fact_is_embedded_twice_in_a_batch(tmp_path):
         ]
         assert alone
         assert {embedded.count(text) for text in alone} == {1}
+
+
+def test_a_statement_that_quotes_a_question_cites_it(tmp_path):
+    """Of a model's fact that was refused the answer's own words stand, which need the question's."""
+    invented = {"statements": [{"text": "Bea plays the harp in Linz.", "sources": [4]}]}
+    answers = {
+        "hierarchy.narrate": {"title": "Music", "narrative": "Ann and Bea talked about music."},
+        "hierarchy.distil": invented,
+    }
+
+    def answer(request: ChatRequest) -> str:
+        if request.task not in answers:
+            raise ModelFailed("not today")
+        return json.dumps(answers[request.task])
+
+    lines = (
+        ("Ann", "My sister Nora lent her bassoon to Omar."),
+        ("Bea", "Omar plays in the brass band of Graz."),
+        ("Ann", "How long have you been married to Liam?"),
+        ("Bea", "Five years already!"),
+    )
+    talk = [Message(text, name=name, time=START, session="1") for name, text in lines]
+    later = Message("The bakery opens at seven.", name="Ann", time=START + timedelta(days=2), session="2")
+    settings = XMemory(include=False)  # facts are offered, whatever else is
+    with Memory(tmp_path, chat=ScriptedModel(answer), maintained=["hierarchy"], hierarchy=settings) as memory:
+        memory.add([*talk, later], user="ann")
+        memory.maintain()
+        recall = memory.recall("How long has Bea been married?", user="ann", views=["hierarchy"], floor=0)
+        quoting = [one for one in recall.evidence if "married to Liam" in one.text and "Five" in one.text]
+        assert quoting
+        assert all({3, 4} <= set(one.sources) for one in quoting)
+        assert memory.check_integrity().faults == ()
+        memory.forget(user="ann", seqs=[3])
+        memory.maintain()
+        again = memory.recall("How long has Bea been married?", user="ann", views=["hierarchy"], floor=0)
+        assert not any("Liam" in one.text for one in again.evidence)

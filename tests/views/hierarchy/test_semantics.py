@@ -119,6 +119,15 @@ def test_a_short_answer_is_told_with_its_question():
     assert one.text == 'Asked "How long have you been married?", Bea: "Five years already!"'
     assert one.verbatim == "Five years already!"
     assert one.seq == 2
+    assert set(one.sources) == {1, 2}
+
+
+def test_a_question_told_with_an_answer_is_the_last_that_somebody_else_asked():
+    """What stands between them is no source, and who asks and answers alone states nothing."""
+    asked = "Ann: Which instrument does your sister play?"
+    between = statements(talk("Bea: My sister Ida is here.", asked, "Bea: The harp."))
+    assert [one.sources for one in between] == [(1,), (3, 2)]
+    assert statements(talk("Bea: Which instrument does your sister play?", "Bea: The harp.")) == []
 
 
 def test_yes_is_a_fact_when_the_question_carries_one():

@@ -278,7 +278,7 @@ class Compactor:
 
     def _note_metadata(self, compressed: CompressedGate, made: Metadata) -> None:
         """Which of the words that the model gave for the chunk were kept."""
-        given = {*compressed.keywords, *compressed.entities, " ".join(compressed.summary.split())}
+        given = {*compressed.keywords, *compressed.entities, " ".join(compressed.summary.split())} - {""}
         kept = {*made.keywords, *made.entities, made.summary}
         note_parts(
             "chunks.metadata", len(given), [f"{word!r} is not in its messages" for word in given - kept]

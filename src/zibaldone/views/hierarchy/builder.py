@@ -177,7 +177,7 @@ def open_units(messages: Sequence[Message], tokenizer: Tokenizer, embed: Embed) 
 def _rows(new: Sequence[NewUnit], messages: Mapping[int, Message]) -> list[units.Row]:
     return [
         units.Row(
-            sources=(unit.statement.seq,),
+            sources=unit.statement.sources,
             part=unit.part,
             kind="statement",
             tokens=0,  # counted where it is offered

@@ -80,9 +80,9 @@ class _Gathering:
         return fill(self._falling([offers[key] for key in order]), room, self.tokenizer.count)
 
     def _fact(self, rows: Sequence[int], pick: Pick) -> Offer:
-        """A semantic in a model's words, citing the messages of its statements."""
+        """A semantic in a model's words, citing what these are from and the messages of its statements."""
         units = [self.descent.standing.units[row] for row in rows]
-        sources = tuple(sorted({unit.seq for unit in units}))
+        sources = tuple(sorted({*units[0].sources, *(unit.seq for unit in units)}))
         evidence = replace(
             evidence_of(units[0], NAME), speaker=None, sources=sources, kind="semantic", place=0
         )

@@ -30,6 +30,12 @@ class Statement:
     verbatim: str  # the words of the message
     start: int = 0  # where they begin in it
     speaker: str = ""  # whose message it is
+    question_seq: int | None = None  # of the message with the question that the text quotes
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """All that its text is from, its own message first."""
+        return (self.seq,) if self.question_seq is None else (self.seq, self.question_seq)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,8 @@ def _statement(fact: Fact) -> Statement:
         if fact.question:
             retold = f'Asked "{fact.question}", {retold}'
     text = resolved(retold[0].upper() + retold[1:], day_of(message))
-    return Statement(message.seq, text, fact.verbatim, fact.start, message.speaker)
+    question_seq = fact.asking.seq if fact.asking else None
+    return Statement(message.seq, text, fact.verbatim, fact.start, message.speaker, question_seq)
 
 
 def _retold(text: str, who: str) -> str | None:

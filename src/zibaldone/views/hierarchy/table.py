@@ -186,8 +186,10 @@ def semantics(
 
 def statements(connection: Connection, generation: Generation) -> dict[Key, tuple[Statement, bytes]]:
     """By key, each with its vector as it is stored."""
-    u = units_table.c
-    query = select(u.seq, u.part, u.text, u.start, u.end, u.vector)
+    u, s = units_table.c, unit_sources.c
+    of_unit = and_(s.seq == u.seq, s.part == u.part, _of_sources(generation, NAME))
+    query = select(u.seq, u.part, u.text, u.start, u.end, u.vector, s.source)
+    query = query.outerjoin_from(units_table, unit_sources, of_unit)
     rows = list(connection.execute(query.where(units.of(NAME, generation), u.part >= FIRST_STATEMENT)))
     on = log.fetch(connection, generation.user, sorted({row.seq for row in rows}))
     return {
@@ -198,6 +200,7 @@ def statements(connection: Connection, generation: Generation) -> dict[Key, tupl
                 on[row.seq].content[row.start : row.end],
                 row.start,
                 on[row.seq].speaker,
+                row.source,
             ),
             row.vector,
         )
@@ -434,9 +437,9 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
     return disagreements
 
 
-def _of_sources(generation: Generation) -> ColumnElement[bool]:
+def _of_sources(generation: Generation, view: str = EPISODES) -> ColumnElement[bool]:
     s = unit_sources.c
-    return and_(s.user == generation.user, s.view == EPISODES, s.generation == generation.number)
+    return and_(s.user == generation.user, s.view == view, s.generation == generation.number)
 
 
 def _key(generation: Generation) -> dict[str, Any]:

@@ -242,8 +242,8 @@ def _plain(message: Message, before: Message | None, work: Work) -> Iterator[Ent
         quoting = f'"{question}{_QUOTED}{text}' if question and _QUOTED not in question + text else text
         if len(quoting) <= limit or count([quoting])[0] <= limit:
             entry = _entry(message, quoting)
-            if quoting is not text and before is not None:
-                entry = replace(entry, sources=(before.seq, message.seq))
+            if quoting is not text and fact.asking is not None:
+                entry = replace(entry, sources=(fact.asking.seq, message.seq))
             yield entry
         else:
             for start, end in passages(text, limit, count):
