@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from itertools import groupby
 
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone.bench.kv import locomo, toy
-from zibaldone.bench.kv.arms import BASE, FIRST, arms
+from zibaldone.bench.kv.arms import BASE, FIRST, arms, by_pool
 from zibaldone.bench.kv.pretrained import load_pretrained
 from zibaldone.bench.outcome import Run
 from zibaldone.bench.registry import KVLoCoMoOptions
@@ -102,6 +103,29 @@ def test_the_same_turns_cost_no_prefill_as_keys(measured):
     assert rows[BASE].prefill_tokens == rows[FIRST].prefill_tokens + rows[FIRST].memory_tokens
     asked = {(one.arm, one.question): one.seqs for one in measured.figures["answers"]}
     assert all(seqs == asked[BASE, question] for (arm, question), seqs in asked.items() if arm == FIRST)
+
+
+def test_arms_of_one_question_have_the_same_turns_in_sight(measured):
+    """Whatever they stand behind, in whatever order; what is computed again is said as prefill."""
+    rows = {row.arm: row for row in measured.figures["rows"]}
+    first = rows[FIRST]
+    for name in ("best-last", "no-sink", "alone", "segment", "sinks"):
+        row = rows[f"recall-kv-{name}"]
+        assert (row.memory_tokens, row.prefill_tokens) == (first.memory_tokens, first.prefill_tokens), name
+        assert row.evidence == first.evidence
+        if name != "segment":  # these sessions are shorter than the context before a turn
+            assert row.log_probability != first.log_probability, name
+    again = rows["recall-kv-reread-4"]
+    assert again.prefill_tokens > first.prefill_tokens
+    assert again.prefill_tokens + again.memory_tokens == first.prefill_tokens + first.memory_tokens
+
+
+def test_no_pool_is_made_twice():
+    """Arms of one pool are asked one after the other: a user has one pool at a time."""
+    pools = [
+        (arm.config.stored, arm.config.layers, arm.pinned) for together in by_pool(arms()) for arm in together
+    ]
+    assert len(list(groupby(pools))) == len(set(pools))
 
 
 def test_heads_are_beside_chance(measured):

@@ -28,7 +28,7 @@ from zibaldone.bench.kv.arms import (
     KVQuestion,
     arms,
     attached,
-    by_config,
+    by_pool,
 )
 from zibaldone.bench.kv.heads import HeadFinds, heads_of
 from zibaldone.bench.kv.pretrained import load_pretrained
@@ -39,7 +39,7 @@ from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.kv import KVMemory, TurnFormat, chat, plain
-from zibaldone.views.kvcache.config import BEST, MemArt
+from zibaldone.views.kvcache.config import BEST
 
 HEADS = "heads"
 
@@ -94,9 +94,9 @@ def run(options: KVLoCoMoOptions, run: Run) -> Measurement:
         for of in conversations:
             finds += _heads(of, settings, options, kept[of.name], run)
     turns: dict[str, Sequence[int]] = {}
-    for config, together in by_config(chosen):
+    for together in by_pool(chosen):
         for of in conversations:
-            answers += _ask_all(of, config, together, settings, kept[of.name], turns, run)
+            answers += _ask_all(of, together, settings, kept[of.name], turns, run)
     memory.close()
     rows, of_heads = rows_of(answers), head_rows(finds)
     figures = {
@@ -122,7 +122,6 @@ def _key(options: KVLoCoMoOptions, of: KVHistory) -> str:
 
 def _ask_all(
     of: KVHistory,
-    config: MemArt,
     together: Sequence[Arm],
     settings: ArmSettings,
     kept: _Kept,
@@ -139,7 +138,7 @@ def _ask_all(
                 run.progress(f"{of.name}: {arm.name}", place, len(of.questions))
                 result = kept.known(arm.name, question)
                 if result is None:
-                    kv = kv or attached(of, settings, config)
+                    kv = kv or attached(of, settings, arm.config, arm.pinned)
                     ask = ask or arm.ask(kv, of, settings, turns)
                     result = ask(question)
                     kept.add(result)
