@@ -143,9 +143,11 @@ def test_a_run_that_was_cut_off_goes_on(options, measured, tmp_path, monkeypatch
         patch.setattr(locomo, "attached", None)
         again = locomo.run(options, Run("bench", tmp_path / "a"))
     assert again.figures["rows"] == measured.figures["rows"]
-    one = replace(options, arms=(FIRST,), heads=(), answer=0)
-    (row,) = locomo.run(one, Run("bench", tmp_path / "b")).figures["rows"]
+    one = replace(options, arms=(FIRST,), answer=0)
+    figures = locomo.run(one, Run("bench", tmp_path / "b")).figures
+    (row,) = figures["rows"]
     assert row.f1 is None
+    assert figures["heads"] == []
     assert len(options.keep.read_text().splitlines()) == lines + 2
 
 

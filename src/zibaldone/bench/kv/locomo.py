@@ -81,22 +81,21 @@ def run(options: KVLoCoMoOptions, run: Run) -> Measurement:
     form = chat(tokenizer) if options.chat else plain()
     settings = ArmSettings(model, tokenizer, form, options.budget, options.answer)
     chosen = [arm for arm in arms() if not options.arms or arm.name in options.arms]
-    if unknown := set(options.arms) - {arm.name for arm in arms()}:
-        raise InvalidInput(
-            f"no arm is called {', '.join(sorted(unknown))}: {', '.join(a.name for a in arms())}"
-        )
+    names = (*(arm.name for arm in arms()), HEADS)
+    if unknown := set(options.arms) - set(names):
+        raise InvalidInput(f"no arm is called {', '.join(sorted(unknown))}: {', '.join(names)}")
     answers: list[ArmAnswer] = []
     finds: list[HeadFinds] = []
     memory = Memory(run.folder / "memory")
     conversations = list(_conversations(options, tokenizer, form, memory))
     kept = {of.name: _Kept(options.keep, _key(options, of)) for of in conversations}
-    if options.heads:
-        for of in conversations:
-            finds += _heads(of, settings, options, kept[of.name], run)
     turns: dict[str, Sequence[int]] = {}
     for together in by_pool(chosen):
         for of in conversations:
             answers += _ask_all(of, together, settings, kept[of.name], turns, run)
+    if not options.arms or HEADS in options.arms:
+        for of in conversations:
+            finds += _heads(of, settings, options, kept[of.name], run)
     memory.close()
     rows, of_heads = rows_of(answers), head_rows(finds)
     figures = {
