@@ -47,6 +47,30 @@ def ask(rig, question=QUESTION, **options):
 
 
 @pytest.mark.usefixtures("sure")
+def test_how_often_a_question_goes_through_the_model(rig):
+    """Once where text chooses; attention reads it before, to choose."""
+    passes = []
+    model = rig.view.encoder.tap.model
+    counting = model.register_forward_pre_hook(
+        lambda _, __, given: passes.append(given["input_ids"].shape[1]), with_kwargs=True
+    )
+    try:
+        answer = ask(rig, max_new_tokens=1)
+    finally:
+        counting.remove()
+    times = 1 if rig.kv.config.select == "recall" else 2
+    assert passes == [answer.prefill_tokens] * times
+
+
+@pytest.mark.usefixtures("sure")
+def test_no_box_is_looked_at_where_every_block_is_a_candidate(rig, monkeypatch):
+    """Their keys say more: the ranking is the one of all keys."""
+    monkeypatch.setattr("zibaldone.views.kvcache.retrieve.ranking.box_scores", None)
+    trace = ask(rig).trace
+    assert trace.rescored == trace.considered == (0 if rig.kv.config.select == "recall" else 2 * TURNS)
+
+
+@pytest.mark.usefixtures("sure")
 def test_turns_are_whole_and_fit(rig):
     """No turn is in sight in part, and all of them together have at most the budget's tokens."""
     for budget in (LONG, BUDGET, 200):
