@@ -89,7 +89,8 @@ def test_every_arm_answers_every_question(measured):
     rows = {row.arm: row for row in measured.figures["rows"]}
     assert list(rows) == [arm.name for arm in arms()]
     assert {row.questions for row in rows.values()} == {2}
-    assert rows[BASE].against == 0
+    assert rows[BASE].against == rows[FIRST].against_keys == 0
+    assert rows["none"].against - rows["none"].against_keys == pytest.approx(rows[FIRST].against)
     assert rows["none"].memory_tokens == rows["none"].evidence == 0
     assert rows["oracle-kv"].evidence == rows["whole-text"].evidence == 1
     assert rows["paper"].evidence is None

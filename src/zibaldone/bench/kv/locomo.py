@@ -51,8 +51,10 @@ class ArmRow:
     arm: str
     questions: int
     log_probability: float  # of a token of the gold answer, mean over questions
-    against: float  # the same turns as text: mean difference, paired
+    against: float  # the recalled turns as text: mean difference, paired
     error: float  # its standard error
+    against_keys: float  # the recalled turns as keys, in the same way
+    keys_error: float
     evidence: float | None  # evidence recall; of no arm in which every layer has other turns in sight
     memory_tokens: float
     prefill_tokens: float
@@ -263,19 +265,28 @@ class _Kept:
 
 
 def rows_of(answers: Sequence[ArmAnswer]) -> list[ArmRow]:
-    """An arm's figures, paired by question with the same turns as text."""
-    base = {result.question: result.log_probability for result in answers if result.arm == BASE}
+    """An arm's figures, paired by question with the turns that text recall chose, as text and as keys."""
     by_arm: dict[str, list[ArmAnswer]] = {}
     for result in answers:
         by_arm.setdefault(result.arm, []).append(result)
-    return [_row(arm, of_arm, base) for arm, of_arm in by_arm.items()]
+    text, keys = (
+        {result.question: result.log_probability for result in by_arm.get(arm, ())} for arm in (BASE, FIRST)
+    )
+    return [_row(arm, of_arm, text, keys) for arm, of_arm in by_arm.items()]
 
 
-def _row(arm: str, answers: Sequence[ArmAnswer], base: Mapping[str, float]) -> ArmRow:
+def _gap(answers: Sequence[ArmAnswer], base: Mapping[str, float]) -> tuple[float, float]:
+    """Mean difference and its standard error."""
     gaps = np.array(
         [result.log_probability - base[result.question] for result in answers if result.question in base]
     )
+    mean = float(gaps.mean()) if len(gaps) else 0.0
+    return mean, float(gaps.std(ddof=1) / len(gaps) ** 0.5) if len(gaps) > 1 else 0.0
 
+
+def _row(
+    arm: str, answers: Sequence[ArmAnswer], text: Mapping[str, float], keys: Mapping[str, float]
+) -> ArmRow:
     def mean(values: Sequence[float | None]) -> float | None:
         known = [value for value in values if value is not None]
         return float(np.mean(known)) if known else None
@@ -288,8 +299,8 @@ def _row(arm: str, answers: Sequence[ArmAnswer], base: Mapping[str, float]) -> A
         arm,
         len(answers),
         float(np.mean([result.log_probability for result in answers])),
-        float(gaps.mean()) if len(gaps) else 0.0,
-        float(gaps.std(ddof=1) / len(gaps) ** 0.5) if len(gaps) > 1 else 0.0,
+        *_gap(answers, text),
+        *_gap(answers, keys),
         mean([result.evidence for result in answers]),
         float(np.mean([result.memory_tokens for result in answers])),
         float(np.mean([result.prefill_tokens for result in answers])),
@@ -337,14 +348,19 @@ def table(model: str, rows: Sequence[ArmRow], caption: str) -> Table:
         Column("log-prob.\nper token", lambda row: row.log_probability, ".2f"),
         Column("against\ntext", lambda row: None if row.arm == BASE else row.against, "+.2f"),
         Column("+-", lambda row: None if row.arm == BASE else row.error, ".2f"),
+        Column("against\nkeys", lambda row: None if row.arm == FIRST else row.against_keys, "+.2f"),
+        Column("+-", lambda row: None if row.arm == FIRST else row.keys_error, ".2f"),
         Column("evidence", lambda row: row.evidence, ".2f"),
-        Column("F1", lambda row: row.f1, ".3f"),
-        Column("BLEU-1", lambda row: row.bleu1, ".3f"),
         Column("memory\ntokens", lambda row: row.memory_tokens, ",.0f"),
         Column("prefill\ntokens", lambda row: row.prefill_tokens, ",.0f"),
-        Column("first\ntoken s", lambda row: row.first_ms and row.first_ms / 1000, ".2f"),
-        Column("answer\ns", lambda row: row.ms and row.ms / 1000, ".2f"),
     ]
+    if any(row.ms is not None for row in rows):
+        columns += [
+            Column("F1", lambda row: row.f1, ".3f"),
+            Column("BLEU-1", lambda row: row.bleu1, ".3f"),
+            Column("first\ntoken s", lambda row: row.first_ms and row.first_ms / 1000, ".2f"),
+            Column("answer\ns", lambda row: row.ms and row.ms / 1000, ".2f"),
+        ]
     questions = max((row.questions for row in rows), default=0)
     return tabulate(f"kv-locomo: {model}, {questions} questions", columns, rows, caption=caption)
 
