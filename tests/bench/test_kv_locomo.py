@@ -116,6 +116,9 @@ def test_arms_of_one_question_have_the_same_turns_in_sight(measured):
         assert row.evidence == first.evidence
         if name != "segment":  # these sessions are shorter than the context before a turn
             assert row.log_probability != first.log_probability, name
+    ordered = rows["recall-text-best-last"]
+    assert ordered.prefill_tokens == rows[BASE].prefill_tokens
+    assert ordered.log_probability != rows[BASE].log_probability
     again = rows["recall-kv-reread-4"]
     assert again.prefill_tokens > first.prefill_tokens
     assert again.prefill_tokens + again.memory_tokens == first.prefill_tokens + first.memory_tokens

@@ -21,7 +21,6 @@ from zibaldone.views.kvcache.model.turns import question_of
 
 FIRST = "recall-kv"
 BASE = "recall-text"  # the same turns: what all others are held against
-_BEST_LAST = "recall-kv-best-last"
 _SINKS = ".\n.\n.\n"  # tokens that say nothing, for attention that has nothing to look at
 
 
@@ -101,7 +100,8 @@ def arms() -> tuple[Arm, ...]:
         Arm("oracle-text", BEST, partial(_from_text, "oracle-text", _oracle)),
         _of_given("oracle-kv", BEST, _oracle),
         Arm("whole-text", BEST, _whole),
-        Arm(_BEST_LAST, BEST, _best_last),
+        Arm("recall-kv-best-last", BEST, partial(_best_last_kv, "recall-kv-best-last")),
+        Arm("recall-text-best-last", BEST, partial(_best_last_text, "recall-text-best-last")),
         _of_select("attention-kv", "attention"),
         _of_select("both-kv", "both"),
         _of_select("blocks-kv", "blocks"),
@@ -155,20 +155,31 @@ def _given(
     )
 
 
-def _best_last(kv: KVMemory, of: KVHistory, settings: ArmSettings, turns: Turns) -> Ask:
-    """What text recall chose, as KV, the best turn next to the question and not in the order of time."""
+def _best_last(of: KVHistory, settings: ArmSettings, question: KVQuestion, turns: Turns) -> tuple[int, ...]:
+    """What text recall chose, the best turn next to the question and not in the order of time."""
+    ranked = ranked_by_text(of.memory, question.text, of.name, settings.budget_tokens, question.now)
+    return tuple(seq for seq in reversed(ranked) if seq in turns[question.id])
+
+
+def _best_last_kv(name: str, kv: KVMemory, of: KVHistory, settings: ArmSettings, turns: Turns) -> Ask:
     encoder = kv.view.encoder
     reader, _ = kv.reading(of.name)
 
     def ask(question: KVQuestion) -> ArmAnswer:
-        chosen = frozenset(turns[question.id])
-        ranked = ranked_by_text(of.memory, question.text, of.name, settings.budget_tokens, question.now)
-        best_last = [seq for seq in reversed(ranked) if seq in chosen]
-        of_turn = reader.turns(best_last)
-        fetched = kv.view.fetcher.fetch(reader, [block for seq in best_last for block in of_turn[seq]])
+        seqs = _best_last(of, settings, question, turns)
+        of_turn = reader.turns(seqs)
+        fetched = kv.view.fetcher.fetch(reader, [block for seq in seqs for block in of_turn[seq]])
         ids = question_of(encoder.tokenizer, encoder.form, question.text, question.now).ids
         context = PromptContext(fetched.blocks, fetched.raw, (), ids)
-        return _behind(_BEST_LAST, encoder, settings, question, context, tuple(best_last))
+        return _behind(name, encoder, settings, question, context, seqs)
+
+    return ask
+
+
+def _best_last_text(name: str, kv: KVMemory, of: KVHistory, settings: ArmSettings, turns: Turns) -> Ask:
+    def ask(question: KVQuestion) -> ArmAnswer:
+        seqs = _best_last(of, settings, question, turns)
+        return _prefilled(name, kv, of, settings, question, seqs, None)
 
     return ask
 
