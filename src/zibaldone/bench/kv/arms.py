@@ -100,11 +100,13 @@ def arms() -> tuple[Arm, ...]:
         Arm("oracle-text", BEST, partial(_from_text, "oracle-text", _oracle)),
         _of_given("oracle-kv", BEST, _oracle),
         Arm("whole-text", BEST, _whole),
-        Arm("recall-kv-best-last", BEST, partial(_best_last_kv, "recall-kv-best-last")),
         Arm("recall-text-best-last", BEST, partial(_best_last_text, "recall-text-best-last")),
         _of_select("attention-kv", "attention"),
         _of_select("both-kv", "both"),
         _of_select("blocks-kv", "blocks"),
+        Arm(
+            "recall-kv-best-last", replace(BEST, order="best_last"), partial(_from_kv, "recall-kv-best-last")
+        ),
         _of_given("recall-kv-reread-4", replace(BEST, reread_tokens=4), _recalled),
         _of_given("recall-kv-reread-16", replace(BEST, reread_tokens=16), _recalled),
         _of_given("recall-kv-no-sink", replace(BEST, pinned=False), _recalled),
@@ -159,21 +161,6 @@ def _best_last(of: KVHistory, settings: ArmSettings, question: KVQuestion, turns
     """What text recall chose, the best turn next to the question and not in the order of time."""
     ranked = ranked_by_text(of.memory, question.text, of.name, settings.budget_tokens, question.now)
     return tuple(seq for seq in reversed(ranked) if seq in turns[question.id])
-
-
-def _best_last_kv(name: str, kv: KVMemory, of: KVHistory, settings: ArmSettings, turns: Turns) -> Ask:
-    encoder = kv.view.encoder
-    reader, _ = kv.reading(of.name)
-
-    def ask(question: KVQuestion) -> ArmAnswer:
-        seqs = _best_last(of, settings, question, turns)
-        of_turn = reader.turns(seqs)
-        fetched = kv.view.fetcher.fetch(reader, [block for seq in seqs for block in of_turn[seq]])
-        ids = question_of(encoder.tokenizer, encoder.form, question.text, question.now).ids
-        context = PromptContext(fetched.blocks, fetched.raw, (), ids)
-        return _behind(name, encoder, settings, question, context, seqs)
-
-    return ask
 
 
 def _best_last_text(name: str, kv: KVMemory, of: KVHistory, settings: ArmSettings, turns: Turns) -> Ask:
