@@ -44,9 +44,10 @@ test-model: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 0 tests/model
 
 # The connector inside vLLM on a CPU, in an environment of its own (vLLM bounds torch and Transformers): minutes. Skips,
-# and says why, where no build of vLLM for this machine can be had.
+# and says why, where no build of vLLM for this machine can be had. The kv view's own tests run there too: Transformers is older.
 test-vllm: $(VENV)-vllm/.installed
 	$(VENV)-vllm/bin/pytest -n 0 -p no:cacheprovider tests/vllm
+	$(VENV)-vllm/bin/pytest -n 0 -p no:cacheprovider tests/views/kvcache
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

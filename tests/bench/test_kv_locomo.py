@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from itertools import groupby
 
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone.bench.kv import locomo, toy
-from zibaldone.bench.kv.arms import BASE, FIRST, arms
+from zibaldone.bench.kv.arms import BASE, FIRST, arms, by_pool
 from zibaldone.bench.kv.pretrained import load_pretrained
 from zibaldone.bench.outcome import Run
 from zibaldone.bench.registry import KVLoCoMoOptions
@@ -88,7 +89,8 @@ def test_every_arm_answers_every_question(measured):
     rows = {row.arm: row for row in measured.figures["rows"]}
     assert list(rows) == [arm.name for arm in arms()]
     assert {row.questions for row in rows.values()} == {2}
-    assert rows[BASE].against == 0
+    assert rows[BASE].against == rows[FIRST].against_keys == 0
+    assert rows["none"].against - rows["none"].against_keys == pytest.approx(rows[FIRST].against)
     assert rows["none"].memory_tokens == rows["none"].evidence == 0
     assert rows["oracle-kv"].evidence == rows["whole-text"].evidence == 1
     assert rows["paper"].evidence is None
@@ -102,6 +104,32 @@ def test_the_same_turns_cost_no_prefill_as_keys(measured):
     assert rows[BASE].prefill_tokens == rows[FIRST].prefill_tokens + rows[FIRST].memory_tokens
     asked = {(one.arm, one.question): one.seqs for one in measured.figures["answers"]}
     assert all(seqs == asked[BASE, question] for (arm, question), seqs in asked.items() if arm == FIRST)
+
+
+def test_arms_of_one_question_have_the_same_turns_in_sight(measured):
+    """Whatever they stand behind, in whatever order; what is computed again is said as prefill."""
+    rows = {row.arm: row for row in measured.figures["rows"]}
+    first = rows[FIRST]
+    for name in ("best-last", "no-sink", "alone", "segment", "sinks"):
+        row = rows[f"recall-kv-{name}"]
+        assert (row.memory_tokens, row.prefill_tokens) == (first.memory_tokens, first.prefill_tokens), name
+        assert row.evidence == first.evidence
+        if name != "segment":  # these sessions are shorter than the context before a turn
+            assert row.log_probability != first.log_probability, name
+    ordered = rows["recall-text-best-last"]
+    assert ordered.prefill_tokens == rows[BASE].prefill_tokens
+    assert ordered.log_probability != rows[BASE].log_probability
+    again = rows["recall-kv-reread-4"]
+    assert again.prefill_tokens > first.prefill_tokens
+    assert again.prefill_tokens + again.memory_tokens == first.prefill_tokens + first.memory_tokens
+
+
+def test_no_pool_is_made_twice():
+    """Arms of one pool are asked one after the other: a user has one pool at a time."""
+    pools = [
+        (arm.config.stored, arm.config.layers, arm.pinned) for together in by_pool(arms()) for arm in together
+    ]
+    assert len(list(groupby(pools))) == len(set(pools))
 
 
 def test_heads_are_beside_chance(measured):
@@ -119,9 +147,11 @@ def test_a_run_that_was_cut_off_goes_on(options, measured, tmp_path, monkeypatch
         patch.setattr(locomo, "attached", None)
         again = locomo.run(options, Run("bench", tmp_path / "a"))
     assert again.figures["rows"] == measured.figures["rows"]
-    one = replace(options, arms=(FIRST,), heads=(), answer=0)
-    (row,) = locomo.run(one, Run("bench", tmp_path / "b")).figures["rows"]
+    one = replace(options, arms=(FIRST,), answer=0)
+    figures = locomo.run(one, Run("bench", tmp_path / "b")).figures
+    (row,) = figures["rows"]
     assert row.f1 is None
+    assert figures["heads"] == []
     assert len(options.keep.read_text().splitlines()) == lines + 2
 
 

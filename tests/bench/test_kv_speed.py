@@ -125,6 +125,8 @@ def test_tables_fit_a_terminal(report):
         console.print(table)
     shown = console.export_text()
     assert "MemArt cold, ms" in shown
+    rate = report.first_token[0].full.tokens_per_second  # beside the ratios, which follow it
+    assert f"{rate:,.0f}" in next(line for line in shown.splitlines() if "prefilled tokens/s" in line)
     assert "rr-sum" in shown
     assert "…" not in shown
 

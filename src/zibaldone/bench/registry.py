@@ -259,7 +259,7 @@ class KVLoCoMoOptions:
     budget: int = option(512, "Tokens in sight, for every arm.", least=1)
     answer: int = option(12, "Tokens of an answer; 0: gold answers are scored, and none is given.", least=0)
     heads: Ints = option((500, 1000), "Budgets at which each head's evidence recall is measured.")
-    arms: Names = option((), "Of these arms only, with commas; else of all.")
+    arms: Names = option((), "Of these arms only, with commas, 'heads' for the table of heads; else of all.")
     chat: bool = option(False, "Turns as the tokenizer's chat template writes them, not plainly.")
     threads: int = option(1, "Of the processor.", least=1)
     keep: Path | None = option(None, "A file of what was asked: a run that was cut off goes on from there.")

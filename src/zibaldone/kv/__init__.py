@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, overload
@@ -99,6 +100,18 @@ def _busy(user: str) -> StorageBusy:
 
 class _NotWhole(Exception):
     """Blocks of this snapshot wait to be encoded again: something was forgotten since the pool caught up."""
+
+
+def ranked_by_text(
+    memory: Memory, query: str, user: str, budget_tokens: int, now: datetime
+) -> tuple[int, ...]:
+    """Seqs of the messages that text recall finds for a question, the best first."""
+    recalled = memory.recall(
+        query, user=user, budget_tokens=budget_tokens, views=["messages"], floor=0, now=now
+    )
+    return tuple(
+        dict.fromkeys(seq for decision in recalled.trace.decisions for seq in decision.evidence.sources)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,11 +413,8 @@ class KVMemory:
         )
         if not self.config.whole_turns or seqs is not None or not query.strip():
             return sought
-        recalled = self.memory.recall(
-            query, user=user, budget_tokens=sought.budget_tokens, views=["messages"], floor=0, now=sought.now
-        )
-        ranked = (seq for decision in recalled.trace.decisions for seq in decision.evidence.sources)
-        return replace(sought, by_text=tuple(dict.fromkeys(ranked)))
+        ranked = ranked_by_text(self.memory, query, user, sought.budget_tokens, sought.now)
+        return replace(sought, by_text=ranked)
 
     def scores(
         self, query: str, *, user: str, session: str | None = None, now: TimeLike | None = None

@@ -92,6 +92,33 @@ def test_said(layout, dims, halves):
     assert rotation.halves is halves
 
 
+@pytest.mark.parametrize("dead", [(3,), (3, 6), (12, 2), (9, 1)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_found_where_keys_have_dimensions_of_nothing(layout, dead):
+    """As where a norm has weights of 0 (Gemma 3 270M): such a dimension is something once it is rotated.
+
+    What stands in both of a pair is nothing before and after, whatever the rotation.
+    """
+    layer, made = LAYOUTS[layout]
+
+    def kept(x):
+        weights = torch.ones(DIM)
+        weights[list(dead)] = 0.0
+        return x * weights
+
+    rotation = probe(lambda cos, sin: layer(cos, sin, kept(X)), *made())
+    cos, sin = made(at=40)
+    y = kept(torch.randn((1, 3, TOKENS, DIM), generator=torch.Generator().manual_seed(4)))
+    assert torch.allclose(rotation.apply(y, cos, sin), layer(cos, sin, y), atol=1e-6)
+
+
+def test_small_dimensions_beside_large_ones():
+    """Real keys have both."""
+    sizes = torch.logspace(-4, 4, DIM)
+    rotation = probe(lambda cos, sin: half(cos, sin, X * sizes), *tables(DIM))
+    assert rotation.halves
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_found_in_sixteen_bits(layout):
     """In bfloat16 the rotation is the layer's bit for bit."""

@@ -47,6 +47,30 @@ def ask(rig, question=QUESTION, **options):
 
 
 @pytest.mark.usefixtures("sure")
+def test_how_often_a_question_goes_through_the_model(rig):
+    """Once where text chooses; attention reads it before, to choose."""
+    passes = []
+    model = rig.view.encoder.tap.model
+    counting = model.register_forward_pre_hook(
+        lambda _, __, given: passes.append(given["input_ids"].shape[1]), with_kwargs=True
+    )
+    try:
+        answer = ask(rig, max_new_tokens=1)
+    finally:
+        counting.remove()
+    times = 1 if rig.kv.config.select == "recall" else 2
+    assert passes == [answer.prefill_tokens] * times
+
+
+@pytest.mark.usefixtures("sure")
+def test_no_box_is_looked_at_where_every_block_is_a_candidate(rig, monkeypatch):
+    """Their keys say more: the ranking is the one of all keys."""
+    monkeypatch.setattr("zibaldone.views.kvcache.retrieve.ranking.box_scores", None)
+    trace = ask(rig).trace
+    assert trace.rescored == trace.considered == (0 if rig.kv.config.select == "recall" else 2 * TURNS)
+
+
+@pytest.mark.usefixtures("sure")
 def test_turns_are_whole_and_fit(rig):
     """No turn is in sight in part, and all of them together have at most the budget's tokens."""
     for budget in (LONG, BUDGET, 200):
@@ -136,7 +160,13 @@ def test_what_cannot_be_is_refused(rig, options, reason):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"align": "grid"}, {"positions": "coupled"}, {"select": "shared"}, {"select": "per_layer"}],
+    [
+        {"align": "grid"},
+        {"positions": "coupled"},
+        {"select": "shared"},
+        {"select": "per_layer"},
+        {"order": "best_last", "select": "blocks"},
+    ],
 )
 def test_settings_that_do_not_go_together(settings):
     """Turns cannot be taken whole from a grid; what is of single blocks alone says so."""
@@ -164,6 +194,29 @@ def test_what_fits_a_budget():
     assert numbers(fitting_turns([4, 3], blocks_of, 18, frozenset()).blocks) == [30, 40, 41]
     assert numbers(fitting_turns([2, 3], blocks_of, 9, frozenset({2})).blocks) == [30]
     assert fitting_turns([9], blocks_of, 9, frozenset()).blocks == ()
+
+
+def test_the_best_turn_last():
+    """Turns are in the order of the ranking then, from its end, and each in its own."""
+    blocks_of = {1: turn(1, 4, 4), 2: turn(2, 6), 3: turn(3, 2)}
+    taken = fitting_turns([2, 3, 1], blocks_of, 20, frozenset(), "best_last")
+    assert numbers(taken.blocks) == [10, 11, 30, 20]
+
+
+def test_the_best_turn_stands_next_to_the_question(tmp_path):
+    """In answers, in scores and in what an engine is sent; citations are in the order of the log."""
+    config = with_config(select="recall", budget_tokens=80, order="best_last")
+    with Rig(tmp_path / "m", config=config) as rig:
+        rig.say(*(line(2 * i) for i in range(4)))
+        ids = {block.tile.seqs[0]: block.tile.ids for block in rig.blocks()}
+        prompt = rig.kv.prompt(QUESTION, user=USER, seqs=(3, 1, 4))
+        memory = prompt.ids[-prompt.question_tokens - prompt.memory_tokens : -prompt.question_tokens]
+        assert memory[-3 * len(ids[3]) :] == (*ids[4], *ids[1], *ids[3])
+        answer = ask(rig, seqs=(3, 1, 4))
+        assert in_sight(answer) == [1, 3, 4]
+        assert answer.blocks == tuple(block.number for block in prompt.blocks)
+        scores = [rig.kv.score(QUESTION, "w8", user=USER, seqs=seqs) for seqs in ((3, 1, 4), (4, 1, 3))]
+        assert scores[0].log_probability != scores[1].log_probability
 
 
 def test_newest_turns_are_whole():

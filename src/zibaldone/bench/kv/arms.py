@@ -11,15 +11,17 @@ from typing import Any
 from zibaldone import Memory
 from zibaldone.bench.answers import bleu1, f1_original
 from zibaldone.core import Message
-from zibaldone.kv import KVMemory, MemArt, TurnFormat
+from zibaldone.kv import KVMemory, MemArt, TurnFormat, ranked_by_text
 from zibaldone.views.kvcache.config import BEST, PAPER, Select
 from zibaldone.views.kvcache.generate.generation import PromptContext, generate
 from zibaldone.views.kvcache.generate.likelihood import answer_ids, likelihood
+from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import question_of
 
 FIRST = "recall-kv"
 BASE = "recall-text"  # the same turns: what all others are held against
+_SINKS = ".\n.\n.\n"  # tokens that say nothing, for attention that has nothing to look at
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +87,12 @@ class Arm:
     name: str
     config: MemArt  # of the pool that it reads
     ask: Callable[[KVMemory, KVHistory, ArmSettings, Turns], Ask]
+    pinned: str = ""  # after the first token, before everything
 
 
 def arms() -> tuple[Arm, ...]:
-    """In the order in which they are asked: arms of one pool together, and first what text recall chose."""
-    alone = replace(BEST, context_tokens=0)
+    """In the order in which they are asked: first what text recall chose, then arms of one pool together."""
+    alone, segment = replace(BEST, context_tokens=0), replace(BEST, context_tokens=None)
     return (
         Arm(FIRST, BEST, partial(_from_kv, FIRST)),
         Arm(BASE, BEST, partial(_from_text, BASE, _recalled)),
@@ -97,14 +100,22 @@ def arms() -> tuple[Arm, ...]:
         Arm("oracle-text", BEST, partial(_from_text, "oracle-text", _oracle)),
         _of_given("oracle-kv", BEST, _oracle),
         Arm("whole-text", BEST, _whole),
+        Arm("recall-text-best-last", BEST, partial(_best_last_text, "recall-text-best-last")),
         _of_select("attention-kv", "attention"),
         _of_select("both-kv", "both"),
         _of_select("blocks-kv", "blocks"),
+        Arm(
+            "recall-kv-best-last", replace(BEST, order="best_last"), partial(_from_kv, "recall-kv-best-last")
+        ),
+        _of_given("recall-kv-reread-4", replace(BEST, reread_tokens=4), _recalled),
+        _of_given("recall-kv-reread-16", replace(BEST, reread_tokens=16), _recalled),
+        _of_given("recall-kv-no-sink", replace(BEST, pinned=False), _recalled),
         Arm("paper", PAPER, partial(_from_kv, "paper")),
         _of_given("recall-kv-alone", alone, _recalled),
         _of_given("oracle-kv-alone", alone, _oracle),
-        _of_given("recall-kv-reread-4", replace(BEST, reread_tokens=4), _recalled),
-        _of_given("recall-kv-reread-16", replace(BEST, reread_tokens=16), _recalled),
+        _of_given("recall-kv-segment", segment, _recalled),
+        _of_given("oracle-kv-segment", segment, _oracle),
+        _of_given("recall-kv-sinks", BEST, _recalled, pinned=_SINKS),
     )
 
 
@@ -112,8 +123,10 @@ def _of_select(name: str, select: Select) -> Arm:
     return Arm(name, replace(BEST, select=select), partial(_from_kv, name))
 
 
-def _of_given(name: str, config: MemArt, choose: Callable[[KVQuestion, Turns], Sequence[int]]) -> Arm:
-    return Arm(name, config, partial(_given, name, choose))
+def _of_given(
+    name: str, config: MemArt, choose: Callable[[KVQuestion, Turns], Sequence[int]], *, pinned: str = ""
+) -> Arm:
+    return Arm(name, config, partial(_given, name, choose), pinned)
 
 
 def _recalled(question: KVQuestion, turns: Turns) -> Sequence[int]:
@@ -142,6 +155,20 @@ def _given(
     return lambda question: _asked(
         name, kv, of, settings, question, {"seqs": tuple(choose(question, turns)), "budget_tokens": 10**6}
     )
+
+
+def _best_last(of: KVHistory, settings: ArmSettings, question: KVQuestion, turns: Turns) -> tuple[int, ...]:
+    """What text recall chose, the best turn next to the question and not in the order of time."""
+    ranked = ranked_by_text(of.memory, question.text, of.name, settings.budget_tokens, question.now)
+    return tuple(seq for seq in reversed(ranked) if seq in turns[question.id])
+
+
+def _best_last_text(name: str, kv: KVMemory, of: KVHistory, settings: ArmSettings, turns: Turns) -> Ask:
+    def ask(question: KVQuestion) -> ArmAnswer:
+        seqs = _best_last(of, settings, question, turns)
+        return _prefilled(name, kv, of, settings, question, seqs, None)
+
+    return ask
 
 
 def _most(config: MemArt, settings: ArmSettings) -> dict[str, Any]:
@@ -238,25 +265,54 @@ def _prefilled(
     ids = question_of(encoder.tokenizer, encoder.form, question.text, question.now).ids
     before = () if read else tuple(i for seq in seqs for i in encoder.turn_ids(of.messages[seq]))
     context = PromptContext((), (), (read[0],) if read else (), (*before, *ids))
-    tokens = len(context.ids) + (read[1] if read else 0)
+    made = _behind(name, encoder, settings, question, context, seqs)
+    if not read:
+        return made
+    _, tokens, ms = read
+    made = replace(made, memory_tokens=0, prefill_tokens=made.prefill_tokens + tokens)
+    if made.first_ms is None or made.ms is None:
+        return made
+    return replace(made, first_ms=made.first_ms + ms, ms=made.ms + ms)
+
+
+def _behind(
+    name: str,
+    encoder: Encoder,
+    settings: ArmSettings,
+    question: KVQuestion,
+    context: PromptContext,
+    seqs: Sequence[int],
+) -> ArmAnswer:
+    """What the model says behind a context that was put together here."""
     gold = answer_ids(encoder, question.answer, question.now)
-    with kv.view.model_lock:
+    with encoder.tap.lock:
         log_probability = likelihood(encoder, context, gold) / len(gold)
         made = ArmAnswer(
-            name, question.id, log_probability, _share(question.evidence, seqs), 0, tokens, tuple(seqs)
+            name,
+            question.id,
+            log_probability,
+            _share(question.evidence, seqs),
+            context.kv_tokens,
+            context.prefill_tokens,
+            tuple(seqs),
         )
         if not settings.new_tokens:
             return made
         options = {"max_new_tokens": settings.new_tokens, "do_sample": False}
         (done,) = generate(encoder, [context], catch=False, options=options)
     text = str(settings.tokenizer.decode(list(done.sequences[0]), skip_special_tokens=True))
-    late = read[2] if read else 0.0
-    return _read(made, question, text, late + done.prefill_ms, late + done.ms)
+    return _read(made, question, text, done.prefill_ms, done.ms)
 
 
-def attached(of: KVHistory, settings: ArmSettings, config: MemArt) -> KVMemory:
+def attached(of: KVHistory, settings: ArmSettings, config: MemArt, pinned: str = "") -> KVMemory:
     """A KVMemory that has read the history."""
-    kv = KVMemory(settings.model, settings.tokenizer, of.memory, config=config, format=settings.form)
+    kv = KVMemory(
+        settings.model,
+        settings.tokenizer,
+        of.memory,
+        config=config,
+        format=replace(settings.form, pinned=settings.form.pinned + pinned),
+    )
     try:
         kv.remember(user=of.name)
     except BaseException:
@@ -265,10 +321,10 @@ def attached(of: KVHistory, settings: ArmSettings, config: MemArt) -> KVMemory:
     return kv
 
 
-def by_config(chosen: Sequence[Arm]) -> Iterator[tuple[MemArt, list[Arm]]]:
+def by_pool(chosen: Sequence[Arm]) -> Iterator[list[Arm]]:
     """Arms that read the same pool with the same settings, together."""
     left = list(chosen)
     while left:
-        config = left[0].config
-        yield config, [arm for arm in left if arm.config == config]
-        left = [arm for arm in left if arm.config != config]
+        first = left[0]
+        yield [arm for arm in left if (arm.config, arm.pinned) == (first.config, first.pinned)]
+        left = [arm for arm in left if (arm.config, arm.pinned) != (first.config, first.pinned)]

@@ -83,10 +83,11 @@ def run(options: KVVLLMOptions, run: Run) -> Measurement:
         "history_tokens": history,
         "questions": options.questions,
         "arms": arms,
+        "prefill_tokens_per_second": _rate(arms[0]),
         "prompt_ms": prompt_ms,
         "same_as_generate": same,
     }
-    return Measurement(figures, [_table(options, history, arms)], (_note(same, options, prompt_ms),))
+    return Measurement(figures, [_table(options, history, arms)], (_note(same, options, prompt_ms, arms[0]),))
 
 
 def _save(model: Any, folder: Path) -> None:
@@ -213,8 +214,14 @@ def _table(options: KVVLLMOptions, history: int, arms: Sequence[VLLMArm]) -> Tab
     return tabulate(title, columns, arms)
 
 
-def _note(same: int, options: KVVLLMOptions, prompt_ms: float) -> str:
+def _rate(text: VLLMArm) -> float:
+    """Tokens that vLLM computes in a second here: the ratios follow it."""
+    return 1000 * text.computed_tokens / text.ms
+
+
+def _note(same: int, options: KVVLLMOptions, prompt_ms: float, text: VLLMArm) -> str:
     return (
         f"{same} of {options.questions} greedy answers of {_ANSWER_TOKENS} tokens are those of"
-        f" KVMemory.generate; KVMemory.prompt took {prompt_ms:,.0f} ms (median)"
+        f" KVMemory.generate; KVMemory.prompt took {prompt_ms:,.0f} ms (median); vLLM prefilled"
+        f" {_rate(text):,.0f} tokens a second"
     )

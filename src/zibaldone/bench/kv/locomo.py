@@ -28,7 +28,7 @@ from zibaldone.bench.kv.arms import (
     KVQuestion,
     arms,
     attached,
-    by_config,
+    by_pool,
 )
 from zibaldone.bench.kv.heads import HeadFinds, heads_of
 from zibaldone.bench.kv.pretrained import load_pretrained
@@ -39,7 +39,7 @@ from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.kv import KVMemory, TurnFormat, chat, plain
-from zibaldone.views.kvcache.config import BEST, MemArt
+from zibaldone.views.kvcache.config import BEST
 
 HEADS = "heads"
 
@@ -51,8 +51,10 @@ class ArmRow:
     arm: str
     questions: int
     log_probability: float  # of a token of the gold answer, mean over questions
-    against: float  # the same turns as text: mean difference, paired
+    against: float  # the recalled turns as text: mean difference, paired
     error: float  # its standard error
+    against_keys: float  # the recalled turns as keys, in the same way
+    keys_error: float
     evidence: float | None  # evidence recall; of no arm in which every layer has other turns in sight
     memory_tokens: float
     prefill_tokens: float
@@ -81,22 +83,21 @@ def run(options: KVLoCoMoOptions, run: Run) -> Measurement:
     form = chat(tokenizer) if options.chat else plain()
     settings = ArmSettings(model, tokenizer, form, options.budget, options.answer)
     chosen = [arm for arm in arms() if not options.arms or arm.name in options.arms]
-    if unknown := set(options.arms) - {arm.name for arm in arms()}:
-        raise InvalidInput(
-            f"no arm is called {', '.join(sorted(unknown))}: {', '.join(a.name for a in arms())}"
-        )
+    names = (*(arm.name for arm in arms()), HEADS)
+    if unknown := set(options.arms) - set(names):
+        raise InvalidInput(f"no arm is called {', '.join(sorted(unknown))}: {', '.join(names)}")
     answers: list[ArmAnswer] = []
     finds: list[HeadFinds] = []
     memory = Memory(run.folder / "memory")
     conversations = list(_conversations(options, tokenizer, form, memory))
     kept = {of.name: _Kept(options.keep, _key(options, of)) for of in conversations}
-    if options.heads:
+    turns: dict[str, Sequence[int]] = {}
+    for together in by_pool(chosen):
+        for of in conversations:
+            answers += _ask_all(of, together, settings, kept[of.name], turns, run)
+    if not options.arms or HEADS in options.arms:
         for of in conversations:
             finds += _heads(of, settings, options, kept[of.name], run)
-    turns: dict[str, Sequence[int]] = {}
-    for config, together in by_config(chosen):
-        for of in conversations:
-            answers += _ask_all(of, config, together, settings, kept[of.name], turns, run)
     memory.close()
     rows, of_heads = rows_of(answers), head_rows(finds)
     figures = {
@@ -122,7 +123,6 @@ def _key(options: KVLoCoMoOptions, of: KVHistory) -> str:
 
 def _ask_all(
     of: KVHistory,
-    config: MemArt,
     together: Sequence[Arm],
     settings: ArmSettings,
     kept: _Kept,
@@ -139,7 +139,7 @@ def _ask_all(
                 run.progress(f"{of.name}: {arm.name}", place, len(of.questions))
                 result = kept.known(arm.name, question)
                 if result is None:
-                    kv = kv or attached(of, settings, config)
+                    kv = kv or attached(of, settings, arm.config, arm.pinned)
                     ask = ask or arm.ask(kv, of, settings, turns)
                     result = ask(question)
                     kept.add(result)
@@ -265,19 +265,28 @@ class _Kept:
 
 
 def rows_of(answers: Sequence[ArmAnswer]) -> list[ArmRow]:
-    """An arm's figures, paired by question with the same turns as text."""
-    base = {result.question: result.log_probability for result in answers if result.arm == BASE}
+    """An arm's figures, paired by question with the turns that text recall chose, as text and as keys."""
     by_arm: dict[str, list[ArmAnswer]] = {}
     for result in answers:
         by_arm.setdefault(result.arm, []).append(result)
-    return [_row(arm, of_arm, base) for arm, of_arm in by_arm.items()]
+    text, keys = (
+        {result.question: result.log_probability for result in by_arm.get(arm, ())} for arm in (BASE, FIRST)
+    )
+    return [_row(arm, of_arm, text, keys) for arm, of_arm in by_arm.items()]
 
 
-def _row(arm: str, answers: Sequence[ArmAnswer], base: Mapping[str, float]) -> ArmRow:
+def _gap(answers: Sequence[ArmAnswer], base: Mapping[str, float]) -> tuple[float, float]:
+    """Mean difference and its standard error."""
     gaps = np.array(
         [result.log_probability - base[result.question] for result in answers if result.question in base]
     )
+    mean = float(gaps.mean()) if len(gaps) else 0.0
+    return mean, float(gaps.std(ddof=1) / len(gaps) ** 0.5) if len(gaps) > 1 else 0.0
 
+
+def _row(
+    arm: str, answers: Sequence[ArmAnswer], text: Mapping[str, float], keys: Mapping[str, float]
+) -> ArmRow:
     def mean(values: Sequence[float | None]) -> float | None:
         known = [value for value in values if value is not None]
         return float(np.mean(known)) if known else None
@@ -290,8 +299,8 @@ def _row(arm: str, answers: Sequence[ArmAnswer], base: Mapping[str, float]) -> A
         arm,
         len(answers),
         float(np.mean([result.log_probability for result in answers])),
-        float(gaps.mean()) if len(gaps) else 0.0,
-        float(gaps.std(ddof=1) / len(gaps) ** 0.5) if len(gaps) > 1 else 0.0,
+        *_gap(answers, text),
+        *_gap(answers, keys),
         mean([result.evidence for result in answers]),
         float(np.mean([result.memory_tokens for result in answers])),
         float(np.mean([result.prefill_tokens for result in answers])),
@@ -339,14 +348,19 @@ def table(model: str, rows: Sequence[ArmRow], caption: str) -> Table:
         Column("log-prob.\nper token", lambda row: row.log_probability, ".2f"),
         Column("against\ntext", lambda row: None if row.arm == BASE else row.against, "+.2f"),
         Column("+-", lambda row: None if row.arm == BASE else row.error, ".2f"),
+        Column("against\nkeys", lambda row: None if row.arm == FIRST else row.against_keys, "+.2f"),
+        Column("+-", lambda row: None if row.arm == FIRST else row.keys_error, ".2f"),
         Column("evidence", lambda row: row.evidence, ".2f"),
-        Column("F1", lambda row: row.f1, ".3f"),
-        Column("BLEU-1", lambda row: row.bleu1, ".3f"),
         Column("memory\ntokens", lambda row: row.memory_tokens, ",.0f"),
         Column("prefill\ntokens", lambda row: row.prefill_tokens, ",.0f"),
-        Column("first\ntoken s", lambda row: row.first_ms and row.first_ms / 1000, ".2f"),
-        Column("answer\ns", lambda row: row.ms and row.ms / 1000, ".2f"),
     ]
+    if any(row.ms is not None for row in rows):
+        columns += [
+            Column("F1", lambda row: row.f1, ".3f"),
+            Column("BLEU-1", lambda row: row.bleu1, ".3f"),
+            Column("first\ntoken s", lambda row: row.first_ms and row.first_ms / 1000, ".2f"),
+            Column("answer\ns", lambda row: row.ms and row.ms / 1000, ".2f"),
+        ]
     questions = max((row.questions for row in rows), default=0)
     return tabulate(f"kv-locomo: {model}, {questions} questions", columns, rows, caption=caption)
 

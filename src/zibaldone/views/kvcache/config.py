@@ -12,6 +12,7 @@ from zibaldone.validation import count, shown
 Normalization = Literal["softmax", "reciprocal_rank"]
 Aggregation = Literal["max", "sum"]
 Select = Literal["recall", "attention", "both", "blocks", "per_layer"]
+Order = Literal["time", "best_last"]
 Positions = Literal["decoupled", "coupled"]
 Asking = Literal["words", "all"]
 Heads = Literal["each", "sum"]
@@ -23,6 +24,7 @@ _CHOICES = {
     "normalization": ("softmax", "reciprocal_rank"),
     "aggregation": ("max", "sum"),
     "select": ("recall", "attention", "both", "blocks", "per_layer"),
+    "order": ("time", "best_last"),
     "positions": ("decoupled", "coupled"),
     "asking": ("words", "all"),
     "heads": ("each", "sum"),
@@ -65,6 +67,7 @@ class MemArt:
     neighbours: int = 0  # blocks on each side that come along with a chosen one
     # How they are reused (section 3.2.3).
     pinned: bool = True  # the first token and the system prompt stand before a question, as before every turn
+    order: Order = "time"  # of whole turns in sight; "best_last": the best one stands next to the question
     reread_tokens: int = 0  # of each whole turn in sight but the first: computed again behind those before it
     positions: Positions = "decoupled"  # "coupled" keeps the old ones, to show what that does (Figure 7)
 
@@ -106,6 +109,10 @@ class MemArt:
         if self.reread_tokens and not self.whole_turns:
             raise InvalidInput(
                 f"reread_tokens is of whole turns, and select {self.select!r} takes blocks: set it to 0"
+            )
+        if self.order != "time" and not self.whole_turns:
+            raise InvalidInput(
+                f"order {self.order!r} is of whole turns; select {self.select!r} takes blocks: take 'time'"
             )
         if self.whole_turns and self.align == "grid":
             raise InvalidInput(

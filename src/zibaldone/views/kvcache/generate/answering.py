@@ -57,7 +57,7 @@ class Answer:
     """What the model said."""
 
     texts: tuple[str, ...]  # more than one with num_return_sequences
-    blocks: tuple[int, ...]  # numbers of the blocks in sight, in the order of the log
+    blocks: tuple[int, ...]  # numbers of the blocks in sight, in their order there
     citations: tuple[Cited, ...]  # the messages that those are of, in the order of the log
     prefill_tokens: int  # that the model computed before the answer
     kv_tokens: int  # that it reused

@@ -20,7 +20,7 @@ from zibaldone.views.kvcache.storage.manifest import KVBlock
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """What stands before one question: pinned prefix, chosen blocks in the order of the log, recent turns."""
+    """What stands before one question: pinned prefix, chosen blocks, recent turns."""
 
     blocks: tuple[KVBlock, ...]
     raw: tuple[Raw, ...]  # of the blocks

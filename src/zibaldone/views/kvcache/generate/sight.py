@@ -84,7 +84,7 @@ class ChosenSight:
     """Before it is fetched."""
 
     question: QuestionTokens
-    blocks: tuple[KVBlock, ...]  # in the order of the log
+    blocks: tuple[KVBlock, ...]  # in their order in sight
     dropped: int
     newest: tuple[KVBlock, ...]  # stand right before the question
     choice: Choice | None
@@ -170,7 +170,8 @@ class Looking:
                 both = self._config.select == "both"
                 ranked = fused(sought.by_text, attended) if both else attended
         standing = frozenset(seq for block in newest.blocks for seq in block.tile.seqs)
-        turns = fitting_turns(ranked, reader.turns(ranked), budget - newest.tokens, standing)
+        left, order = budget - newest.tokens, self._config.order
+        turns = fitting_turns(ranked, reader.turns(ranked), left, standing, order)
         recent = choice.recent.blocks if choice else newest.blocks
         return ChosenSight(question, turns.blocks, turns.dropped, recent, choice, note)
 

@@ -57,21 +57,19 @@ def probe(keys: Keys, cos: Tensor, sin: Tensor) -> Rotation:
     """
     ones, zeros = torch.ones_like(cos), torch.zeros_like(cos)
     ramp = ones * (2 + torch.arange(cos.shape[-1], device=cos.device, dtype=cos.dtype))
-    plain = keys(ones, zeros).float()
-    turned = keys(zeros, ones).float()
-    ramped = keys(ramp, zeros).float()
-    doubled = keys(ones * 2, zeros).float()
-    columns = plain[0].reshape(-1, plain.shape[-1])  # (heads * tokens, dim)
-    other = turned[0].reshape(-1, plain.shape[-1])
-    changed = (doubled - plain).abs().amax((0, 1, 2)) > 0.5 * plain.abs().amax((0, 1, 2))
-    dims = changed.nonzero()[:, 0]
-    same = torch.cdist(other[:, dims].T, columns.T)  # (r, dim): x[partner] has the sign plus ...
-    flipped = torch.cdist(other[:, dims].T, -columns.T)
-    partner = torch.minimum(same, flipped).argmin(dim=1)
-    rows = torch.arange(len(dims), device=dims.device)
-    sign = torch.where(same[rows, partner] <= flipped[rows, partner], 1.0, -1.0)
-    ratio = ramped[0].reshape(-1, plain.shape[-1])[:, dims] / columns[:, dims]
-    frequency = (ratio.nanmedian(dim=0).values - 2).round().long().clamp(0, cos.shape[-1] - 1)
+    plain, turned, doubled = (
+        _columns(keys(*given)) for given in ((ones, zeros), (zeros, ones), (ones * 2, zeros))
+    )
+    live = plain.abs().amax(0) > 0  # a dimension whose norm has the weight 0 is not, before its rotation
+    changed = (doubled - plain).abs().amax(0) > 0.5 * plain.abs().amax(0)
+    dims = (changed | (~live & (turned.abs().amax(0) > 0))).nonzero()[:, 0]
+    partner, sign = _partners(turned, plain, dims, live)
+    by_cos, by_sin = (
+        (_columns(keys(*given))[:, dims] / base[:, dims]).nanmedian(dim=0).values
+        for given, base in (((ramp, zeros), plain), ((zeros, ramp), turned))
+    )
+    ratio = torch.where(live[dims], by_cos, by_sin)
+    frequency = (ratio - 2).round().long().clamp(0, cos.shape[-1] - 1)
     real = keys(cos, sin)
     dim = real.shape[-1]
     half = dim // 2
@@ -96,3 +94,25 @@ def probe(keys: Keys, cos: Tensor, sin: Tensor) -> Rotation:
             f"its rotary positions are of a kind that the kv view does not know: keys differ by {best[0]:.3g}"
         )
     return best[1]
+
+
+def _columns(keys: Tensor) -> Tensor:
+    """(heads x tokens, dim)."""
+    return keys[0].float().reshape(-1, keys.shape[-1])
+
+
+def _partners(turned: Tensor, plain: Tensor, dims: Tensor, live: Tensor) -> tuple[Tensor, Tensor]:
+    """Whose column each dimension takes where cosines are 0 and sines 1, and with which sign.
+
+    Where the partner is no live dimension there is nothing to see: then it is the one that takes ours.
+    """
+    exact = "donot_use_mm_for_euclid_dist"  # small columns stand beside large ones
+    same = torch.cdist(turned[:, dims].T, plain.T, compute_mode=exact)  # with the sign plus ...
+    flipped = torch.cdist(turned[:, dims].T, -plain.T, compute_mode=exact)
+    partner = torch.minimum(same, flipped).argmin(dim=1)
+    rows = torch.arange(len(dims), device=dims.device)
+    sign = torch.where(same[rows, partner] <= flipped[rows, partner], 1.0, -1.0)
+    for row in (~live[dims]).nonzero()[:, 0]:
+        other = (dims == partner[row]).nonzero()[:, 0]
+        partner[other], sign[other] = dims[row], -sign[row]
+    return partner, sign

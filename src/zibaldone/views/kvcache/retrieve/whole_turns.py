@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from zibaldone.views.kvcache.config import Order
 from zibaldone.views.kvcache.retrieve.probe import Choice
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 
@@ -20,7 +21,7 @@ _RANK = 60  # c of the reciprocal ranks that are added where two rankings are fu
 class TurnsInSight:
     """Turns that fit a budget."""
 
-    blocks: tuple[KVBlock, ...]  # in the order of the log
+    blocks: tuple[KVBlock, ...]  # in their order there
     dropped: int = 0  # ranked turns that it had no room for
 
     @property
@@ -43,28 +44,37 @@ def fused(*rankings: Sequence[int]) -> list[int]:
 
 
 def fitting_turns(
-    ranked: Sequence[int], blocks_of: Mapping[int, Sequence[KVBlock]], tokens: int, without: frozenset[int]
+    ranked: Sequence[int],
+    blocks_of: Mapping[int, Sequence[KVBlock]],
+    tokens: int,
+    without: frozenset[int],
+    order: Order = "time",
 ) -> TurnsInSight:
     """The best turns while they fit; what does not fit is skipped.
 
     Of a best turn that alone is longer than that, its beginning.
     """
     left, dropped = tokens, 0
-    taken: list[KVBlock] = []
+    taken: list[list[KVBlock]] = []
     for seq in ranked:
         turn = [] if seq in without else blocks_of.get(seq, [])
         length = sum(block.tokens for block in turn)
         if length > left and taken:
             dropped += 1
             continue
+        some: list[KVBlock] = []
         for block in turn:
             if block.tokens <= left:
-                taken.append(block)
+                some.append(block)
                 left -= block.tokens
             else:
                 break
-    taken.sort(key=lambda block: block.chronological)
-    return TurnsInSight(tuple(taken), dropped)
+        if some:
+            taken.append(some)
+    blocks = [block for turn in reversed(taken) for block in turn]
+    if order == "time":
+        blocks.sort(key=lambda block: block.chronological)
+    return TurnsInSight(tuple(blocks), dropped)
 
 
 def newest_turns(newest: Sequence[KVBlock], tokens: int) -> TurnsInSight:

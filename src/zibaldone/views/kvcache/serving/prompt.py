@@ -15,7 +15,7 @@ from zibaldone.views.kvcache.storage.manifest import KVBlock
 class KVPrompt:
     """One question with its memory in front."""
 
-    ids: tuple[int, ...]  # pinned prefix, memory in the order of the log, newest turns, question
+    ids: tuple[int, ...]  # pinned prefix, memory, newest turns, question
     question_tokens: int  # at the end of these: what an engine has to compute
     scope: KVScope | None  # None: there is no memory to load
     salt: str | None
