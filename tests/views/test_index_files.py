@@ -72,7 +72,7 @@ def test_what_is_known_of_its_vectors_is_saved(filled, opened, monkeypatch):
     extend = unit_index._Measured.extend
 
     def counted(self, rows, by_people):
-        measured.append(len(rows) - len(self.squares))
+        measured.append(len(rows) - self._known)
         extend(self, rows, by_people)
 
     monkeypatch.setattr(unit_index._Measured, "extend", counted)

@@ -28,6 +28,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.text.remembered import emptied
 
 V = TypeVar("V")
+FAMILY = "wordllama-l2_supercat_256"  # with which the name of every such embedder begins
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
@@ -65,7 +66,7 @@ class StaticEmbedder:
     @cached_property
     def name(self) -> str:
         """The table and a digest of its numbers: a new version of the package may carry the same ones."""
-        return f"wordllama-l2_supercat_256-{blake2b(self._table.data, digest_size=6).hexdigest()}"
+        return f"{FAMILY}-{blake2b(self._table.data, digest_size=6).hexdigest()}"
 
     @property
     def dimension(self) -> int:

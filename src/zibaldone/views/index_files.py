@@ -39,7 +39,9 @@ from zibaldone.views.base import Generation
 
 C = TypeVar("C")
 _TYPES = {
+    "I8": np.int8,
     "U8": np.uint8,
+    "U16": np.uint16,
     "BOOL": np.bool_,
     "U32": np.uint32,
     "I32": np.int32,
