@@ -88,8 +88,8 @@ class Thesaurus:
         saved.put_texts("thesaurus.terms", terms)
         self._vectors.save(saved, np.array([self._row[term] for term in terms], dtype=np.int64))
         saved.put_texts("thesaurus.forms", [form for form, _ in forms])
-        saved["thesaurus.form_of"] = np.array([place for _, place in forms], dtype=np.int64)
-        saved["thesaurus.uses"] = np.array([self._uses[form] for form, _ in forms], dtype=np.int64)
+        saved.put_numbers("thesaurus.form_of", np.array([place for _, place in forms], dtype=np.int64))
+        saved.put_numbers("thesaurus.uses", np.array([self._uses[form] for form, _ in forms], dtype=np.int64))
 
     def _unpack(self) -> None:
         """Take what was saved in, to be changed."""

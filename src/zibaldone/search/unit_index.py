@@ -30,11 +30,14 @@ _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: 
 _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
-_OWN_ARRAYS = ("days", "times", "session_of", "is_assistants", "seqs", "is_passage", "unit.sources")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
 _ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 260
 _MEASURED_BYTES = 8  # of a row: what is known of its vector
-_FEATURES = ("proper_nouns", "time_words", "place_names", "numbers", "_ends_asking", "_has_question")
+_SIGNS = ("time_words", "place_names", "numbers", "_ends_asking", "_has_question")  # 1 or 0
+_FEATURES = ("proper_nouns", *_SIGNS)
+# As saved: how many proper nouns in the first bits, up to _MOST_NAMES, and a bit for each sign.
+_MOST_NAMES, _SIGNS_FROM = 3, 2
+_LOGS = np.array([math.log1p(count) for count in range(_MOST_NAMES + 1)], dtype=np.float32)
 # What a turn looks like, whatever it is about; each with its weight in ranker.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
 _PLACE_NAME = regex.compile(
@@ -152,7 +155,7 @@ class UnitIndex:
         self.vectors.extend(vectors)
         self._spread = _with_rows_without_vectors(self._spread, vectors)
         texts = [unit.text for unit in units]
-        names = [min(3, len(_PROPER_NOUN.findall(text))) for text in texts]
+        names = [min(_MOST_NAMES, len(_PROPER_NOUN.findall(text))) for text in texts]
         self.proper_nouns = _grown(self.proper_nouns, [math.log1p(count) for count in names])
         self.time_words = _grown(self.time_words, has_time)
         self.place_names = _grown(self.place_names, [bool(_PLACE_NAME.search(text)) for text in texts])
@@ -274,30 +277,30 @@ class UnitIndex:
             part.save(saved)
         self._measured.extend(self.vectors, ~self._is_assistants)
         self._measured.save(saved)
-        for name in _FEATURES:
-            saved[name] = getattr(self, name)
-        saved["days"], saved["times"], saved["session_of"] = self.days, self._times, self._session_of
-        saved["is_assistants"], saved["seqs"] = self._is_assistants, self._seqs
-        saved["is_passage"] = self._is_passage
-        saved.put_texts("sessions", list(self._sessions))
+        looks = np.rint(np.expm1(self.proper_nouns)).astype(np.uint8)
+        for bit, name in enumerate(_SIGNS, _SIGNS_FROM):
+            looks |= (getattr(self, name) > 0).astype(np.uint8) << bit
+        saved["looks"] = looks
         return saved
 
     def _open(self, saved: SavedIndex) -> None:
-        own = (*_FEATURES, *_OWN_ARRAYS)
         self._saved_bytes = sum(
-            array.nbytes
-            for name, array in saved.arrays.items()
-            if name not in own and not name.endswith((".codes", ".factors"))
+            array.nbytes for name, array in saved.arrays.items() if not name.endswith((".codes", ".factors"))
         )
-        for name in _FEATURES:
-            setattr(self, name, saved[name])
-        self.days, self._times, self._session_of = saved["days"], saved["times"], saved["session_of"]
-        self._is_assistants, self._seqs = saved["is_assistants"], saved["seqs"]
-        self._is_passage = saved["is_passage"]
-        sources = np.diff(saved["unit.sources_end"], prepend=0)
-        self.source_rows = np.repeat(np.arange(len(self.units)), sources)
-        self.source_seqs = saved["unit.sources"]
-        self._sessions = {session: number for number, session in enumerate(saved.texts("sessions"))}
+        looks = saved["looks"]
+        self.proper_nouns = _LOGS[looks & (1 << _SIGNS_FROM) - 1]
+        for bit, name in enumerate(_SIGNS, _SIGNS_FROM):
+            setattr(self, name, ((looks >> bit) & 1).astype(np.float32))
+        self._times, self.days = self.units.times()
+        self._seqs = saved.numbers("unit.seq")
+        self.source_rows, self.source_seqs = self.units.sources()
+        sessions, self._session_of = self.units.names("session")
+        self._sessions = {session: number for number, session in enumerate(sessions) if session is not None}
+        roles, role_of = self.units.names("role")
+        self._is_assistants = np.array([role in MACHINES for role in roles], dtype=bool)[role_of]
+        kinds, kind_of = self.units.names("kind")
+        self._is_passage = np.array([kind == PASSAGE for kind in kinds], dtype=bool)[kind_of]
+        self._is_passage &= ~self._is_assistants
         self.speakers, self.named_days = self.units.speakers(), self.units.named_days()
         lengths = self.lexical.lengths()
         self._order_all(lengths)

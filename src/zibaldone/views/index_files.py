@@ -40,6 +40,7 @@ from zibaldone.views.base import Generation
 C = TypeVar("C")
 _TYPES = {
     "I8": np.int8,
+    "I16": np.int16,
     "U8": np.uint8,
     "U16": np.uint16,
     "BOOL": np.bool_,
