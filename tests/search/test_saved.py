@@ -1,5 +1,7 @@
 """What an index is saved as."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,7 +29,7 @@ def test_long_texts(texts, cuts):
     """However many were put behind how many others, they are read as they were, and saved as all at once."""
     cuts = [0, *sorted(min(cut, len(texts)) for cut in cuts), len(texts)]
     saved, at_once, behind = SavedIndex(), SavedIndex(), None
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         saved = SavedIndex()
         saved.put_long_texts("all", texts[start:end], behind)
         behind = saved.long_texts("all")
