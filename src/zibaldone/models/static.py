@@ -168,7 +168,8 @@ class _Table:
     def _read(self, wanted: npt.NDArray[np.intp]) -> None:
         """Have these rows; who reads meanwhile finds places only once what they are of is there."""
         with self._lock:
-            new = np.unique(wanted[self._place[wanted] < 0])
+            # Not by np.unique, whose first call imports what takes as long as all else of a first recall.
+            new = np.array(sorted(set(wanted[self._place[wanted] < 0].tolist())), dtype=np.intp)
             end = self._count + len(new)
             if end > len(self._plain):
                 room = min(max(end, 2 * len(self._plain), _FEWEST_ROWS), len(self._stored))
