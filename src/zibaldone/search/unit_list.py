@@ -152,6 +152,7 @@ class _PackedUnits:
     def __init__(self, saved: SavedIndex) -> None:
         self.saved = saved
         self.texts = saved.long_texts("unit.text")
+        self._further, self._days = _ByRow(saved["unit.further"]), _ByRow(saved["unit.days"])
         self._named = {
             field: _named(saved.texts(f"unit.{field}s"), saved[f"unit.no_{field}"]) for field in _NAMES
         }
@@ -188,7 +189,7 @@ class _PackedUnits:
         time_us = int(saved["unit.times_us"][int(saved["unit.time"][row])])
         zone = timezone(timedelta(seconds=offset_s)) if offset_s else UTC
         return Unit(
-            sources=(int(saved["unit.seq"][row]), *(seq for (seq,) in _of_row(saved["unit.further"], row))),
+            sources=(int(saved["unit.seq"][row]), *(seq for (seq,) in self._further.of(row))),
             part=int(saved["unit.part"][row]),
             text=self.texts[row],
             kind=kind,
@@ -197,7 +198,7 @@ class _PackedUnits:
             role=role,
             name=name,
             time=(_EPOCH + timedelta(microseconds=time_us)).astimezone(zone),
-            days=tuple((first, last) for first, last in _of_row(saved["unit.days"], row)),
+            days=tuple((first, last) for first, last in self._days.of(row)),
             start=int(saved["unit.start"][row]),
             is_dated=bool(saved["unit.is_dated"][row]),
         )
@@ -207,7 +208,14 @@ def _named(texts: PackedTexts, is_none: npt.NDArray[np.bool_]) -> list[str | Non
     return [None if none else text for text, none in zip(texts, is_none.tolist(), strict=True)]
 
 
-def _of_row(pairs: AnyArray, row: int) -> list[list[int]]:
-    """What stands behind a row, of arrays that begin with theirs, which rise."""
-    begin, end = np.searchsorted(pairs[:, 0], (row, row + 1))
-    return [list(pair) for pair in pairs[begin:end, 1:].tolist()]
+class _ByRow:
+    """What few rows have: arrays that begin with these, which rise."""
+
+    def __init__(self, having: AnyArray) -> None:
+        self._having = having
+        self._rows = having[:, 0].astype(np.int64)  # what is looked up has the same type: else all is copied
+
+    def of(self, row: int) -> list[list[int]]:
+        """What stands behind a row."""
+        begin, end = self._rows.searchsorted(row), self._rows.searchsorted(row + 1)
+        return [list(some) for some in self._having[begin:end, 1:].tolist()] if begin < end else []
