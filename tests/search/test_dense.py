@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.search.dense import Matrix, from_bytes, to_bytes
+from zibaldone.search.dense import Matrix, PlainMatrix, from_bytes, to_bytes
 from zibaldone.search.saved import SavedIndex
 
 
@@ -110,3 +110,12 @@ def test_a_matrix_saved_and_opened():
     np.testing.assert_array_equal(opened.rows, matrix.rows)
     np.testing.assert_array_equal(opened.at(np.array([2])), matrix.rows[[2]])
     np.testing.assert_allclose(opened.rows[2], whole[9], atol=0.02)
+
+
+def test_a_plain_matrix_that_grew():
+    """It holds any numbers as they are, in the order in which they came."""
+    rows = np.arange(60, dtype=np.float32).reshape(20, 3)
+    matrix = PlainMatrix(3)
+    for start, end in ((0, 1), (1, 1), (1, 9), (9, 20)):
+        matrix.extend(rows[start:end])
+        np.testing.assert_array_equal(matrix.rows, rows[:end])

@@ -84,22 +84,22 @@ class Matrix:
 
     def products(self, vector: Vectors, rows: npt.NDArray[np.integer] | None = None) -> Vectors:
         """(n,) each of the rows, or (k,) of some, times a vector (d,)."""
-        found: Vectors = self.products_of_each(vector[None], rows)[0]
-        return found
+        of_rows: Vectors = self.products_of_each(vector[None], rows)[0]
+        return of_rows
 
     def products_of_each(self, vectors: Vectors, rows: npt.NDArray[np.integer] | None = None) -> Vectors:
         """(k, n) each of the rows times each vector (k, d); each product for itself, down to its last bit."""
         count = self._n if rows is None else len(rows)
-        found = np.empty((len(vectors), count), dtype=np.float32)
+        of_each = np.empty((len(vectors), count), dtype=np.float32)
         plain = np.empty((_AT_A_TIME, self.dimension), dtype=np.float32)
         for piece in pieces(0, count):
             codes = self._codes[piece] if rows is None else self._codes[rows[piece]]
             here = plain[: len(codes)]
             np.copyto(here, codes)
-            for product, vector in zip(found, vectors, strict=True):
+            for product, vector in zip(of_each, vectors, strict=True):
                 np.vecdot(here, vector, out=product[piece])
-        found *= self._factors[: self._n] if rows is None else self._factors[rows]
-        return found
+        of_each *= self._factors[: self._n] if rows is None else self._factors[rows]
+        return of_each
 
     def extend(self, rows: Vectors) -> None:
         """Append rows (k, d)."""
@@ -127,6 +127,27 @@ class Matrix:
         """Put the rows there, or some of them, under the matrix's name."""
         saved[f"{self._name}.codes"] = self._codes[: self._n][rows]
         saved[f"{self._name}.factors"] = self._factors[: self._n][rows]
+
+
+class PlainMatrix:
+    """Rows of any numbers, as they are, that grow at the end, in one block of memory with room to spare."""
+
+    def __init__(self, dimension: int) -> None:
+        self._block: Vectors = np.zeros((0, dimension), dtype=np.float32)
+        self._n = 0
+
+    @property
+    def rows(self) -> Vectors:
+        """(n, d) what is in; valid until the next `extend`."""
+        return self._block[: self._n]
+
+    def extend(self, rows: Vectors) -> None:
+        """Append rows (k, d)."""
+        needed = self._n + len(rows)
+        if needed > len(self._block):
+            self._block = _longer(self.rows, max(needed, len(self._block) * 3 // 2))
+        self._block[self._n : needed] = rows
+        self._n = needed
 
 
 def pieces(first: int, end: int) -> Iterator[slice]:

@@ -199,10 +199,10 @@ def _apart(
     gaps[firsts] = rows[firsts]
     steps = 1 + np.maximum(gaps - 1, 0) // _FARTHEST
     last = np.cumsum(steps) - 1
-    told, often = np.full(int(steps.sum()), _FARTHEST), np.zeros(int(steps.sum()), dtype=np.int64)
-    told[last], often[last] = gaps - _FARTHEST * (steps - 1), counts
+    parts, often = np.full(int(steps.sum()), _FARTHEST), np.zeros(int(steps.sum()), dtype=np.int64)
+    parts[last], often[last] = gaps - _FARTHEST * (steps - 1), counts
     ends = np.concatenate([[0], last + 1])[np.cumsum(sizes)]
-    return told.astype(np.uint16), often, ends
+    return parts.astype(np.uint16), often, ends
 
 
 def _whole(numbers: npt.NDArray[Any]) -> array[int]:

@@ -56,8 +56,9 @@ def look_through_bucket(
             with suppress(ValueError, StorageError):
                 data = database.keyring.decrypt(data, key.partition("/")[2])
         hits = list(_narrowed(f"object {key}", 0, data, needles)) if needles.first_in(data) else []
-        if hit := needles.first_in(said := Inflating().feed(data, last=True)):
-            hits.append((f"object {key}, compressed", said, hit))
+        texts = Inflating().feed(data, last=True)
+        if hit := needles.first_in(texts):
+            hits.append((f"object {key}, compressed", texts, hit))
         yield LookedAt("object", key, 0, len(data)), hits
 
 
@@ -92,9 +93,9 @@ def _look(
                 hits.extend(_narrowed(name, begin, piece, needles))
             yield begin, piece
 
-    for begin, said in inflated(pieces_seen()):
-        if hit := needles.first_in(said):
-            hits.append((f"{name}, compressed about byte {begin}", said, hit))
+    for begin, texts in inflated(pieces_seen()):
+        if hit := needles.first_in(texts):
+            hits.append((f"{name}, compressed about byte {begin}", texts, hit))
     return LookedAt("export" if kind == "export" else "file", name, 0, size), hits
 
 

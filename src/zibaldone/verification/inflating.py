@@ -18,12 +18,12 @@ class Inflating:
     def feed(self, data: bytes, *, last: bool = False) -> bytes:
         """What streams say that are whole by now, and begun ones as far as they go; `last`: no more comes."""
         data, self._rest = self._rest + data, b""
-        told, at = [], 0
+        texts, at = [], 0
         while (at := data.find(_HEADER, at)) >= 0:
             piece = data[at : at + _MOST]
             stream = zlib.decompressobj()
             try:
-                told.append(stream.decompress(piece))
+                texts.append(stream.decompress(piece))
             except zlib.error:  # two bytes that look like a beginning
                 at += 1
                 continue
@@ -33,7 +33,7 @@ class Inflating:
             at += len(piece) - len(stream.unused_data) if stream.eof else 1
         if not self._rest and data.endswith(_HEADER[:1]):
             self._rest = _HEADER[:1]
-        return b"\n".join(told)
+        return b"\n".join(texts)
 
 
 def inflated(read: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:

@@ -88,9 +88,9 @@ def _compressed(
     for row in connection.exec_driver_sql(f'{query} ORDER BY "user", name, part'):
         if of != row[:2]:
             reading, of = Inflating(), row[:2]
-        said = reading.feed(opened(bytes(row[data])))
-        if hit := (of_user if _is_of(row, columns, user) else of_all).first_in(said):
-            yield f"{_where(saved_files.name, row, columns)}, compressed", said, hit
+        texts = reading.feed(opened(bytes(row[data])))
+        if hit := (of_user if _is_of(row, columns, user) else of_all).first_in(texts):
+            yield f"{_where(saved_files.name, row, columns)}, compressed", texts, hit
 
 
 def references(database: Database, user: str, seqs: Sequence[int]) -> list[Leftover]:
