@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import unicodedata
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from hashlib import blake2b
 import pytest
 
 from zibaldone import InvalidInput, MemAttention, Memory, Placement, RecordedModel, Verification
+from zibaldone.storage.raw_files import PIECE_BYTES
 from zibaldone.testing import HashEmbedder
 from zibaldone.verification.folding import folded
 from zibaldone.verification.receipt_files import read_receipt
@@ -70,6 +72,23 @@ def in_a_file(*parts):
         return f"{'/'.join(parts)}, bytes 4096 to 8192"
 
     return plant
+
+
+def compressed_in_a_file(memory, text):
+    """As an index holds it: compressed, and here across two of the pieces that files are read in."""
+    name, place = (f"index/{digest('ann', 16)}/compressed.index", "compressed about byte ")
+    data = zlib.compress(text.encode())
+    (memory.path / name).parent.mkdir(parents=True, exist_ok=True)
+    (memory.path / name).write_bytes(bytes(PIECE_BYTES - 9) + data + os.urandom(5000))
+    return f"{name}, {place}"
+
+
+def compressed_in_rows(memory, text):
+    """Likewise, where an index is rows."""
+    data = zlib.compress(text.encode())
+    insert = "INSERT INTO saved_files VALUES ('ann', 'messages', ?, ?)"
+    run_sql(memory, (insert, 1, data[12:] + os.urandom(99)), (insert, 0, os.urandom(99) + data[:12]))
+    return "table saved_files, user 'ann', "
 
 
 def in_a_block(memory, text):
@@ -133,6 +152,8 @@ PLANTS = {
     "another's block": in_a_file("blocks", digest("bea", 8), "0" * 32 + ".block"),
     "an index": in_a_file("index", digest("ann", 16), "other.index"),
     "an unfinished index": in_a_file("index", digest("ann", 16), "tmpabc.part"),
+    "a compressed index": compressed_in_a_file,
+    "a compressed index in rows": compressed_in_rows,
     "a KV pool": in_a_file("kv", digest("ann", 8), "1-abc", "blocks"),
     "a file of nobody": in_a_file("notes.bak"),
     "an export": in_an_export,

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.search.dense import Matrix, from_bytes, to_bytes
+from zibaldone.search.dense import Matrix, PlainMatrix, from_bytes, to_bytes
+from zibaldone.search.saved import SavedIndex
 
 
 def unit_rows(n, dimension, seed=0):
@@ -56,20 +57,65 @@ def test_a_torn_vector_is_not_read():
 def test_a_matrix_that_grew_holds_what_was_appended(sizes):
     """Rows stand in the order in which they came, however many at a time."""
     whole = unit_rows(sum(sizes), 3, seed=1)
-    matrix = Matrix(3)
+    matrix, at_once = Matrix(3), Matrix(3)
     start = 0
     for size in sizes:
         matrix.extend(whole[start : start + size])
         start += size
         assert matrix.rows.shape == (start, 3)
-    assert (matrix.rows == whole).all()
+    at_once.extend(whole)
+    np.testing.assert_array_equal(matrix.rows, at_once.rows)
+    np.testing.assert_allclose(matrix.rows, whole, atol=0.01)
 
 
-def test_products_of_a_grown_matrix_are_those_of_a_plain_one():
-    """The room to spare takes no part in a product."""
-    whole = unit_rows(100, 16)
-    matrix = Matrix(16)
+@pytest.mark.parametrize("dimension", [16, 256, 1024])
+def test_a_byte_a_number(dimension):
+    """A row has its length to the last digits, and its direction nearly; products are of rows as they are."""
+    whole = unit_rows(700, dimension)
+    whole[3] = 0
+    matrix = Matrix(dimension)
+    matrix.extend(whole)
+    np.testing.assert_allclose(np.linalg.norm(matrix.rows, axis=1), np.arange(700) != 3, atol=1e-6)
+    np.testing.assert_allclose(matrix.products(whole[7]), whole @ whole[7], atol=0.06 / dimension**0.5)
+    np.testing.assert_allclose(matrix.products(whole[7]), matrix.rows @ whole[7], atol=1e-5)
+    assert matrix.nbytes == 700 * (dimension + 4)
+    assert np.flatnonzero(~matrix.has(slice(None))).tolist() == [3]
+
+
+def test_products_do_not_depend_on_what_else_is_asked_for():
+    """To the last bit: of a matrix that grew row by row, with other vectors, or of some rows."""
+    whole = unit_rows(1100, 16)
+    matrix, grown = Matrix(16), Matrix(16)
+    matrix.extend(whole)
     for row in whole:
-        matrix.extend(row[None])
-    np.testing.assert_allclose(matrix.rows @ whole[7], whole @ whole[7], atol=1e-6)
-    assert matrix.rows.flags.c_contiguous
+        grown.extend(row[None])
+    product = matrix.products(whole[7])
+    np.testing.assert_array_equal(grown.products(whole[7]), product)
+    np.testing.assert_array_equal(matrix.products_of_each(whole[5:9])[2], product)
+    some = np.arange(1099, 0, -2)
+    np.testing.assert_array_equal(matrix.products(whole[7], some), product[some])
+
+
+def test_a_matrix_saved_and_opened():
+    """It is the one that was saved, grows on, and what is changed in it is changed."""
+    whole = unit_rows(30, 16)
+    matrix, saved = Matrix(16), SavedIndex()
+    matrix.extend(whole[:20])
+    matrix.save(saved)
+    opened = Matrix(16, SavedIndex({name: array.copy() for name, array in saved.arrays.items()}))
+    for one in (matrix, opened):
+        one.extend(whole[20:])
+        one.put(slice(3, 5), whole[8:10])
+        one.keep(np.arange(30) % 3 > 0)
+    np.testing.assert_array_equal(opened.rows, matrix.rows)
+    np.testing.assert_array_equal(opened.at(np.array([2])), matrix.rows[[2]])
+    np.testing.assert_allclose(opened.rows[2], whole[9], atol=0.02)
+
+
+def test_a_plain_matrix_that_grew():
+    """It holds any numbers as they are, in the order in which they came."""
+    rows = np.arange(60, dtype=np.float32).reshape(20, 3)
+    matrix = PlainMatrix(3)
+    for start, end in ((0, 1), (1, 1), (1, 9), (9, 20)):
+        matrix.extend(rows[start:end])
+        np.testing.assert_array_equal(matrix.rows, rows[:end])

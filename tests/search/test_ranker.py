@@ -9,6 +9,7 @@ import pytest
 
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import K1, B
 from zibaldone.search.ranker import (
     FEATURES,
@@ -439,10 +440,12 @@ def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk):
 
 def test_a_unit_that_nobody_has_embedded_yet_stands_at_the_mean():
     """Neither before nor behind the others; where nothing is embedded, nothing has a cosine."""
-    rows = np.array([[1, 0], [0, 0], [0, 1]], dtype=np.float32)
-    products = rows @ np.array([1, 0], dtype=np.float32)
+    rows, alone = Matrix(2), Matrix(2)
+    rows.extend(np.array([[1, 0], [0, 0], [0, 1]], dtype=np.float32))
+    alone.extend(np.zeros((1, 2), dtype=np.float32))
+    products = rows.products(np.array([1, 0], dtype=np.float32))
     assert _cosines(rows, products).tolist() == [1.0, 0.5, 0.0]
-    assert _cosines(rows[1:2], products[1:2]).tolist() == [0.0]
+    assert _cosines(alone, products[1:2]).tolist() == [0.0]
 
 
 def alternating(user, assistant, user_tokens=10, assistant_tokens=10):
@@ -617,7 +620,7 @@ def test_the_mean_is_that_of_what_is_there_now():
     ]
 
     def cosines(index):
-        return index.centred_cosines(rows[3], index.vectors.rows @ rows[3])
+        return index.centred_cosines(rows[3], index.vectors.products(rows[3]))
 
     grown, at_once = UnitIndex(16, Speechless()), UnitIndex(16, Speechless())
     for unit, row in zip(units, rows, strict=True):

@@ -133,7 +133,7 @@ def test_a_tail_moves_no_mean():
     vectors[20:] = 0
     asked_before, asked_now = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
     asked_before.extend(units[:20], vectors[:20])
-    asked_before.centred_cosines(vectors[3], asked_before.vectors.rows @ vectors[3])
+    asked_before.centred_cosines(vectors[3], asked_before.vectors.products(vectors[3]))
     for index, start in ((asked_before, 20), (asked_now, 0)):
         index.extend(units[start:], vectors[start:])
     cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (asked_before, asked_now)]
@@ -147,7 +147,7 @@ def test_an_opened_index_knows_its_vectors():
     kept = UnitIndex(EMBEDDER.dimension, EMBEDDER)
     kept.extend(units[:20], vectors[:20])
     opened = UnitIndex(EMBEDDER.dimension, EMBEDDER, copied(kept.save()))
-    assert len(opened._measured.squares) == 20
+    assert opened._measured._known == 20
     for index in (kept, opened):
         index.extend(units[20:], vectors[20:])
     cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (kept, opened)]

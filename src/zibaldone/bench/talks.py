@@ -20,11 +20,11 @@ from zibaldone.bench.metrics import is_found
 from zibaldone.choosing import choose
 from zibaldone.core import Evidence, Message, Scope, Trace
 from zibaldone.models.base import Tokenizer
+from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.planning import plan
 from zibaldone.recall import DEFAULT_FLOOR, in_period_first
 from zibaldone.recalled import Recall
-from zibaldone.search import dense
 from zibaldone.search.lexical import Doubles, Floats, Ints
 from zibaldone.search.ranker import (
     FEATURES,
@@ -160,11 +160,10 @@ def _read(
 ) -> Talk | None:
     """None when nothing is wanted of it."""
     words = shared_static_embedder()
-    prepared = MessagesView(tools.embedder, words, tools.tokenizer).prepare(messages)
-    stored = [dense.to_bytes(vector) for vectors in prepared.vectors for vector in vectors]
-    units = to_units(messages, prepared.cuts)
+    cuts = MessagesView(tools.embedder, words, tools.tokenizer).prepare(messages).cuts
+    units = to_units(messages, cuts)
     index = UnitIndex(tools.embedder.dimension, words)
-    index.extend(units, dense.from_bytes(stored, tools.embedder.dimension))
+    index.extend(units, embed(tools.embedder, [unit.text for unit in units]))
     if not synonyms:
         index.thesaurus = Thesaurus(words)  # an empty one
     posed = []

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
+from zibaldone.search.saved import SavedIndex
 
+T = TypeVar("T", bound=np.generic)
+Codes = npt.NDArray[np.int8]
 _STORED = np.dtype("<f2")  # half precision: unit vectors keep 3 digits, half the bytes
 BYTES = _STORED.itemsize  # per number as stored
+_MOST = 127  # of a code
+_AT_A_TIME = 512  # rows as plain numbers: half a megabyte, which stays in the processor's cache
 
 
 def to_bytes(vector: Vectors) -> bytes:
@@ -34,34 +42,133 @@ def products(rows: Vectors, vector: Vectors) -> Vectors:
 
 
 class Matrix:
-    """Rows that grow at the end, in one block of memory with room to spare."""
+    """Rows of unit length, or zero, in a byte a number; they grow at the end, in memory with room to spare.
 
-    def __init__(self, dimension: int, rows: Vectors | None = None) -> None:
-        """Begins with these rows (n, d), which are changed in place."""
-        self._block = np.zeros((0, dimension), dtype=np.float32) if rows is None else rows
-        self._n = len(self._block)
+    A row is its codes, whole numbers up to 127, times a factor that makes its length 1 again. Its direction
+    is off by so little that a cosine of 256 numbers is off by 0.0004 (one standard deviation).
+    """
+
+    def __init__(self, dimension: int, saved: SavedIndex | None = None, name: str = "vectors") -> None:
+        """Empty, or as it was saved under a name; saved rows are changed in place."""
+        self._name = name
+        self._codes: Codes = saved[f"{name}.codes"] if saved else np.zeros((0, dimension), dtype=np.int8)
+        self._factors: Vectors = saved[f"{name}.factors"] if saved else np.zeros(0, dtype=np.float32)
+        self._n = len(self._codes)
+
+    def __len__(self) -> int:
+        """Rows in it."""
+        return self._n
+
+    @property
+    def dimension(self) -> int:
+        """Of a row."""
+        return int(self._codes.shape[1])
+
+    @property
+    def rows(self) -> Vectors:
+        """(n, d) all of them, as plain numbers: four times as much memory."""
+        return self.at(slice(self._n))
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory, with the room to spare."""
+        return self._codes.nbytes + self._factors.nbytes
+
+    def at(self, rows: slice | npt.NDArray[np.integer]) -> Vectors:
+        """(k, d) some of the rows, as plain numbers."""
+        return self._codes[: self._n][rows] * self._factors[: self._n][rows, None]
+
+    def has(self, rows: slice | npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
+        """(k,) which of these are not zero."""
+        return np.asarray(self._factors[: self._n][rows] > 0)
+
+    def products(self, vector: Vectors, rows: npt.NDArray[np.integer] | None = None) -> Vectors:
+        """(n,) each of the rows, or (k,) of some, times a vector (d,)."""
+        of_rows: Vectors = self.products_of_each(vector[None], rows)[0]
+        return of_rows
+
+    def products_of_each(self, vectors: Vectors, rows: npt.NDArray[np.integer] | None = None) -> Vectors:
+        """(k, n) each of the rows times each vector (k, d); each product for itself, down to its last bit."""
+        count = self._n if rows is None else len(rows)
+        of_each = np.empty((len(vectors), count), dtype=np.float32)
+        plain = np.empty((_AT_A_TIME, self.dimension), dtype=np.float32)
+        for piece in pieces(0, count):
+            codes = self._codes[piece] if rows is None else self._codes[rows[piece]]
+            here = plain[: len(codes)]
+            np.copyto(here, codes)
+            for product, vector in zip(of_each, vectors, strict=True):
+                np.vecdot(here, vector, out=product[piece])
+        of_each *= self._factors[: self._n] if rows is None else self._factors[rows]
+        return of_each
+
+    def extend(self, rows: Vectors) -> None:
+        """Append rows (k, d)."""
+        needed = self._n + len(rows)
+        if needed > len(self._codes):
+            room = max(needed, len(self._codes) * 3 // 2)
+            self._codes = _longer(self._codes[: self._n], room)
+            self._factors = _longer(self._factors[: self._n], room)
+        self._n = needed
+        self.put(slice(needed - len(rows), needed), rows)
+
+    def put(self, where: slice | npt.NDArray[np.integer], rows: Vectors) -> None:
+        """Give rows (k, d) that are there other numbers."""
+        places = np.arange(self._n)[where]
+        for first in range(0, len(rows), _AT_A_TIME):
+            here = places[first : first + _AT_A_TIME]
+            self._codes[here], self._factors[here] = _coded(rows[first : first + _AT_A_TIME])
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Leave only the rows where the mask (n,) is true."""
+        self._codes, self._factors = self._codes[: self._n][mask], self._factors[: self._n][mask]
+        self._n = len(self._codes)
+
+    def save(self, saved: SavedIndex, rows: slice | npt.NDArray[np.integer] = slice(None)) -> None:
+        """Put the rows there, or some of them, under the matrix's name."""
+        saved[f"{self._name}.codes"] = self._codes[: self._n][rows]
+        saved[f"{self._name}.factors"] = self._factors[: self._n][rows]
+
+
+class PlainMatrix:
+    """Rows of any numbers, as they are, that grow at the end, in one block of memory with room to spare."""
+
+    def __init__(self, dimension: int) -> None:
+        self._block: Vectors = np.zeros((0, dimension), dtype=np.float32)
+        self._n = 0
 
     @property
     def rows(self) -> Vectors:
         """(n, d) what is in; valid until the next `extend`."""
         return self._block[: self._n]
 
-    @property
-    def nbytes(self) -> int:
-        """Of memory, with the room to spare."""
-        return self._block.nbytes
-
     def extend(self, rows: Vectors) -> None:
         """Append rows (k, d)."""
         needed = self._n + len(rows)
         if needed > len(self._block):
-            block = np.zeros((max(needed, len(self._block) * 3 // 2), self._block.shape[1]), dtype=np.float32)
-            block[: self._n] = self.rows
-            self._block = block
+            self._block = _longer(self.rows, max(needed, len(self._block) * 3 // 2))
         self._block[self._n : needed] = rows
         self._n = needed
 
-    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
-        """Leave only the rows where the mask (n,) is true."""
-        self._block = self.rows[mask]
-        self._n = len(self._block)
+
+def pieces(first: int, end: int) -> Iterator[slice]:
+    """Ranges of rows, of which a plain copy is made at a time."""
+    for begin in range(first, end, _AT_A_TIME):
+        yield slice(begin, min(begin + _AT_A_TIME, end))
+
+
+def _coded(rows: Vectors) -> tuple[Codes, Vectors]:
+    """Codes (k, d), and factors (k,)."""
+    highest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
+    codes = np.zeros(rows.shape, dtype=np.float32)
+    np.divide(rows * np.float32(_MOST), highest, out=codes, where=highest > 0)
+    np.rint(codes, out=codes)
+    lengths = np.sqrt(np.einsum("ij,ij->i", codes, codes))
+    factors = np.zeros(len(rows), dtype=np.float32)
+    np.divide(np.float32(1), lengths, out=factors, where=lengths > 0)
+    return codes.astype(np.int8), factors
+
+
+def _longer(array: npt.NDArray[T], length: int) -> npt.NDArray[T]:
+    longer = np.zeros((length, *array.shape[1:]), dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer

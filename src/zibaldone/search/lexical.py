@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MOST_RANGES = 4096  # of saved terms that are kept in mind: finding one takes as long as its postings
+_FARTHEST = 65_535  # between two rows of a saved term, in one number
 _TERM_BYTES, _POSTING_BYTES = 420, 9  # of a term: two arrays, their places in two tables, its letters
 K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
 
@@ -43,7 +45,8 @@ class LexicalIndex:
         self._rows: dict[str, array[int]] = {}
         self._counts: dict[str, array[int]] = {}
         self._postings = 0  # in these; saved ones are not among them
-        self._lengths = array("I", saved["lexical.lengths"].tobytes() if saved else b"")
+        lengths = saved["lexical.lengths"].astype(np.uint32).tobytes() if saved else b""
+        self._lengths = array("I", lengths)
 
     def __len__(self) -> int:
         """Rows indexed."""
@@ -120,43 +123,57 @@ class LexicalIndex:
         self._unpack()
         terms = in_byte_order(list(self._rows))
         saved.put_texts("lexical.terms", terms)
-        saved["lexical.ends"] = np.cumsum([len(self._rows[term]) for term in terms], dtype=np.int64)
-        saved["lexical.rows"] = _joined([self._rows[term] for term in terms])
-        saved["lexical.counts"] = _joined([self._counts[term] for term in terms])
-        saved["lexical.lengths"] = _joined([self._lengths])
+        sizes = np.array([len(self._rows[term]) for term in terms], dtype=np.int64)
+        gaps, counts, ends = _apart(
+            _joined([self._rows[term] for term in terms]),
+            _joined([self._counts[term] for term in terms]),
+            sizes,
+        )
+        saved.put_numbers("lexical.ends", ends)
+        saved["lexical.gaps"] = gaps
+        saved.put_numbers("lexical.counts", counts)
+        saved.put_numbers("lexical.lengths", _joined([self._lengths]))
 
     def _unpack(self) -> None:
         """Take the saved postings in, to be changed."""
         if self._saved is None:
             return
         for term, rows, counts in self._saved:
-            self._rows[term] = array("I", rows.tobytes()) + self._rows.get(term, array("I"))
-            self._counts[term] = array("I", counts.tobytes()) + self._counts.get(term, array("I"))
+            self._rows[term] = _whole(rows) + self._rows.get(term, array("I"))
+            self._counts[term] = _whole(counts) + self._counts.get(term, array("I"))
         self._saved = None
         self._postings = sum(map(len, self._rows.values()))
 
 
 class _SavedPostings:
-    """Terms in the order of their bytes; of each, rows[begin:end] and counts[begin:end]."""
+    """Terms in the order of their bytes; of each, gaps[begin:end] and counts[begin:end]; see _apart."""
 
     def __init__(self, saved: SavedIndex) -> None:
         self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
-        self._rows, self._counts = saved["lexical.rows"], saved["lexical.counts"]
+        self._gaps, self._counts = saved["lexical.gaps"], saved["lexical.counts"]
+        self._has_steps = len(saved["lexical.lengths"]) > _FARTHEST
         self._ranges: dict[str, tuple[int, int]] = {}  # of terms that were asked for
 
-    def __iter__(self) -> Iterator[tuple[str, Ints, Ints]]:
+    def __iter__(self) -> Iterator[tuple[str, Ints, Doubles]]:
         begin = 0
         for term, end in zip(self._terms, self._ends.tolist(), strict=True):
-            yield term, self._rows[begin:end], self._counts[begin:end]
+            yield term, *self._between(begin, end)
             begin = end
 
     def df(self, term: str) -> int:
         begin, end = self._range(term)
-        return end - begin
+        return int(np.count_nonzero(self._counts[begin:end])) if self._has_steps else end - begin
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
-        begin, end = self._range(term)
-        return self._rows[begin:end].astype(np.int64), self._counts[begin:end].astype(np.float64)
+        return self._between(*self._range(term))
+
+    def _between(self, begin: int, end: int) -> tuple[Ints, Doubles]:
+        rows = np.cumsum(self._gaps[begin:end], dtype=np.int64)
+        counts = self._counts[begin:end].astype(np.float64)
+        if self._has_steps:
+            there = counts > 0
+            rows, counts = rows[there], counts[there]
+        return rows, counts
 
     def _range(self, term: str) -> tuple[int, int]:
         known = self._ranges.get(term)
@@ -168,6 +185,28 @@ class _SavedPostings:
                 self._ranges.clear()
             self._ranges[term] = known
         return known
+
+
+def _apart(
+    rows: npt.NDArray[np.uint32], counts: npt.NDArray[np.uint32], sizes: Ints
+) -> tuple[npt.NDArray[np.uint16], Ints, Ints]:
+    """Rows as their distances from each other, of each term the first from 0; counts; where each term ends.
+
+    A distance that is too far is gone in steps, of which all but the last have the count 0.
+    """
+    gaps = np.diff(rows.astype(np.int64), prepend=0)
+    firsts = (np.cumsum(sizes) - sizes)[sizes > 0]
+    gaps[firsts] = rows[firsts]
+    steps = 1 + np.maximum(gaps - 1, 0) // _FARTHEST
+    last = np.cumsum(steps) - 1
+    parts, often = np.full(int(steps.sum()), _FARTHEST), np.zeros(int(steps.sum()), dtype=np.int64)
+    parts[last], often[last] = gaps - _FARTHEST * (steps - 1), counts
+    ends = np.concatenate([[0], last + 1])[np.cumsum(sizes)]
+    return parts.astype(np.uint16), often, ends
+
+
+def _whole(numbers: npt.NDArray[Any]) -> array[int]:
+    return array("I", numbers.astype(np.uint32).tobytes())
 
 
 def _joined(parts: Sequence[array[int]]) -> npt.NDArray[np.uint32]:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import Signs
-from zibaldone.search.dense import products
+from zibaldone.search.dense import Matrix
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
 from zibaldone.search.question import Acquaintance, Question, is_foreign, narrowed, take_apart
@@ -261,7 +261,7 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
     for _, term in question.terms:
         where, _ = _postings(index, terms_alike(term))
         idfs[where] += inverse_frequency(len(where), len(index))
-    own = idfs[rows] + np.einsum("ij,j->i", index.vectors.rows[rows], vector)
+    own = idfs[rows] + index.vectors.products(vector, rows)
     seqs = index.seqs[rows]
     totals = total[rows[np.lexsort((-total[rows], seqs))]]
     counts = np.unique(seqs, return_counts=True)[1]
@@ -273,8 +273,8 @@ def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], float]:
     """Every feature that Weights names, (n,) each, unweighted, and the confidence of the question."""
-    of_rows = products(index.vectors.rows, vector)
-    cosines = _cosines(index.vectors.rows, of_rows)
+    of_rows = index.vectors.products(vector)
+    cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
     values, words = _lexical(index, question)
     by_people = index.by_assistant == 0
@@ -289,11 +289,11 @@ def features(
     return values, _confidence(index, question, words, cosines, inside)
 
 
-def _cosines(rows: Vectors, products: Floats) -> Floats:
+def _cosines(rows: Matrix, products: Floats) -> Floats:
     """(n,) of the rows; one that nobody has embedded yet stands at the mean of the others."""
     cosines = products.copy()
     none = np.flatnonzero(cosines == 0)
-    bare = none[~rows[none].any(axis=1)]
+    bare = none[~rows.has(none)]
     if 0 < len(bare) < len(cosines):
         cosines[bare] = cosines.sum() / np.float32(len(cosines) - len(bare))
     return cosines

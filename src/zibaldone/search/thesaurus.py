@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zibaldone.models.base import Embedder, Vectors
-from zibaldone.search.dense import Matrix, products
+from zibaldone.search.dense import Matrix
 from zibaldone.search.saved import SavedIndex
 
 _LAST_BITS = 1e-5
@@ -27,16 +27,16 @@ class Thesaurus:
         self._row: dict[str, int] = {}
         self._terms: list[str] = []  # by row
         self._changed: set[str] = set()  # terms whose vector is to be made anew
-        self._vectors = Matrix(embedder.dimension, saved["thesaurus.vectors"] if saved else None)
+        self._vectors = Matrix(embedder.dimension, saved, "thesaurus.vectors")
 
     def __len__(self) -> int:
         """Terms that have, or will have, a vector."""
-        return len(self._vectors.rows) if self._saved else len(self._forms)
+        return len(self._vectors) if self._saved else len(self._forms)
 
     @property
     def nbytes(self) -> int:
         """Of memory, about, without what was saved; vectors that are still to be made count too."""
-        to_come = 4 * len(self._forms) * self._embedder.dimension
+        to_come = len(self._forms) * self._embedder.dimension
         return _TERM_BYTES * len(self._forms) + max(self._vectors.nbytes, to_come)
 
     def learn(self, pairs: Pairs) -> None:
@@ -63,7 +63,7 @@ class Thesaurus:
     def let_go(self) -> None:
         """Refer no more to what was saved."""
         self._unpack()
-        self._vectors = Matrix(self._embedder.dimension, self._vectors.rows.copy())
+        self._vectors.keep(np.ones(len(self._vectors), dtype=bool))
 
     def near(self, forms: Sequence[str], threshold: float) -> list[list[tuple[str, float]]]:
         """Per form, the vocabulary's terms of at least this cosine (above 0) with the cosine, by term."""
@@ -72,8 +72,7 @@ class Thesaurus:
         if not forms or not terms:
             return [[] for _ in forms]
         near_terms = []
-        for vector in self._embedder.embed(forms):
-            column = products(self._vectors.rows, vector)
+        for column in self._vectors.products_of_each(self._embedder.embed(forms)):
             rows = np.flatnonzero(column >= threshold - _LAST_BITS).tolist()
             # Rounded: the last bits depend on where in the matrix a row happens to stand.
             near = zip((terms[row] for row in rows), np.round(column[rows], 5).tolist(), strict=True)
@@ -87,10 +86,10 @@ class Thesaurus:
         terms = sorted(self._row, key=self._row.__getitem__)
         forms = [(form, place) for place, term in enumerate(terms) for form in sorted(self._forms[term])]
         saved.put_texts("thesaurus.terms", terms)
-        saved["thesaurus.vectors"] = self._vectors.rows[[self._row[term] for term in terms]]
+        self._vectors.save(saved, np.array([self._row[term] for term in terms], dtype=np.int64))
         saved.put_texts("thesaurus.forms", [form for form, _ in forms])
-        saved["thesaurus.form_of"] = np.array([place for _, place in forms], dtype=np.int64)
-        saved["thesaurus.uses"] = np.array([self._uses[form] for form, _ in forms], dtype=np.int64)
+        saved.put_numbers("thesaurus.form_of", np.array([place for _, place in forms], dtype=np.int64))
+        saved.put_numbers("thesaurus.uses", np.array([self._uses[form] for form, _ in forms], dtype=np.int64))
 
     def _unpack(self) -> None:
         """Take what was saved in, to be changed."""
@@ -118,7 +117,7 @@ class Thesaurus:
         np.add.at(sums, owners, self._embedder.embed(forms))
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         np.divide(sums, norms, out=sums, where=norms > 0)
-        self._vectors.rows[[self._row[term] for term in changed]] = sums
+        self._vectors.put(np.array([self._row[term] for term in changed]), sums)
         self._changed.clear()
 
     def _drop(self, term: str) -> None:
@@ -127,7 +126,7 @@ class Thesaurus:
         self._changed.discard(term)
         if (row := self._row.pop(term, None)) is not None:
             self._terms[row] = ""
-            self._vectors.rows[row] = 0
+            self._vectors.put(slice(row, row + 1), np.zeros((1, self._embedder.dimension), dtype=np.float32))
 
 
 def _worded(pairs: Pairs) -> Pairs:

@@ -12,7 +12,7 @@ import regex
 
 from zibaldone.core import MACHINES
 from zibaldone.models.base import Vectors, WordEmbedder
-from zibaldone.search.dense import Matrix, products
+from zibaldone.search.dense import Matrix, pieces
 from zibaldone.search.lexical import Floats, Ints, LexicalIndex
 from zibaldone.search.saved import SavedIndex
 from zibaldone.search.thesaurus import Thesaurus
@@ -30,12 +30,14 @@ _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: 
 _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
-_OWN_ARRAYS = ("days", "times", "session_of", "is_assistants", "seqs", "is_passage", "unit.sources")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
 _ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 260
-_MEASURED_BYTES = 12  # of a row: what is known of its vector
-_MEASURED_AT_A_TIME = 4096  # rows, of which there is a copy meanwhile
-_FEATURES = ("proper_nouns", "time_words", "place_names", "numbers", "_ends_asking", "_has_question")
+_MEASURED_BYTES = 8  # of a row: what is known of its vector
+_SIGNS = ("time_words", "place_names", "numbers", "_ends_asking", "_has_question")  # 1 or 0
+_FEATURES = ("proper_nouns", *_SIGNS)
+# As saved: how many proper nouns in the first bits, up to _MOST_NAMES, and a bit for each sign.
+_MOST_NAMES, _SIGNS_FROM = 3, 2
+_LOGS = np.array([math.log1p(count) for count in range(_MOST_NAMES + 1)], dtype=np.float32)
 # What a turn looks like, whatever it is about; each with its weight in ranker.py.
 _PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
 _PLACE_NAME = regex.compile(
@@ -65,7 +67,7 @@ class UnitIndex:
         """Empty, or as it was saved; the arrays may be maps of a file, as long as they may be changed."""
         self.units = UnitList(saved)
         self.note = ""  # in words, what was left out of it
-        self.vectors = Matrix(dimension, saved["vectors"] if saved else None)
+        self.vectors = Matrix(dimension, saved)
         self.lexical = LexicalIndex(saved)
         self.thesaurus = Thesaurus(word_embedder, saved)
         self._word_embedder = word_embedder
@@ -153,7 +155,7 @@ class UnitIndex:
         self.vectors.extend(vectors)
         self._spread = _with_rows_without_vectors(self._spread, vectors)
         texts = [unit.text for unit in units]
-        names = [min(3, len(_PROPER_NOUN.findall(text))) for text in texts]
+        names = [min(_MOST_NAMES, len(_PROPER_NOUN.findall(text))) for text in texts]
         self.proper_nouns = _grown(self.proper_nouns, [math.log1p(count) for count in names])
         self.time_words = _grown(self.time_words, has_time)
         self.place_names = _grown(self.place_names, [bool(_PLACE_NAME.search(text)) for text in texts])
@@ -164,7 +166,7 @@ class UnitIndex:
 
     def embed(self, first: int, vectors: Vectors) -> None:
         """Give rows from `first` on, none of which has a vector, and none behind them, theirs."""
-        self.vectors.rows[first : first + len(vectors)] = vectors
+        self.vectors.put(slice(first, first + len(vectors)), vectors)
         self._measured.measure_again(first)
         self._spread = None
 
@@ -184,7 +186,7 @@ class UnitIndex:
         self.vectors.keep(mask)
         self._spread = None
         self._saved_bytes = 0
-        self._measured = _Measured(self.vectors.rows.shape[1])
+        self._measured = _Measured(self.vectors.dimension)
         self.lexical.keep(mask)
         for name in _FEATURES:
             setattr(self, name, getattr(self, name)[mask])
@@ -253,50 +255,52 @@ class UnitIndex:
     def likeness(self, rows: Ints) -> Floats:
         """(n,) the mean of each unit's cosines with these, from what people say; 0 without a vector."""
         mean, _, lengths = self._centre()
-        shared = ((self.vectors.rows[rows] - mean) / lengths[rows, None]).mean(axis=0)
-        of_rows = products(self.vectors.rows, shared)
+        shared = ((self.vectors.at(rows) - mean) / lengths[rows, None]).mean(axis=0)
+        of_rows = self.vectors.products(shared)
         return np.asarray((of_rows - mean @ shared) / lengths, dtype=np.float32)
 
     def _centre(self) -> tuple[Floats, Floats, Floats]:
         """What all people say has in common (d,); each row's product with it, and its length (n,)."""
         if self._spread is None:
-            rows = self.vectors.rows
-            self._measured.extend(rows, ~self._is_assistants)
-            embedded = self._measured.squares
+            self._measured.extend(self.vectors, ~self._is_assistants)
+            embedded = self.vectors.has(slice(None))
             mean = _shared(*self._measured.of_people())
-            along = np.einsum("ij,j->i", rows, mean)  # each row for itself: its last bits, too, are its own
+            along = self.vectors.products(mean)
             lengths = np.sqrt(np.maximum(embedded - 2 * along + mean @ mean, 1e-12))
-            self._spread = mean, along - mean @ mean, np.where(embedded > 0, lengths, np.inf)
+            self._spread = mean, along - mean @ mean, np.where(embedded, lengths, np.float32(np.inf))
         return self._spread
 
     def save(self) -> SavedIndex:
         """All of it, as arrays. Another process, or a later one, begins with what this one has."""
         saved = SavedIndex()
-        for part in (self.units, self.lexical, self.thesaurus, self._vocabulary):
+        for part in (self.units, self.lexical, self.thesaurus, self._vocabulary, self.vectors):
             part.save(saved)
-        saved["vectors"] = self.vectors.rows
-        self._measured.extend(self.vectors.rows, ~self._is_assistants)
+        self._measured.extend(self.vectors, ~self._is_assistants)
         self._measured.save(saved)
-        for name in _FEATURES:
-            saved[name] = getattr(self, name)
-        saved["days"], saved["times"], saved["session_of"] = self.days, self._times, self._session_of
-        saved["is_assistants"], saved["seqs"] = self._is_assistants, self._seqs
-        saved["is_passage"] = self._is_passage
-        saved.put_texts("sessions", list(self._sessions))
+        looks = np.rint(np.expm1(self.proper_nouns)).astype(np.uint8)
+        for bit, name in enumerate(_SIGNS, _SIGNS_FROM):
+            looks |= (getattr(self, name) > 0).astype(np.uint8) << bit
+        saved["looks"] = looks
         return saved
 
     def _open(self, saved: SavedIndex) -> None:
-        own = ("vectors", "measured.squares", "thesaurus.vectors", *_FEATURES, *_OWN_ARRAYS)
-        self._saved_bytes = sum(array.nbytes for name, array in saved.arrays.items() if name not in own)
-        for name in _FEATURES:
-            setattr(self, name, saved[name])
-        self.days, self._times, self._session_of = saved["days"], saved["times"], saved["session_of"]
-        self._is_assistants, self._seqs = saved["is_assistants"], saved["seqs"]
-        self._is_passage = saved["is_passage"]
-        sources = np.diff(saved["unit.sources_end"], prepend=0)
-        self.source_rows = np.repeat(np.arange(len(self.units)), sources)
-        self.source_seqs = saved["unit.sources"]
-        self._sessions = {session: number for number, session in enumerate(saved.texts("sessions"))}
+        self._saved_bytes = sum(
+            array.nbytes for name, array in saved.arrays.items() if not name.endswith((".codes", ".factors"))
+        )
+        looks = saved["looks"]
+        self.proper_nouns = _LOGS[looks & (1 << _SIGNS_FROM) - 1]
+        for bit, name in enumerate(_SIGNS, _SIGNS_FROM):
+            setattr(self, name, ((looks >> bit) & 1).astype(np.float32))
+        self._times, self.days = self.units.times()
+        self._seqs = saved.numbers("unit.seq")
+        self.source_rows, self.source_seqs = self.units.sources()
+        sessions, self._session_of = self.units.names("session")
+        self._sessions = {session: number for number, session in enumerate(sessions) if session is not None}
+        roles, role_of = self.units.names("role")
+        self._is_assistants = np.array([role in MACHINES for role in roles], dtype=bool)[role_of]
+        kinds, kind_of = self.units.names("kind")
+        self._is_passage = np.array([kind == PASSAGE for kind in kinds], dtype=bool)[kind_of]
+        self._is_passage &= ~self._is_assistants
         self.speakers, self.named_days = self.units.speakers(), self.units.named_days()
         lengths = self.lexical.lengths()
         self._order_all(lengths)
@@ -458,35 +462,31 @@ class _Measured:
     """What is known of the first vectors of an index, so that more of them cost no more than themselves."""
 
     def __init__(self, dimension: int, saved: SavedIndex | None = None) -> None:
-        self.squares: Floats = np.zeros(0, dtype=np.float32)  # of their lengths; 0: a row without a vector
+        self._known = 0  # rows
         # Of what assistants say, and of what people say: their sum, and how many.
         self._sums, self._counts = np.zeros((2, dimension)), np.zeros(2, dtype=np.int64)
         if saved is not None:
-            self.squares = saved["measured.squares"]
+            self._known = int(saved["measured.known"][0])
             self._sums, self._counts = saved["measured.sums"].copy(), saved["measured.counts"].copy()
 
     def save(self, saved: SavedIndex) -> None:
         """Put all of it there."""
-        saved["measured.squares"] = self.squares
+        saved["measured.known"] = np.array([self._known])
         saved["measured.sums"], saved["measured.counts"] = self._sums.copy(), self._counts.copy()
 
-    def extend(self, rows: Vectors, by_people: npt.NDArray[np.bool_]) -> None:
-        """Take in all rows (n, d) behind those that are known; `by_people` (n,) says who says them."""
-        known = len(self.squares)
-        squares = np.empty(len(rows) - known, dtype=np.float32)
-        for first in range(known, len(rows), _MEASURED_AT_A_TIME):
-            new = rows[first : first + _MEASURED_AT_A_TIME]
-            lengths = squares[first - known :][: len(new)] = np.einsum("ij,ij->i", new, new)
-            of_people = by_people[first : first + len(new)]
+    def extend(self, vectors: Matrix, by_people: npt.NDArray[np.bool_]) -> None:
+        """Take in all rows behind those that are known; `by_people` (n,) says who says them."""
+        for piece in pieces(self._known, len(vectors)):
+            new, embedded = vectors.at(piece), vectors.has(piece)
             for people in (0, 1):
-                some = new[(lengths > 0) & (of_people == people)]
+                some = new[embedded & (by_people[piece] == people)]
                 self._sums[people] += some.sum(axis=0, dtype=np.float64)
                 self._counts[people] += len(some)
-        self.squares = np.concatenate([self.squares, squares])
+        self._known = len(vectors)
 
     def measure_again(self, first: int) -> None:
         """The rows from `first` on, which were without a vector when they were measured."""
-        self.squares = self.squares[:first]
+        self._known = min(self._known, first)
 
     def of_people(self) -> tuple[npt.NDArray[np.float64], int]:
         """The sum (d,) of what people say, and of how many rows; of all, where people say nothing."""

@@ -13,15 +13,11 @@ import numpy.typing as npt
 from zibaldone.search.saved import AnyArray, PackedTexts, SavedIndex
 from zibaldone.search.unit import Unit
 
+Ints = npt.NDArray[np.int64]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Of a unit: itself, its time, its names, two tuples; of each source and each pair of days in these.
 _UNIT_BYTES, _SOURCE_BYTES, _DAYS_BYTES = 480, 40, 130
 _MOST_UNPACKED = 4096  # units of a saved index at a time: a recall reads a hundred
-_ENDS = {
-    "unit.text.ends": "unit.text.bytes",
-    "unit.sources_end": "unit.sources",
-    "unit.days_end": "unit.days",
-}
 _NAMES = ("kind", "session", "role", "name")  # few different ones in many units
 
 
@@ -86,12 +82,35 @@ class UnitList(Sequence[Unit]):
         """(row, first, last) of the days that units name, of units that were saved."""
         return self._packed.named_days() if self._packed else []
 
+    def names(self, field: str) -> tuple[list[str | None], Ints]:
+        """The different values of a field of names, and the number of each saved unit's."""
+        assert self._packed is not None
+        return self._packed.names(field), self._packed.saved.numbers(f"unit.{field}")
+
+    def times(self) -> tuple[npt.NDArray[np.float64], Ints]:
+        """(n,) seconds since 1970, and ordinals of the days, of units that were saved."""
+        assert self._packed is not None
+        times_us = self._packed.times_us()
+        local_us = times_us + 1_000_000 * self._packed.saved.numbers("unit.offset_s")
+        return times_us / 1e6, local_us // (86_400 * 1_000_000) + _EPOCH.toordinal()
+
+    def sources(self) -> tuple[Ints, Ints]:
+        """Rows, rising, and a source of each, of units that were saved."""
+        assert self._packed is not None
+        saved = self._packed.saved
+        further = saved.numbers("unit.further")
+        rows = np.concatenate([np.arange(len(self._packed)), further[:, 0]])
+        order = np.argsort(rows, kind="stable")
+        return rows[order], np.concatenate([saved.numbers("unit.seq"), further[:, 1]])[order]
+
     def save(self, saved: SavedIndex) -> None:
         """Put all that the units hold there; what was saved before is copied as it is."""
         before = len(self._packed) if self._packed else 0
         units = [unit for unit in self._units[before:] if unit is not None]
-        arrays = SavedIndex()
-        arrays.put_texts("unit.text", [unit.text for unit in units])
+        arrays: dict[str, AnyArray] = {}
+        saved.put_long_texts(
+            "unit.text", [unit.text for unit in units], self._packed.texts if self._packed else None
+        )
         for field in _NAMES:
             values = [getattr(unit, field) for unit in units]
             known = self._packed.names(field) if self._packed else []
@@ -99,23 +118,25 @@ class UnitList(Sequence[Unit]):
             saved.put_texts(f"unit.{field}s", ["" if value is None else value for value in numbers])
             saved[f"unit.no_{field}"] = np.array([value is None for value in numbers], dtype=bool)
             arrays[f"unit.{field}"] = np.array([numbers[value] for value in values], dtype=np.int32)
-        for field in ("part", "tokens", "start"):
+        for field in ("seq", "part", "tokens", "start", "is_dated"):
             arrays[f"unit.{field}"] = np.array([getattr(unit, field) for unit in units], dtype=np.int64)
-        arrays["unit.is_dated"] = np.array([unit.is_dated for unit in units], dtype=bool)
-        arrays["unit.time_us"] = np.array(
-            [(unit.time - _EPOCH) // timedelta(microseconds=1) for unit in units], dtype=np.int64
-        )
         offsets = [unit.time.utcoffset() or timedelta() for unit in units]
         arrays["unit.offset_s"] = np.array(
             [int(offset.total_seconds()) for offset in offsets], dtype=np.int32
         )
-        arrays["unit.sources"] = np.array([seq for unit in units for seq in unit.sources], dtype=np.int64)
-        arrays["unit.sources_end"] = np.cumsum([len(unit.sources) for unit in units], dtype=np.int64)
-        days = [day for unit in units for day in unit.days]
-        arrays["unit.days"] = np.array(days, dtype=np.int64).reshape(-1, 2)
-        arrays["unit.days_end"] = np.cumsum([len(unit.days) for unit in units], dtype=np.int64)
-        for name, new in arrays.arrays.items():
-            saved[name] = self._packed.followed_by(name, new) if self._packed else new
+        further = [(row, seq) for row, unit in enumerate(units, before) for seq in unit.sources[1:]]
+        arrays["unit.further"] = np.array(further, dtype=np.int64).reshape(-1, 2)
+        days = [(row, *day) for row, unit in enumerate(units, before) for day in unit.days]
+        arrays["unit.days"] = np.array(days, dtype=np.int64).reshape(-1, 3)
+        for name, new in arrays.items():
+            saved.put_numbers(name, np.concatenate([self._packed.saved[name], new]) if self._packed else new)
+        times = [(unit.time - _EPOCH) // timedelta(microseconds=1) for unit in units]
+        earlier = self._packed.times_us() if self._packed else np.zeros(0, dtype=np.int64)
+        different, numbers_of = np.unique(
+            np.concatenate([earlier, np.array(times, dtype=np.int64)]), return_inverse=True
+        )
+        saved.put_numbers("unit.times_us", different)
+        saved.put_numbers("unit.time", numbers_of)
 
 
 def _bytes_of(unit: Unit) -> int:
@@ -129,59 +150,55 @@ def _bytes_of(unit: Unit) -> int:
 
 class _PackedUnits:
     def __init__(self, saved: SavedIndex) -> None:
-        self._saved = saved
-        self._texts = saved.texts("unit.text")
+        self.saved = saved
+        self.texts = saved.long_texts("unit.text")
+        self._further, self._days = _ByRow(saved["unit.further"]), _ByRow(saved["unit.days"])
         self._named = {
             field: _named(saved.texts(f"unit.{field}s"), saved[f"unit.no_{field}"]) for field in _NAMES
         }
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return len(self.texts)
 
     def names(self, field: str) -> list[str | None]:
         """Those of a field, in the order of their numbers."""
         return self._named[field]
 
-    def followed_by(self, name: str, new: AnyArray) -> AnyArray:
-        """An array of these units and of more."""
-        here = self._saved[name]
-        if name in _ENDS:
-            new = new + len(self._saved[_ENDS[name]])
-        return np.concatenate([here, new])
+    def times_us(self) -> Ints:
+        """(n,) microseconds since 1970."""
+        times: Ints = self.saved.numbers("unit.times_us")[self.saved["unit.time"]]
+        return times
 
     def speakers(self) -> dict[str, list[int]]:
-        numbers = self._saved["unit.name"]
+        numbers = self.saved["unit.name"]
         order = np.argsort(numbers, kind="stable")
         ends = np.cumsum(np.bincount(numbers, minlength=len(self._named["name"])))
         rows = np.split(order, ends[:-1])
         return {name: of.tolist() for name, of in zip(self._named["name"], rows, strict=False) if name}
 
     def named_days(self) -> list[tuple[int, int, int]]:
-        rows = np.repeat(np.arange(len(self)), np.diff(self._saved["unit.days_end"], prepend=0))
-        return [tuple(row) for row in np.column_stack([rows, self._saved["unit.days"]]).tolist()]
+        return [tuple(row) for row in self.saved["unit.days"].tolist()]
 
     def unit(self, row: int) -> Unit:
-        saved = self._saved
+        saved = self.saved
         kind, session, role, name = (self._named[field][int(saved[f"unit.{field}"][row])] for field in _NAMES)
         assert kind is not None  # only who has no name
         assert session is not None
         assert role is not None
         offset_s = int(saved["unit.offset_s"][row])
+        time_us = int(saved["unit.times_us"][int(saved["unit.time"][row])])
         zone = timezone(timedelta(seconds=offset_s)) if offset_s else UTC
         return Unit(
-            sources=tuple(_part(saved["unit.sources"], saved["unit.sources_end"], row).tolist()),
+            sources=(int(saved["unit.seq"][row]), *(seq for (seq,) in self._further.of(row))),
             part=int(saved["unit.part"][row]),
-            text=self._texts[row],
+            text=self.texts[row],
             kind=kind,
             tokens=int(saved["unit.tokens"][row]),
             session=session,
             role=role,
             name=name,
-            time=(_EPOCH + timedelta(microseconds=int(saved["unit.time_us"][row]))).astimezone(zone),
-            days=tuple(
-                (first, last)
-                for first, last in _part(saved["unit.days"], saved["unit.days_end"], row).tolist()
-            ),
+            time=(_EPOCH + timedelta(microseconds=time_us)).astimezone(zone),
+            days=tuple((first, last) for first, last in self._days.of(row)),
             start=int(saved["unit.start"][row]),
             is_dated=bool(saved["unit.is_dated"][row]),
         )
@@ -191,5 +208,14 @@ def _named(texts: PackedTexts, is_none: npt.NDArray[np.bool_]) -> list[str | Non
     return [None if none else text for text, none in zip(texts, is_none.tolist(), strict=True)]
 
 
-def _part(values: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], row: int) -> npt.NDArray[np.int64]:
-    return values[int(ends[row - 1]) if row else 0 : int(ends[row])]
+class _ByRow:
+    """What few rows have: arrays that begin with these, which rise."""
+
+    def __init__(self, having: AnyArray) -> None:
+        self._having = having
+        self._rows = having[:, 0].astype(np.int64)  # what is looked up has the same type: else all is copied
+
+    def of(self, row: int) -> list[list[int]]:
+        """What stands behind a row."""
+        begin, end = self._rows.searchsorted(row), self._rows.searchsorted(row + 1)
+        return [list(some) for some in self._having[begin:end, 1:].tolist()] if begin < end else []

@@ -73,7 +73,7 @@ class Vocabulary(Mapping[str, int]):
         self._unpack()
         words = in_byte_order(list(self._uses))
         saved.put_texts("vocabulary.words", words)
-        saved["vocabulary.uses"] = np.array([self._uses[word] for word in words], dtype=np.int64)
+        saved.put_numbers("vocabulary.uses", np.array([self._uses[word] for word in words], dtype=np.int64))
 
     def _saved(self, word: str) -> int:
         if self._words is None or self._saved_uses is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from zibaldone.errors import StorageError
 from zibaldone.storage.database import Database
 from zibaldone.storage.raw_files import OVERLAP_BYTES, pieces, pieces_read_apart
+from zibaldone.verification.inflating import Inflating, inflated
 from zibaldone.verification.result import LookedAt
 from zibaldone.verification.wanted import Occurrence, Wanted
 
@@ -55,6 +56,9 @@ def look_through_bucket(
             with suppress(ValueError, StorageError):
                 data = database.keyring.decrypt(data, key.partition("/")[2])
         hits = list(_narrowed(f"object {key}", 0, data, needles)) if needles.first_in(data) else []
+        texts = Inflating().feed(data, last=True)
+        if hit := needles.first_in(texts):
+            hits.append((f"object {key}, compressed", texts, hit))
         yield LookedAt("object", key, 0, len(data)), hits
 
 
@@ -80,10 +84,18 @@ def _look(
 ) -> tuple[LookedAt, list[Where]]:
     size = 0
     hits: list[Where] = []
-    for begin, piece in read:
-        size = max(size, begin + len(piece))
-        if needles.first_in(piece) is not None:
-            hits += _narrowed(name, begin, piece, needles)
+
+    def pieces_seen() -> Iterator[tuple[int, bytes]]:
+        nonlocal size
+        for begin, piece in read:
+            size = max(size, begin + len(piece))
+            if needles.first_in(piece) is not None:
+                hits.extend(_narrowed(name, begin, piece, needles))
+            yield begin, piece
+
+    for begin, texts in inflated(pieces_seen()):
+        if hit := needles.first_in(texts):
+            hits.append((f"{name}, compressed about byte {begin}", texts, hit))
     return LookedAt("export" if kind == "export" else "file", name, 0, size), hits
 
 

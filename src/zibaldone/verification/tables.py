@@ -13,8 +13,9 @@ from zibaldone.errors import StorageError
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.database import Database
-from zibaldone.storage.schema import metadata
+from zibaldone.storage.schema import metadata, saved_files
 from zibaldone.validation import shown
+from zibaldone.verification.inflating import Inflating
 from zibaldone.verification.result import Leftover, LookedAt
 from zibaldone.verification.wanted import Occurrence, Wanted
 
@@ -52,7 +53,10 @@ def _look(
     rows = size = 0
     hits: list[tuple[str, bytes, Occurrence]] = []
     opened = _opener(connection)
-    result = connection.exec_driver_sql(f"SELECT * FROM {quoted}")  # noqa: S608 - a table's own name
+    query = f"SELECT * FROM {quoted}"  # noqa: S608 - a table's own name
+    if table == saved_files.name:
+        hits += _compressed(connection, query, columns, opened, user, of_user, of_all)
+    result = connection.exec_driver_sql(query)
     while batch := result.fetchmany(_ROWS):
         rows += len(batch)
         for needles, of_whom in (
@@ -67,6 +71,26 @@ def _look(
                 if hit := needles.first_in(content):
                     hits.append((_where(table, row, columns), content, hit))
     return LookedAt("table", table, rows, size), hits
+
+
+def _compressed(
+    connection: Connection,
+    query: str,
+    columns: _Columns,
+    opened: Callable[[bytes], bytes],
+    user: str,
+    of_user: Wanted,
+    of_all: Wanted,
+) -> Iterator[tuple[str, bytes, Occurrence]]:
+    """What saved indexes say where they are rows: their texts are compressed, from one part to the next."""
+    reading, of = Inflating(), None
+    data = columns.names.index("data")
+    for row in connection.exec_driver_sql(f'{query} ORDER BY "user", name, part'):
+        if of != row[:2]:
+            reading, of = Inflating(), row[:2]
+        texts = reading.feed(opened(bytes(row[data])))
+        if hit := (of_user if _is_of(row, columns, user) else of_all).first_in(texts):
+            yield f"{_where(saved_files.name, row, columns)}, compressed", texts, hit
 
 
 def references(database: Database, user: str, seqs: Sequence[int]) -> list[Leftover]:

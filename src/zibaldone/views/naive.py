@@ -30,7 +30,7 @@ from zibaldone.views.toolkit import (
 )
 from zibaldone.views.units_view import UnitsView
 
-Prepared = tuple[list[CutMessage], Vectors]
+Prepared = tuple[list[CutMessage], Vectors | None]
 
 
 class NaiveView(UnitsView):
@@ -40,8 +40,9 @@ class NaiveView(UnitsView):
 
     def __init__(self, embedder: Embedder, word_embedder: WordEmbedder, tokenizer: Tokenizer) -> None:
         """As the messages view."""
-        super().__init__(embedder, "1")
+        super().__init__(embedder, "2")
         self._word_embedder, self._tokenizer = word_embedder, tokenizer
+        self._remade = units.Remade.by(embedder, lambda unit, _: unit.text)
 
     def prepare(
         self,
@@ -51,11 +52,13 @@ class NaiveView(UnitsView):
     ) -> Prepared:
         """The slow part, outside any transaction: models are asked here; seqs are not known yet."""
         cuts = cut(messages, self._tokenizer)
+        if progress:
+            progress(len(messages))
+        if self._remade is not None:  # they are made when rows are read
+            return cuts, None
         texts = [
             text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)
         ]
-        if progress:
-            progress(len(messages))
         return cuts, embed(self._embedder, texts)
 
     def commit(
@@ -63,9 +66,10 @@ class NaiveView(UnitsView):
     ) -> None:
         """The quick part, in the transaction that moves the cursor."""
         cuts, vectors = prepared
+        made = to_units(messages, cuts)
         rows = (
             units.Row(unit.sources, unit.part, unit.kind, unit.tokens, vector, unit.days, text=unit.text)
-            for unit, vector in zip(to_units(messages, cuts), vectors, strict=True)
+            for unit, vector in zip(made, [None] * len(made) if vectors is None else vectors, strict=True)
         )
         units.insert(connection, self.name, generation, rows)
 
@@ -75,7 +79,15 @@ class NaiveView(UnitsView):
         with take_snapshot() as now:
             generation = usable(now.generation, self.fingerprint)
             if generation is not None:
-                index.extend(*units.load(now.connection, self.name, generation, self._embedder.dimension))
+                index.extend(
+                    *units.load(
+                        now.connection,
+                        self.name,
+                        generation,
+                        self._embedder.dimension,
+                        remade=self._remade,
+                    )
+                )
             unread = tail(now.connection, query.scope.user, generation.cursor if generation else 0).messages
         late = to_units(unread, cut(unread, self._tokenizer))  # recallable at once, by its words
         index.extend(late, np.zeros((len(late), self._embedder.dimension), dtype=np.float32))

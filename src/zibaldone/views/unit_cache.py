@@ -59,19 +59,21 @@ class UnitCache:
         word_embedder: WordEmbedder,
         tail_units: ToUnits = lambda _: [],
         *,
+        remade: units.Remade | None = None,
         appends: bool,
         most_unread: int | None = None,
         of_noise: bool = False,
     ) -> None:
         """`dimension`: of the units' vectors; `word_embedder` is for synonyms.
 
-        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages. Indexes
-        of all users take as much memory together as `settings` says.
+        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages; `remade`
+        makes vectors that no row has. Indexes of all users take as much memory together as `settings` says.
         """
         self._of_noise = of_noise
         self._view = view
         self._dimension, self._words = dimension, word_embedder
         self._tail_units = tail_units
+        self._remade = remade
         self._appends = appends
         self._most_unread = most_unread
         self._slots: UserCache[Slot] = UserCache(_MOST_USERS, most_size=settings.index_bytes(), size=_size)
@@ -187,7 +189,7 @@ class UnitCache:
                 connection, user, max(cursor, slot.tail_to), most=self._most_unread, of_noise=self._of_noise
             )
             unread = tail_units(new.messages)
-            index.extend(unread, np.zeros((len(unread), index.vectors.rows.shape[1]), dtype=np.float32))
+            index.extend(unread, np.zeros((len(unread), index.vectors.dimension), dtype=np.float32))
             slot.tail_to, index.note = state.last_seq, index.note or new.note
         slot.generation, slot.cursor = number, cursor
         slot.version, slot.deletions = state.version, state.deletions
@@ -223,7 +225,12 @@ class UnitCache:
         while first and index.units[first - 1].seq > slot.cursor:
             first -= 1
         read, vectors = units.load(
-            connection, self._view, generation, index.vectors.rows.shape[1], after=slot.cursor
+            connection,
+            self._view,
+            generation,
+            index.vectors.dimension,
+            after=slot.cursor,
+            remade=self._remade,
         )
         behind = index.units[first + len(read) : first + len(read) + 1]
         if index.units[first : first + len(read)] == read and all(unit.seq > cursor for unit in behind):
@@ -233,15 +240,21 @@ class UnitCache:
     def _load_new(
         self, connection: Connection, index: UnitIndex, generation: Generation, cursor: int
     ) -> None:
-        dimension = index.vectors.rows.shape[1]
+        dimension = index.vectors.dimension
         if self._appends:
             if generation.cursor > cursor:
-                index.extend(*units.load(connection, self._view, generation, dimension, after=cursor))
+                index.extend(
+                    *units.load(
+                        connection, self._view, generation, dimension, after=cursor, remade=self._remade
+                    )
+                )
             return
         here = {unit.key for unit in index.units}
         new = [key for key in units.keys(connection, self._view, generation) if key not in here]
         if new:
-            index.extend(*units.load(connection, self._view, generation, dimension, only=new))
+            index.extend(
+                *units.load(connection, self._view, generation, dimension, only=new, remade=self._remade)
+            )
 
 
 def _fewest_new(saved_to: int, database: Database) -> float:

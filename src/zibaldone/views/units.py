@@ -1,21 +1,25 @@
 """The table of units: one for all views, and one way of forgetting by source.
 
 A unit stands on a message, its first source, and inside its view's generation (seq, part) is its key; further
-sources are in `unit_sources`. A unit whose text is a part of that message has none of its own in the table. A
-unit never changes: another text is another unit, under another part.
+sources are in `unit_sources`. A unit whose text is a part of that message has none of its own in the table,
+and none has a vector there whose embedder makes it again in microseconds. A unit never changes: another text
+is another unit, under another part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, func, select
 
 from zibaldone import log
+from zibaldone.core import Message
 from zibaldone.errors import StorageCorrupt
-from zibaldone.models.base import Vectors
+from zibaldone.models.base import Embedder, Vectors
+from zibaldone.models.embedding import embed
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.search import dense
 from zibaldone.search.unit import Days, Unit
 from zibaldone.storage.batches import in_chunks
@@ -37,11 +41,24 @@ class Row:
     part: int
     kind: str
     tokens: int
-    vector: Vectors  # (d,) float32, of unit length or zero
+    vector: Vectors | None  # (d,) float32, of unit length or zero; None: it is made again when it is wanted
     days: Days = ()
     start: int = 0
     end: int = 0
     text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remade:
+    """How vectors are made that no row keeps."""
+
+    embedder: Embedder
+    text: Callable[[Unit, Message], str]  # whose vector it is, of a unit and the message that it stands on
+
+    @staticmethod
+    def by(embedder: Embedder, text: Callable[[Unit, Message], str]) -> Remade | None:
+        """None where making vectors costs more than microseconds: then rows keep them."""
+        return Remade(embedder, text) if isinstance(embedder, StaticEmbedder) else None
 
 
 def _mine(of_table: Table) -> ColumnElement[bool]:
@@ -82,7 +99,7 @@ def insert(connection: Connection, view: str, generation: Generation, rows: Iter
                 "text": row.text,
                 "tokens": row.tokens,
                 "days": " ".join(f"{first}-{last}" for first, last in row.days),
-                "vector": dense.to_bytes(row.vector),
+                "vector": b"" if row.vector is None else dense.to_bytes(row.vector),
             }
         )
         further.extend(where | {"source": source} for source in others)
@@ -107,11 +124,14 @@ def load(
     *,
     after: int = 0,
     only: Sequence[Key] | None = None,
+    remade: Remade | None = None,
 ) -> tuple[list[Unit], Vectors]:
     """Units that stand on messages above seq `after`, or those of the keys, rising, and vectors (n, d).
 
-    Raises StorageCorrupt for a unit whose message is gone, or whose vector has another size.
+    `remade` makes those that were not stored. Raises StorageCorrupt for a unit whose message is gone, or
+    whose vector has another size.
     """
+    sizes = (dense.BYTES * dimension, 0) if remade else (dense.BYTES * dimension,)
     mine = {"of": generation.user, "name": view, "number": generation.number, "after": after}
     if only is None:
         rows = list(connection.execute(_LOADED, mine))
@@ -133,7 +153,7 @@ def load(
     loaded = []
     for row in rows:
         message = on.get(row.seq)
-        if message is None or message.time is None or len(row.vector) != dense.BYTES * dimension:
+        if message is None or message.time is None or len(row.vector) not in sizes:
             raise StorageCorrupt(
                 f"a unit of message {row.seq} of {generation.user!r} is damaged:"
                 f" memory.rebuild(user=..., view={view!r}) makes it anew"
@@ -154,7 +174,7 @@ def load(
                 is_dated=message.is_dated,
             )
         )
-    return loaded, dense.from_bytes([row.vector for row in rows], dimension)
+    return loaded, _vectors([row.vector for row in rows], loaded, on, dimension, remade)
 
 
 def contents(connection: Connection, view: str, generation: Generation) -> list[Content]:
@@ -234,7 +254,14 @@ def count(connection: Connection, view: str, user: str) -> tuple[Counted, ...]:
     return counted(connection.execute(query).scalar_one())
 
 
-def faults(connection: Connection, view: str, generation: Generation, dimension: int) -> list[str]:
+def faults(
+    connection: Connection,
+    view: str,
+    generation: Generation,
+    dimension: int,
+    *,
+    may_lack_vectors: bool = False,
+) -> list[str]:
     """Units without one of their messages or beyond the cursor, and vectors of a wrong size."""
     u, m, s = table.c, messages.c, unit_sources.c
     mine = of(view, generation)
@@ -250,7 +277,7 @@ def faults(connection: Connection, view: str, generation: Generation, dimension:
     size = dense.BYTES * dimension
     if (seals := seals_of(connection)) is not None:
         size += seals.overhead_bytes
-    torn = select(u.seq).where(mine, func.length(u.vector) != size)
+    torn = select(u.seq).where(mine, func.length(u.vector).not_in((size, 0) if may_lack_vectors else (size,)))
     return [
         sentence.format(seq)
         for query, sentence in (
@@ -264,8 +291,25 @@ def faults(connection: Connection, view: str, generation: Generation, dimension:
 
 
 def counted(units: int) -> tuple[Counted, ...]:
-    """Each unit has a vector in its row."""
+    """Each unit has a vector, in its row or made from its text again."""
     return (Counted("units", units), Counted("vectors", units))
+
+
+def _vectors(
+    stored: Sequence[bytes],
+    loaded: Sequence[Unit],
+    on: Mapping[int, Message],
+    dimension: int,
+    remade: Remade | None,
+) -> Vectors:
+    vectors = np.zeros((len(stored), dimension), dtype=np.float32)
+    there = [place for place, some in enumerate(stored) if some]
+    vectors[there] = dense.from_bytes([stored[place] for place in there], dimension)
+    if remade is not None and len(there) < len(stored):
+        lacking = [place for place, some in enumerate(stored) if not some]
+        texts = [remade.text(loaded[place], on[loaded[place].seq]) for place in lacking]
+        vectors[lacking] = embed(remade.embedder, texts)
+    return vectors
 
 
 def of(view: str, generation: Generation) -> ColumnElement[bool]:

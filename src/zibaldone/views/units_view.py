@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.models.base import Embedder
+from zibaldone.models.static import FAMILY
 from zibaldone.storage.database import Database
 from zibaldone.views import index_files, units
 from zibaldone.views.base import Content, Counted, Generation, RestingView, Snapshot, TakeSnapshot
@@ -53,7 +54,13 @@ class UnitsView(RestingView):
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """What the table of units finds; vectors are as long as those of the generation's own embedder."""
         dimension = int(generation.fingerprint.rsplit("/", 1)[1])
-        return units.faults(connection, self.name, generation, dimension)
+        return units.faults(
+            connection,
+            self.name,
+            generation,
+            dimension,
+            may_lack_vectors=f"/{FAMILY}" in generation.fingerprint,
+        )
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
         """What its units say."""

@@ -51,7 +51,7 @@ class Structure:
         self._units: dict[int, tuple[Key, ...]] = {}  # of its statements, by semantic
         self._theme: dict[int, int] = {}  # by semantic; NO_THEME until it is put into one
         self._names: dict[int, tuple[str, str]] = {}  # of themes, and by which model
-        self._rows: dense.Matrix | None = None  # of `semantics`, on the grid; None: to be made again
+        self._rows: dense.PlainMatrix | None = None  # of `semantics`, on the grid; None: to be made again
         self._dirty_semantics: set[int] = set()
         self._dirty_themes: set[int] = set()
         self._unnamed: set[int] = set()
@@ -266,9 +266,9 @@ class Structure:
         for theme in themes:
             self._names.pop(theme, None)
 
-    def _gridded(self) -> dense.Matrix:
+    def _gridded(self) -> dense.PlainMatrix:
         if self._rows is None:
-            self._rows = dense.Matrix(self.state.dimension)
+            self._rows = dense.PlainMatrix(self.state.dimension)
             if self.semantics:
                 self._rows.extend(_on_grid(np.stack([self._vectors[number][0] for number in self.semantics])))
         return self._rows

@@ -40,7 +40,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.units_view import IndexedUnitsView
 
-_ANALYSIS = 5  # raise it when other spans, tokens or days would be stored for the same message
+_ANALYSIS = 6  # raise it when other spans, tokens or days would be stored for the same message
 _BATCH_MESSAGES = 512  # embedded at a time
 
 
@@ -49,7 +49,14 @@ class PreparedMessages:
     """Units of several messages, ready to be stored."""
 
     cuts: list[CutMessage]
-    vectors: list[Vectors]  # (units, d) per message
+    vectors: list[Vectors] | None  # (units, d) per message; None: they are made again when they are wanted
+
+
+def vectors_of(messages: Sequence[Message], cuts: Sequence[CutMessage], embedder: Embedder) -> list[Vectors]:
+    """(units, d) per message, of messages that were cut."""
+    texts = [text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)]
+    ends = np.cumsum([len(pieces.spans) for pieces in cuts])
+    return np.split(embed(embedder, texts), ends[:-1])
 
 
 class MessagesView(IndexedUnitsView):
@@ -76,11 +83,13 @@ class MessagesView(IndexedUnitsView):
         super().__init__(embedder, f"{_ANALYSIS}/{PASSAGE_TOKENS}")
         self._weights = weights
         self._tokenizer = tokenizer
+        self._remade = units.Remade.by(embedder, lambda unit, _: unit.text)
         self._cache = UnitCache(
             self.name,
             embedder.dimension,
             word_embedder,
             lambda unread: to_units(unread, cut(unread, tokenizer)),
+            remade=self._remade,
             appends=True,
             most_unread=most_noise or None,
             of_noise=self._of_noise,
@@ -93,15 +102,12 @@ class MessagesView(IndexedUnitsView):
         progress: Callable[[int], None] | None = None,
     ) -> PreparedMessages:
         """Cut, count, find dates, embed; `progress` gets the number of messages done so far."""
-        prepared = PreparedMessages([], [])
+        prepared = PreparedMessages([], None if self._remade else [])
         for some in in_chunks(messages, _BATCH_MESSAGES):
             spoken = iter(cut([message for message in some if not message.is_noise], self._tokenizer))
             cuts = [CutMessage([], [], []) if message.is_noise else next(spoken) for message in some]
-            texts = [
-                text for message, pieces in zip(some, cuts, strict=True) for text in pieces.texts(message)
-            ]
-            ends = np.cumsum([len(pieces.spans) for pieces in cuts])
-            prepared.vectors.extend(np.split(embed(self._embedder, texts), ends[:-1]))
+            if prepared.vectors is not None:
+                prepared.vectors.extend(vectors_of(some, cuts, self._embedder))
             prepared.cuts.extend(cuts)
             if progress:
                 progress(len(prepared.cuts))
@@ -115,18 +121,19 @@ class MessagesView(IndexedUnitsView):
         prepared: PreparedMessages,
     ) -> None:
         """One row per unit; the text stays in the log."""
+        of_messages: Sequence[Vectors | None] = prepared.vectors or [None] * len(messages)
         rows = (
             units.Row(
                 sources=(message.seq,),
                 part=part,
                 kind=pieces.kind,
                 tokens=pieces.tokens[part],
-                vector=vectors[part],
+                vector=None if vectors is None else vectors[part],
                 days=pieces.days[part],
                 start=start,
                 end=end,
             )
-            for message, pieces, vectors in zip(messages, prepared.cuts, prepared.vectors, strict=True)
+            for message, pieces, vectors in zip(messages, prepared.cuts, of_messages, strict=True)
             for part, (start, end) in enumerate(pieces.spans)
         )
         units.insert(connection, self.name, generation, rows)

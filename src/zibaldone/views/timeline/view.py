@@ -45,7 +45,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.units_view import IndexedUnitsView
 
-_ANALYSIS = "3"  # raise it when other lines would be made of the same log
+_ANALYSIS = "4"  # raise it when other lines would be made of the same log
 # Lines are of one form, so what a turn looks like says nothing, and the words around them little. Nor is an
 # assistant among them, which would tell one kind of talk from the other.
 _LINES = Weights(
@@ -67,7 +67,7 @@ class PreparedLines:
     """Lines of a batch, as units, and the vectors of the messages that they tell of, (n, d)."""
 
     units: list[Unit]
-    vectors: Vectors
+    vectors: Vectors | None  # None: they are made again when they are wanted
 
 
 class TimelineView(IndexedUnitsView):
@@ -79,11 +79,13 @@ class TimelineView(IndexedUnitsView):
         """As the messages view."""
         super().__init__(embedder, _ANALYSIS)
         self._tokenizer = tokenizer
+        self._remade = units.Remade.by(embedder, lambda _, message: message.content)
         self._cache = UnitCache(
             self.name,
             embedder.dimension,
             word_embedder,
             lambda unread: self._units(unread, {}),
+            remade=self._remade,
             appends=True,
             most_unread=MOST_UNREAD,
         )
@@ -107,8 +109,10 @@ class TimelineView(IndexedUnitsView):
                 for session in sorted(sessions)
             }
         made = self._units(messages, before)
-        content = {message.seq: message.content for message in messages}
-        vectors = embed(self._embedder, [content[unit.seq] for unit in made])
+        vectors = None
+        if self._remade is None:
+            content = {message.seq: message.content for message in messages}
+            vectors = embed(self._embedder, [content[unit.seq] for unit in made])
         if progress:
             progress(len(messages))
         return PreparedLines(made, vectors)
@@ -121,11 +125,12 @@ class TimelineView(IndexedUnitsView):
         prepared: PreparedLines,
     ) -> None:
         """A row per line."""
+        vectors = [None] * len(prepared.units) if prepared.vectors is None else prepared.vectors
         rows = (
             units.Row(
                 unit.sources, unit.part, unit.kind, unit.tokens, vector, unit.days, unit.start, text=unit.text
             )
-            for unit, vector in zip(prepared.units, prepared.vectors, strict=True)
+            for unit, vector in zip(prepared.units, vectors, strict=True)
         )
         units.insert(connection, self.name, generation, rows)
 
