@@ -103,6 +103,7 @@ class SqliteDatabase(Database):
         self._closed = False
         self._file: tuple[int, int] | None = None  # device and inode of the file that is open
         self._keys = keys
+        self._module = driver
         self._engine = create_engine(
             URL.create("sqlite", database=str(self.path)),
             module=driver,
@@ -176,7 +177,7 @@ class SqliteDatabase(Database):
                     yield connection
                     self._check_file()
                     self._check_log()
-                    connection.exec_driver_sql("COMMIT")
+                    _driver(connection).execute("COMMIT").close()
                 except BaseException:
                     _close_cursors(connection)
                     # SQLite itself rolls back when the disk is full; SQLAlchemy closes the connection when
@@ -185,6 +186,8 @@ class SqliteDatabase(Database):
                         connection.exec_driver_sql("ROLLBACK")
                     raise
         except DBAPIError as error:
+            raise self._typed(error.orig or error) from error
+        except self._module.Error as error:
             raise self._typed(error) from error
         except StatementError as error:  # what sealing a value raised
             if isinstance(error.orig, ZibaldoneError):
@@ -220,9 +223,9 @@ class SqliteDatabase(Database):
         give_up = time.monotonic() + self._busy_timeout_s
         while True:
             try:
-                connection.exec_driver_sql(begin)
-            except DBAPIError as error:
-                if not _is_busy(error.orig):
+                _driver(connection).execute(begin).close()
+            except self._module.Error as error:
+                if not _is_busy(error):
                     raise
                 if time.monotonic() >= give_up:
                     raise self._busy() from error
@@ -282,7 +285,7 @@ class SqliteDatabase(Database):
                             break
                         del left[0]
                 except DBAPIError as error:
-                    if isinstance(typed := self._typed(error), StorageFull):
+                    if isinstance(typed := self._typed(error.orig or error), StorageFull):
                         return False
                     if not _is_busy(error.orig):
                         raise typed from error
@@ -355,9 +358,9 @@ class SqliteDatabase(Database):
             " try again, or raise busy_timeout_s"
         )
 
-    def _typed(self, error: DBAPIError) -> StorageError:
-        name = getattr(error.orig, "sqlite_errorname", "") or ""
-        what, where = str(error.orig)[:100], repr(str(self.path))
+    def _typed(self, error: BaseException) -> StorageError:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        what, where = str(error)[:100], repr(str(self.path))
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return self._busy()
         if name.startswith("SQLITE_FULL"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from sqlalchemy import Connection, select
 
 from zibaldone import log
@@ -100,8 +99,10 @@ class MessagesView(IndexedUnitsView):
             texts = [
                 text for message, pieces in zip(some, cuts, strict=True) for text in pieces.texts(message)
             ]
-            ends = np.cumsum([len(pieces.spans) for pieces in cuts])
-            prepared.vectors.extend(np.split(embed(self._embedder, texts), ends[:-1]))
+            vectors, at = embed(self._embedder, texts), 0
+            for pieces in cuts:
+                prepared.vectors.append(vectors[at : at + len(pieces.spans)])
+                at += len(pieces.spans)
             prepared.cuts.extend(cuts)
             if progress:
                 progress(len(prepared.cuts))
