@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from zibaldone import log
 from zibaldone.storage.database import Database
-from zibaldone.storage.prepared import Prepared
+from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import users, view_states
 from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewStore
 
@@ -47,7 +47,7 @@ _STATE = select(*_COLUMNS).where(
     view_states.c.serving == bindparam("is_serving"),
     view_states.c.standing == bindparam("stands"),
 )
-_MOVED = Prepared(
+_MOVED = PreparedWrite(
     update(view_states)
     .where(
         view_states.c.user == bindparam("of"),

@@ -37,7 +37,7 @@ from zibaldone.message_input import corrected_ids
 from zibaldone.narrowing import Narrowing
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
-from zibaldone.storage.prepared import Prepared
+from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import exports, forgotten_ids, message_files, messages, users
 from zibaldone.validation import to_json
 
@@ -92,9 +92,9 @@ class Sifted:
 
 # Made once: every add and every recall asks them, and making one costs several times what asking it does.
 _NEW_USER, _NEW_MESSAGES, _NEW_FILES = map(
-    Prepared, (users.insert(), messages.insert(), message_files.insert())
+    PreparedWrite, (users.insert(), messages.insert(), message_files.insert())
 )
-_TOUCHED = Prepared(
+_TOUCHED = PreparedWrite(
     update(users)
     .where(users.c.user == bindparam("of"))
     .values({name: bindparam(name) for name in ("next_seq", "version", "deletions", "behind")})

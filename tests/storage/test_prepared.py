@@ -11,7 +11,7 @@ from sqlalchemy import event, select
 
 from zibaldone import Memory, StorageError
 from zibaldone.storage.database import Database
-from zibaldone.storage.prepared import Prepared
+from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import metadata, users
 from zibaldone.storage.sqlite import SqliteDatabase
 
@@ -26,7 +26,7 @@ def database(tmp_path: Path) -> Database:
 
 def test_what_is_prepared_writes_what_the_statement_says(database: Database) -> None:
     """Each row, with every one of its values; and nothing when the transaction is rolled back."""
-    insert = Prepared(users.insert())
+    insert = PreparedWrite(users.insert())
     with database.write() as connection:
         insert.run(connection, [ANN, {**ANN, "user": "bob", "behind": 0}])
     with suppress(RuntimeError), database.write() as connection:
@@ -38,7 +38,7 @@ def test_what_is_prepared_writes_what_the_statement_says(database: Database) -> 
     database.close()
 
 
-def twice(database: Database, insert: Prepared) -> None:
+def twice(database: Database, insert: PreparedWrite) -> None:
     """Insert a row that can be there once."""
     with database.write() as connection:
         insert.run(connection, [{**ANN, "user": "eve"}])
@@ -47,7 +47,7 @@ def twice(database: Database, insert: Prepared) -> None:
 
 def test_an_error_of_the_driver_is_typed_and_stores_nothing(database: Database) -> None:
     """A row that is there already: a StorageError that does not show the row; the memory goes on."""
-    insert = Prepared(users.insert())
+    insert = PreparedWrite(users.insert())
     with pytest.raises(StorageError) as caught:
         twice(database, insert)
     assert "eve" not in str(caught.value)
@@ -62,7 +62,7 @@ def test_every_table_can_be_prepared(database: Database) -> None:
     """Names of columns that are words of SQL, too, such as "end" and "view"."""
     with database.write() as connection:
         for table in metadata.tables.values():
-            Prepared(table.insert()).run(
+            PreparedWrite(table.insert()).run(
                 connection,
                 [{column.name: b"1" if "LOB" in str(column.type.compile()) else 999 for column in table.c}],
             )

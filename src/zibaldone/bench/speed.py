@@ -2,9 +2,9 @@
 
 Yardsticks: a bare `sqlite3` insert of the same rows with the same durability (WAL, synchronous=FULL), the
 embedding alone, one float32 matrix-vector product over as many vectors. The sides alternate call by call, and
-take turns at being first, so that a busy moment and a cold cache hit all; what counts is the ratio of medians,
-for an absolute time says little on a shared machine. One user holds all messages: the largest single memory,
-hence the worst case.
+take turns at being first, so that a busy moment and a cold cache hit all. What counts is the ratio of
+medians, for an absolute time says little on a shared machine. One user holds all messages: the largest
+single memory, hence the worst case.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from sqlalchemy.dialects import sqlite
 from zibaldone.storage.columns import seals_of
 
 
-class Prepared:
+class PreparedWrite:
     """A statement that gives no rows; each of its parameters is given a value by name."""
 
     def __init__(self, statement: Insert | Update) -> None:

@@ -20,7 +20,7 @@ from zibaldone.search import dense
 from zibaldone.search.unit import Days, Unit
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import seals_of
-from zibaldone.storage.prepared import Prepared
+from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import messages, unit_sources, view_states
 from zibaldone.storage.schema import units as table
 from zibaldone.views.base import Content, Counted, Generation
@@ -51,7 +51,7 @@ def _mine(of_table: Table) -> ColumnElement[bool]:
 
 
 # Made once: every add, and every recall after one, asks them.
-_NEW, _NEW_SOURCES = Prepared(table.insert()), Prepared(unit_sources.insert())
+_NEW, _NEW_SOURCES = PreparedWrite(table.insert()), PreparedWrite(unit_sources.insert())
 _LOADED = (
     select(table).where(_mine(table), table.c.seq > bindparam("after")).order_by(table.c.seq, table.c.part)
 )
