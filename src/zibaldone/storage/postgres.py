@@ -235,7 +235,10 @@ class PostgresDatabase(Database):
                     yield connection
                 except BaseException:
                     if not connection.invalidated:
+                        info = connection.info
                         _roll_back(connection)
+                        if self.keyring is not None:
+                            self.keyring.take_back(info)
                     raise
                 try:
                     done = _driver(connection).execute("COMMIT", prepare=False).statusmessage

@@ -184,6 +184,8 @@ class SqliteDatabase(Database):
                     # a statement is interrupted (KeyboardInterrupt).
                     if not connection.invalidated and _driver(connection).in_transaction:
                         connection.exec_driver_sql("ROLLBACK")
+                        if self.keyring is not None:
+                            self.keyring.take_back(connection.info)
                     raise
         except DBAPIError as error:
             raise self._typed(error.orig or error) from error

@@ -82,9 +82,7 @@ class LibraryRemarks:
     """The remarks of a library; those of the next one are made of the documents that differ."""
 
     documents: Mapping[str, Document]
-    together: Mapping[
-        tuple[int, ...], Mapping[_Place, Entry]
-    ]  # entries with sources, in groups
+    together: Mapping[tuple[int, ...], Mapping[_Place, Entry]]  # entries with sources, in groups
     remarks: Remarks
 
     @staticmethod
