@@ -26,12 +26,13 @@ from sqlalchemy import (
 
 from zibaldone import log
 from zibaldone.storage.database import Database
+from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import users, view_states
 from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewStore
 
 Standing = Literal["beside", "kept"]
 
-# Made once: it is asked several times in every recall.
+# Made once: they are asked in every add, and several times in every recall.
 _COLUMNS = (
     view_states.c.user,
     view_states.c.generation,
@@ -45,6 +46,17 @@ _STATE = select(*_COLUMNS).where(
     view_states.c.view == bindparam("name"),
     view_states.c.serving == bindparam("is_serving"),
     view_states.c.standing == bindparam("stands"),
+)
+_MOVED = PreparedWrite(
+    update(view_states)
+    .where(
+        view_states.c.user == bindparam("of"),
+        view_states.c.view == bindparam("name"),
+        view_states.c.generation == bindparam("number"),
+        view_states.c.fingerprint == bindparam("made"),
+        view_states.c.chat == bindparam("model"),
+    )
+    .values(cursor=bindparam("to"))
 )
 # The same of the one that serves, beside the user's counters.
 _SERVING = (
@@ -168,7 +180,14 @@ def cursor_of(connection: Connection, view: View, generation: Generation) -> int
 
 def move_cursor(connection: Connection, view: View, generation: Generation, cursor: int) -> None:
     """Note how far the generation has read."""
-    connection.execute(update(view_states).where(row_of(view, generation)).values(cursor=cursor))
+    which = {
+        "of": generation.user,
+        "name": view.name,
+        "number": generation.number,
+        "made": generation.fingerprint,
+        "model": generation.chat,
+    }
+    _MOVED.run(connection, [{**which, "to": cursor}])
 
 
 def row_of(view: View, generation: Generation) -> Any:

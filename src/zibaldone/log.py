@@ -36,6 +36,7 @@ from zibaldone.message_input import corrected_ids
 from zibaldone.narrowing import Narrowing
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
+from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import exports, forgotten_ids, message_files, messages, users
 from zibaldone.validation import to_json
 
@@ -88,7 +89,15 @@ class Sifted:
     forgotten: int  # how many were stored once, and forgotten
 
 
-# Made once: every recall asks them, some of them several times, and making one costs as much as asking it.
+# Made once: every add and every recall asks them, and making one costs several times what asking it does.
+_NEW_USER, _NEW_MESSAGES, _NEW_FILES = map(
+    PreparedWrite, (users.insert(), messages.insert(), message_files.insert())
+)
+_TOUCHED = PreparedWrite(
+    update(users)
+    .where(users.c.user == bindparam("of"))
+    .values({name: bindparam(name) for name in ("next_seq", "version", "deletions", "behind")})
+)
 _FETCHED = select(messages).where(
     messages.c.user == bindparam("of"), messages.c.seq.in_(bindparam("seqs", expanding=True))
 )
@@ -141,9 +150,9 @@ def touch(connection: Connection, user: str, *, new: int = 0, deleted: bool = Fa
     after = UserState(before.last_seq + new, version, version if deleted else before.deletions)
     values = {"next_seq": after.last_seq + 1, "version": version, "deletions": after.deletions, "behind": 1}
     if before.version:
-        connection.execute(update(users).where(users.c.user == user).values(values))
+        _TOUCHED.run(connection, [{"of": user, **values}])
     else:
-        connection.execute(users.insert().values(user=user, **values))
+        _NEW_USER.run(connection, [{"user": user, **values}])
     return after
 
 
@@ -185,7 +194,7 @@ def append(
         _settle_corrections(connection, user, stored, fresh)
         audit.note(connection, user, "write", len(fresh))
         for batch in in_chunks(fresh, _ROWS_PER_STATEMENT):
-            connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in batch])
+            _NEW_MESSAGES.run(connection, [_to_row(user, stored[position]) for position in batch])
         file_rows = [
             {"user": user, "seq": stored[position].seq, "place": place, "data": data}
             for position in fresh
@@ -193,7 +202,7 @@ def append(
             if data is not None
         ]
         if file_rows:
-            connection.execute(message_files.insert(), file_rows)
+            _NEW_FILES.run(connection, file_rows)
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]

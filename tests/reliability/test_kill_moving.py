@@ -11,30 +11,24 @@ import pytest
 from sqlalchemy import select
 
 from anywhere import EVERYWHERE
-from zibaldone import MemAttention, Memory, Placement
+from small_blocks import SMALL_BLOCKS
+from zibaldone import Memory
 from zibaldone.storage.folder_layout import BLOCKS
 from zibaldone.storage.moving import move_blocks, undo_move
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks
 from zibaldone.storage.schema import bucket as places
-from zibaldone.testing import BucketMisbehaviour, HashEmbedder
+from zibaldone.testing import BucketMisbehaviour
 
 pytestmark = pytest.mark.wide
 
-SETTINGS = {
-    "embedder": HashEmbedder(16),
-    "chat": None,
-    "chunks": MemAttention(chunk_gate_tokens=48),
-    "placement": Placement(block_bytes=400, staged_blocks=0),
-    "maintained": ("messages", "chunks"),
-}
 TEXTS = [f"The harbour of Lindesnes says that berth {berth} is free for my boat." for berth in range(20)]
 CLI = "from zibaldone.cli.app import app; app()"
 
 
 def told(where):
     """What everybody's chunks say."""
-    with Memory(where, **SETTINGS) as memory:
+    with Memory(where, **SMALL_BLOCKS) as memory:
         assert memory.check_integrity().faults == ()
         return {user: memory.chunks(user=user) for user in ("ann", "bea")}
 
@@ -86,7 +80,7 @@ def test_a_killed_move(anywhere, bucket, kills, monkeypatch):
     requests = 16  # of a whole move, at first a guess
     for kill in range(kills):
         where = anywhere(f"memory-{kill}")
-        with Memory(where, **SETTINGS) as memory:
+        with Memory(where, **SMALL_BLOCKS) as memory:
             memory.add(TEXTS[:10], user="ann")
             memory.add(TEXTS[10:], user="bea")
             memory.maintain()
@@ -114,7 +108,7 @@ def test_a_killed_move(anywhere, bucket, kills, monkeypatch):
             assert told(where) == before
             ends["undone"] += 1
         else:
-            with Memory(where, **SETTINGS) as memory:
+            with Memory(where, **SMALL_BLOCKS) as memory:
                 memory.forget(user="ann", everything=True)
             if place.moving:
                 move_blocks(database, bucket.url)

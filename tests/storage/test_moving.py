@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import func, select
 
 from anywhere import EVERYWHERE
-from zibaldone import InvalidInput, MemAttention, Memory, Placement, StorageCorrupt, StorageUnreachable
+from small_blocks import SMALL_BLOCKS
+from zibaldone import InvalidInput, Memory, StorageCorrupt, StorageUnreachable
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage import moving
 from zibaldone.storage.bucket_blocks import BucketBlocks
@@ -14,15 +15,8 @@ from zibaldone.storage.folder_layout import BLOCKS
 from zibaldone.storage.moving import move_blocks, undo_move
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, stored_blocks
-from zibaldone.testing import BucketMisbehaviour, HashEmbedder
+from zibaldone.testing import BucketMisbehaviour
 
-SETTINGS = {
-    "embedder": HashEmbedder(16),
-    "chat": None,
-    "chunks": MemAttention(chunk_gate_tokens=48),
-    "placement": Placement(block_bytes=400, staged_blocks=0),
-    "maintained": ("messages", "chunks"),
-}
 TEXTS = [f"The clinic in Delfshaven says that the Qantril pump of size {size} fits me." for size in range(30)]
 
 
@@ -36,7 +30,7 @@ def soon(monkeypatch):
 def filled(anywhere):
     """Where a memory with blocks is."""
     where = anywhere("memory")
-    with Memory(where, **SETTINGS) as memory:
+    with Memory(where, **SMALL_BLOCKS) as memory:
         memory.add(TEXTS[:15], user="ann")
         memory.add(TEXTS[15:], user="bea")
         memory.maintain()
@@ -53,7 +47,7 @@ def database(filled):
 
 def told(where):
     """What both users' chunks say."""
-    with Memory(where, **SETTINGS) as memory:
+    with Memory(where, **SMALL_BLOCKS) as memory:
         assert memory.check_integrity().faults == ()
         return {user: memory.chunks(user=user) for user in ("ann", "bea")}
 
@@ -89,7 +83,7 @@ def test_a_memory_is_the_same_after_its_blocks_moved(filled, database, bucket):
     assert in_bucket(bucket) == keys
     assert left(database, filled) == 0
     assert told(filled) == before
-    with Memory(filled, **SETTINGS) as memory:
+    with Memory(filled, **SMALL_BLOCKS) as memory:
         memory.add(TEXTS, user="cid")
         assert memory.maintain().behind == ()
         assert memory.forget(user="ann", everything=True).messages == 15
@@ -113,12 +107,12 @@ def test_one_that_was_stopped_goes_on(filled, database, bucket, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             move_blocks(database, bucket.url)
     assert told(filled) == before
-    with Memory(filled, **SETTINGS) as memory:
+    with Memory(filled, **SMALL_BLOCKS) as memory:
         memory.forget(user="ann", everything=True)
         memory.add(TEXTS, user="cid")
         memory.maintain()
         with pytest.raises(InvalidInput, match="--undo"):
-            Memory(filled, blocks=bucket.url, **SETTINGS)
+            Memory(filled, blocks=bucket.url, **SMALL_BLOCKS)
     kept = told(filled)["bea"]
     assert kept == before["bea"]
     with pytest.raises(InvalidInput, match="was begun"):
@@ -130,7 +124,7 @@ def test_one_that_was_stopped_goes_on(filled, database, bucket, monkeypatch):
 
 def test_one_that_was_killed_after_the_switch_leaves_no_files(tmp_path, bucket, monkeypatch):
     """Whoever opens the folder next takes away what the bucket has by now."""
-    with Memory(tmp_path / "m", **SETTINGS) as memory:
+    with Memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
         memory.add(TEXTS, user="ann")
         memory.maintain()
     database = open_database(tmp_path / "m", busy_timeout_s=5)
@@ -138,14 +132,14 @@ def test_one_that_was_killed_after_the_switch_leaves_no_files(tmp_path, bucket, 
         patched.setattr(moving, "remove_folder_of", lambda _: None)
         move_blocks(database, bucket.url)
     assert left(database, tmp_path / "m")
-    with Memory(tmp_path / "m", **SETTINGS):
+    with Memory(tmp_path / "m", **SMALL_BLOCKS):
         assert left(database, tmp_path / "m") == 0
     database.close()
 
 
 def test_what_arrives_otherwise_stops_the_move(tmp_path, bucket, monkeypatch):
     """Nothing is switched, and nothing is lost."""
-    with Memory(tmp_path / "m", **SETTINGS) as memory:
+    with Memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
         memory.add(TEXTS, user="ann")
         memory.maintain()
         said = memory.chunks(user="ann")
@@ -159,14 +153,14 @@ def test_what_arrives_otherwise_stops_the_move(tmp_path, bucket, monkeypatch):
     with pytest.raises(StorageUnreachable):
         move_blocks(database, bucket.url)
     bucket.always = None
-    with Memory(tmp_path / "m", **SETTINGS) as memory:
+    with Memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
         assert memory.chunks(user="ann") == said
     undone = undo_move(database)
     assert undone.blocks > 0
     assert bucket.objects == {}
     with pytest.raises(InvalidInput, match="nothing to undo"):
         undo_move(database)
-    with Memory(tmp_path / "m", **SETTINGS) as memory:
+    with Memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
         assert memory.chunks(user="ann") == said
     database.close()
 
@@ -218,7 +212,7 @@ def test_one_that_is_done_meanwhile_is_not_undone(filled, database, bucket, monk
 
 def test_the_command(run, tmp_path, bucket):
     """It says how much it moved; without a bucket it says what to give."""
-    with Memory(tmp_path / "memory", **SETTINGS) as memory:
+    with Memory(tmp_path / "memory", **SMALL_BLOCKS) as memory:
         memory.add(TEXTS, user="me")
         memory.maintain()
     assert run("move-blocks")[0] == 2

@@ -27,6 +27,7 @@ from zibaldone import (
     WrongKey,
     encrypt_folder,
     log,
+    maintenance,
     shredding,
 )
 from zibaldone.ingest import ingest
@@ -206,6 +207,26 @@ def test_keys_that_are_not_mounted_are_neither_made_nor_destroyed(sealed, tmp_pa
     memory = sealed()
     assert memory.messages(user="ann") == []
     assert "bassoon" in memory.recall("sister", user="zoe").text
+
+
+@WIDELY
+def test_a_first_add_that_fails_leaves_no_key(sealed, tmp_path, monkeypatch):
+    """The key was made before the rows; the user who comes again gets another, and others keep theirs."""
+    memory = sealed()
+    memory.add("The otter sleeps.", user="bea")
+    before = set((tmp_path / "keys").rglob("*.key"))
+
+    def fail(*_):
+        raise RuntimeError("the power went")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(maintenance, "move_cursor", fail)
+        with pytest.raises(RuntimeError, match="power"):
+            memory.add("The heron sleeps.", user="ann")
+    assert set((tmp_path / "keys").rglob("*.key")) == before
+    memory.add("The heron wakes.", user="ann")
+    assert [one.content for one in memory.messages(user="ann")] == ["The heron wakes."]
+    assert [one.content for one in memory.messages(user="bea")] == ["The otter sleeps."]
 
 
 @WIDELY

@@ -1,9 +1,10 @@
 """What writing, recalling, memory and disk cost, each beside its physical yardstick of the same run.
 
 Yardsticks: a bare `sqlite3` insert of the same rows with the same durability (WAL, synchronous=FULL), the
-embedding alone, one float32 matrix-vector product over as many vectors. The sides alternate call by call, so
-that a busy moment hits both; what counts is the ratio of medians, for an absolute time says little on a
-shared machine. One user holds all messages: the largest single memory, hence the worst case.
+embedding alone, one float32 matrix-vector product over as many vectors. The sides alternate call by call, and
+take turns at being first, so that a busy moment and a cold cache hit all. What counts is the ratio of
+medians, for an absolute time says little on a shared machine. One user holds all messages: the largest
+single memory, hence the worst case.
 """
 
 from __future__ import annotations
@@ -324,13 +325,16 @@ class BareSQLite:
 
 
 class _Alternating:
-    """Times the sides of a comparison in turn."""
+    """Times the sides of a comparison in turn, each as often the first: it finds the caches cold."""
 
     def __init__(self) -> None:
         self.ms: dict[str, list[float]] = {}
+        self._turns = 0
 
     def time(self, **sides: Callable[[], object]) -> None:
-        for name, call in sides.items():
+        first = self._turns % len(sides)
+        self._turns += 1
+        for name, call in (*list(sides.items())[first:], *list(sides.items())[:first]):
             start = time.perf_counter()
             call()
             self.ms.setdefault(name, []).append((time.perf_counter() - start) * 1000)

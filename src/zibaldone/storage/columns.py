@@ -8,15 +8,17 @@ that a database without any runs as if there were no such thing.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, Protocol
 
 import sqlalchemy
 from sqlalchemy import Connection
+from sqlalchemy.exc import StatementError
 from sqlalchemy.sql import operators
 
-from zibaldone.errors import KeyDestroyed, KeyMissing, StorageCorrupt
+from zibaldone.errors import KeyDestroyed, KeyMissing, StorageCorrupt, ZibaldoneError
 from zibaldone.validation import shown
 
 _ESCAPE = "\x1a"  # what stands for a NUL begins with it, and so does what stands for itself
@@ -237,6 +239,17 @@ def seals_of(connection: Connection) -> Seals | None:
     """What seals users' words in this connection's database; None where they are stored as they are."""
     seals: Seals | None = getattr(connection.dialect, SEALS, None)
     return seals
+
+
+@contextmanager
+def without_values() -> Iterator[None]:
+    """Raise what sealing a value raised, and not SQLAlchemy's error around it: that quotes the values."""
+    try:
+        yield
+    except StatementError as error:
+        if isinstance(error.orig, ZibaldoneError):
+            raise error.orig from None
+        raise
 
 
 def means(connection: Connection, user: str) -> None:

@@ -11,6 +11,7 @@ by AES-SIV (RFC 5297), which gives the same each time, and else by AES-GCM with 
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from zibaldone.errors import (
     KeyDestroyed,
     KeyMissing,
     StorageCorrupt,
+    StorageError,
     StorageUnusable,
     WrongKey,
 )
@@ -52,8 +54,9 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 
 
+_logger = logging.getLogger(__name__)
 Read = Callable[[str | None], AbstractContextManager[Connection]]
-_SCOPE = "seals for"  # in a connection's info
+_SCOPE, _NEW = "seals for", "new keys"  # in a connection's info
 _RANDOM, _FINDABLE = b"\x01", b"\x02"
 _NUMBER_BYTES, _NONCE_BYTES, _TAG_BYTES = 8, 12, 16
 _BEGIN = 1 + _NUMBER_BYTES
@@ -132,11 +135,20 @@ class Keyring:
 
     def begin(self, connection: Connection, user: str | None, *, locked: bool) -> None:
         """Whose rows the transaction means that was begun on this connection."""
-        connection.info[_SCOPE] = _Scope(user, locked)
+        connection.info[_SCOPE], connection.info[_NEW] = _Scope(user, locked), []
 
     def means(self, connection: Connection, user: str) -> None:
         """See Seals."""
-        self.begin(connection, user, locked=connection.info[_SCOPE].locked)
+        connection.info[_SCOPE] = _Scope(user, connection.info[_SCOPE].locked)
+
+    def take_back(self, info: dict[Any, Any]) -> None:
+        """Erase the keys that a transaction made which was rolled back; `info` is its connection's."""
+        for number in info.pop(_NEW, ()):
+            self._held.pop(number, None)
+            try:
+                self.place.erase(number.hex())
+            except StorageError as error:  # what made the transaction fail is what the caller is told
+                _logger.warning("key %s, which seals nothing, stays where it is: %s", number.hex(), error)
 
     def seal(self, data: bytes, *, findable: bool) -> bytes:
         """See Seals."""
@@ -206,6 +218,7 @@ class Keyring:
         """A new one, durable before a row names it."""
         number, data = secrets.token_bytes(_NUMBER_BYTES), secrets.token_bytes(KEY_BYTES)
         wrapped = self._wrapping.encrypt(data + user.encode("utf-8", "surrogatepass"), number.hex())
+        connection.info[_NEW].append(number)
         self.place.create(number.hex(), wrapped)
         connection.execute(user_keys.insert().values(user=user, number=number.hex(), state=_LIVE))
         return self._hold(user, number, data)

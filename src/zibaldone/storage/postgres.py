@@ -24,7 +24,6 @@ from sqlalchemy.exc import (
     DBAPIError,
     PendingRollbackError,
     ResourceClosedError,
-    StatementError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -38,12 +37,11 @@ from zibaldone.errors import (
     StorageFull,
     StorageUnreachable,
     StorageUnusable,
-    ZibaldoneError,
 )
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import TableBlocks
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
-from zibaldone.storage.columns import without_nul
+from zibaldone.storage.columns import without_nul, without_values
 from zibaldone.storage.database import Collided, Database, place_shown, sorted_once
 from zibaldone.storage.migrations import MIGRATIONS, migrate
 from zibaldone.storage.saved_files import SAVED, TableFiles
@@ -227,7 +225,8 @@ class PostgresDatabase(Database):
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(url)")
         try:
-            with self._begun(engine or self._engine, begin, patient=patient) as connection:
+            begun = self._begun(engine or self._engine, begin, patient=patient)
+            with without_values(), begun as connection:
                 connection.info[self.AUDITED] = self.audit_clock
                 connection.info[SAVED] = self.saved
                 if self.keyring is not None:
@@ -236,7 +235,10 @@ class PostgresDatabase(Database):
                     yield connection
                 except BaseException:
                     if not connection.invalidated:
+                        info = connection.info
                         _roll_back(connection)
+                        if self.keyring is not None:
+                            self.keyring.take_back(info)
                     raise
                 try:
                     done = _driver(connection).execute("COMMIT", prepare=False).statusmessage
@@ -253,10 +255,6 @@ class PostgresDatabase(Database):
                 f"{self.name} cannot be reached (the connection was lost); nothing of this call was stored:"
                 " try again"
             ) from error
-        except StatementError as error:  # what sealing a value raised
-            if isinstance(error.orig, ZibaldoneError):
-                raise error.orig from None  # the other quotes the values
-            raise
         except PoolTimeout as error:
             raise self._busy() from error
 

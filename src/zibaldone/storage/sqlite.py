@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, create_engine, event, text
-from sqlalchemy.exc import DBAPIError, StatementError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from zibaldone.errors import (
@@ -30,11 +30,11 @@ from zibaldone.errors import (
     StorageError,
     StorageFull,
     StorageUnusable,
-    ZibaldoneError,
 )
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import SUFFIX, LocalBlocks
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
+from zibaldone.storage.columns import without_values
 from zibaldone.storage.converting import finish_decrypting, finish_encrypting
 from zibaldone.storage.database import Database
 from zibaldone.storage.encrypted_pages import decrypted_pages
@@ -169,7 +169,7 @@ class SqliteDatabase(Database):
             raise ClosedMemory("this memory was closed: open it again with Memory(path)")
         self._check_file()  # before a connection is made, which would make an empty database
         try:
-            with self._connected() as connection:
+            with without_values(), self._connected() as connection:
                 connection.info[_CURSORS] = WeakSet()
                 connection.info[self.AUDITED] = self.audit_clock
                 connection.info[SAVED] = self.saved
@@ -188,15 +188,13 @@ class SqliteDatabase(Database):
                     # a statement is interrupted (KeyboardInterrupt).
                     if not connection.invalidated and _driver(connection).in_transaction:
                         _driver(connection).execute("ROLLBACK")
+                        if self.keyring is not None:
+                            self.keyring.take_back(connection.info)
                     raise
         except DBAPIError as error:
             raise self._typed(error.orig) from error
         except self._driver_error as error:  # of beginning and ending, which SQLAlchemy has no part in
             raise self._typed(error) from error
-        except StatementError as error:  # what sealing a value raised
-            if isinstance(error.orig, ZibaldoneError):
-                raise error.orig from None  # the other quotes the values
-            raise
         except PoolTimeout as error:
             raise self._busy() from error
 

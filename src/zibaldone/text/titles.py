@@ -10,6 +10,7 @@ from types import MappingProxyType
 import regex
 
 from zibaldone.text.keywords import idf, term_forms
+from zibaldone.text.remembered import remembered
 from zibaldone.text.salience import PHATIC, names
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
@@ -135,6 +136,7 @@ def without_captions(text: str) -> str:
     return _CAPTION.sub(" ", text).strip() or text
 
 
+@remembered(50_000)
 def is_party(word: str, parties: frozenset[str]) -> bool:
     """Whether the word names one of those who talk, or is short for it, as "Mel" is for Melanie.
 
@@ -191,7 +193,8 @@ def _capitals(
     return capital
 
 
-def _weighty(word: str) -> list[str]:
+@remembered(50_000)
+def _weighty(word: str) -> tuple[str, ...]:
     if word in STOP_WORDS or word.isdecimal():
-        return []
-    return [term for _, term in term_of(word) if term not in PHATIC and len(term) > 1]
+        return ()
+    return tuple(term for _, term in term_of(word) if term not in PHATIC and len(term) > 1)

@@ -24,6 +24,7 @@ from zibaldone.search import dense
 from zibaldone.search.unit import Days, Unit
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import seals_of
+from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import messages, unit_sources, view_states
 from zibaldone.storage.schema import units as table
 from zibaldone.views.base import Content, Counted, Generation
@@ -66,7 +67,8 @@ def _mine(of_table: Table) -> ColumnElement[bool]:
     return and_(c.user == bindparam("of"), c.view == bindparam("name"), c.generation == bindparam("number"))
 
 
-# Made once: every recall after an add asks them.
+# Made once: every add, and every recall after one, asks them.
+_NEW, _NEW_SOURCES = PreparedWrite(table.insert()), PreparedWrite(unit_sources.insert())
 _LOADED = (
     select(table).where(_mine(table), table.c.seq > bindparam("after")).order_by(table.c.seq, table.c.part)
 )
@@ -104,9 +106,9 @@ def insert(connection: Connection, view: str, generation: Generation, rows: Iter
         )
         further.extend(where | {"source": source} for source in others)
     if units:
-        connection.execute(table.insert(), units)
+        _NEW.run(connection, units)
     if further:
-        connection.execute(unit_sources.insert(), further)
+        _NEW_SOURCES.run(connection, further)
 
 
 def keys(connection: Connection, view: str, generation: Generation, *, after: int = 0) -> list[Key]:

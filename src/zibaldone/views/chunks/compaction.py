@@ -20,7 +20,7 @@ from zibaldone.views.chunks.gate import Gate, Piece
 from zibaldone.views.chunks.grounding import grounded, source_texts
 from zibaldone.views.chunks.joint_answer import carried_out
 from zibaldone.views.chunks.joint_compact import DUPLICATE, Compaction, ItemUpdate, apply, joint_compact
-from zibaldone.views.chunks.relevance import Target
+from zibaldone.views.chunks.relevance import MetadataIndex, Target
 from zibaldone.views.chunks.select_related import select
 from zibaldone.views.chunks.tasks import (
     Compacted,
@@ -62,14 +62,12 @@ class Namespace:
     past: list[Past] = field(default_factory=list)
     together: list[tuple[int, ...]] = field(default_factory=list)  # chunks that were read in one go
     df: Counter[str] = field(default_factory=Counter)
+    live: MetadataIndex = field(default_factory=MetadataIndex)  # chunks that still hold something
 
     def __post_init__(self) -> None:
-        for chunk in self.chunks.values():
-            self.df.update(chunk.metadata.terms)
-
-    def live(self) -> list[Chunk]:
-        """Chunks that still hold something, in their order."""
-        return [self.chunks[number] for number in sorted(self.chunks) if self.chunks[number].items]
+        for number in sorted(self.chunks):
+            self.df.update(self.chunks[number].metadata.terms)
+            self.live.put(self.chunks[number])
 
     def read(self, numbers: Sequence[int]) -> dict[int, list[Item]]:
         """FETCHBYID: the items of these chunks.
@@ -88,6 +86,7 @@ class Namespace:
             self.df.subtract(self.chunks[chunk.id].metadata.terms)
         self.df.update(chunk.metadata.terms)
         self.chunks[chunk.id] = chunk
+        self.live.put(chunk)
         self.items[chunk.id] = list(items)
         self.changed.add(chunk.id)
 
@@ -177,11 +176,10 @@ class Compactor:
 
     def _related(self, compressed: CompressedGate, space: Namespace) -> tuple[tuple[int, ...], str]:
         """Lines 6 and 7: ids of earlier chunks, from their metadata alone, and why no model chose them."""
-        live = space.live()
         if not compressed.items:
             return (), ""
         if self.config.maintenance == "whole_context":
-            return tuple(chunk.id for chunk in live), ""
+            return tuple(number for number in sorted(space.chunks) if space.chunks[number].items), ""
         if not self.config.joint:
             return (), ""
         about = self._metadata(list(compressed.items), compressed, space)
@@ -190,7 +188,7 @@ class Compactor:
             self.user,
             Target(about.keywords, about.vectors),
             shown_metadata(0, about),
-            live,
+            space.live,
             self.config,
             patient=self.patient,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -81,10 +81,7 @@ def tend(
                 store.note_together(connection, owner, chunks, times)
 
     def moved() -> Moved:  # again, when another process tends to the same blocks
-        with database.read(generation.user) as connection:
-            chunks = table.load(connection, generation, embedder.dimension)
-        live = {number: chunk for number, chunk in chunks.items() if chunk.items}
-        affinity = _Affinity(database, store, generation, live, asker, patient=patient)
+        affinity = _Affinity(database, store, generation, asker, embedder, patient=patient)
         return arrange(database, store, placement, owner, affinity.of)
 
     return read_again(moved)
@@ -98,25 +95,27 @@ class _Affinity:
         database: Database,
         store: RecordStore,
         generation: Generation,
-        chunks: dict[int, Chunk],
         asker: Asker,
+        embedder: Embedder,
         *,
         patient: bool,
     ) -> None:
         self._database, self._store, self._generation = database, store, generation
-        self._chunks, self._asker, self._patient = chunks, asker, patient
+        self._asker, self._embedder, self._patient = asker, embedder, patient
 
     def of(self, numbers: Sequence[int]) -> Matrix:
         """(n, n) how much each two belong together, from 0 to 1; 1 more where a model says so."""
         with self._database.read(self._generation.user) as connection:
             pairs = self._store.pairs(connection, owner_of(self._generation), numbers)
-        association = associated(numbers, pairs, self._similarity(numbers))
-        known = [number for number in numbers if number in self._chunks]
+            chunks = table.load(connection, self._generation, self._embedder.dimension, only=numbers)
+        live = {number: chunk for number, chunk in chunks.items() if chunk.items}
+        association = associated(numbers, pairs, _similarity(numbers, live))
+        known = [number for number in numbers if number in live]
         if not self._asker.has_model or not 2 <= len(known) <= _MOST_GROUPED:
             return association
         answer = self._asker.ask(
             Colocate(
-                chunks=tuple(shown_chunk(self._chunks[number]) for number in known),
+                chunks=tuple(shown_chunk(live[number]) for number in known),
                 read_together=tuple(ReadTogether(a, b, n) for (a, b), n in sorted(pairs.items()) if a != b),
                 offline=lambda: ColocationGroups(groups=[]),
             ),
@@ -129,17 +128,16 @@ class _Affinity:
             association[np.ix_(rows, rows)] += 1
         return association
 
-    def _similarity(self, numbers: Sequence[int]) -> Matrix:
-        """(n, n) cosines of the chunks' mean vectors; 0 without one."""
-        alike = np.zeros((len(numbers), len(numbers)), dtype=np.float32)
-        abouts = [self._chunks[n].metadata if n in self._chunks else None for n in numbers]
-        rows = [row for row, about in enumerate(abouts) if about is not None and len(about.vectors)]
-        if rows:
-            means = np.stack(
-                [about.mean_vector for about in abouts if about is not None and len(about.vectors)]
-            )
-            alike[np.ix_(rows, rows)] = means @ means.T
-        return alike
+
+def _similarity(numbers: Sequence[int], chunks: Mapping[int, Chunk]) -> Matrix:
+    """(n, n) cosines of the chunks' mean vectors; 0 without one."""
+    alike = np.zeros((len(numbers), len(numbers)), dtype=np.float32)
+    abouts = [chunks[n].metadata if n in chunks else None for n in numbers]
+    rows = [row for row, about in enumerate(abouts) if about is not None and len(about.vectors)]
+    if rows:
+        means = np.stack([about.mean_vector for about in abouts if about is not None and len(about.vectors)])
+        alike[np.ix_(rows, rows)] = means @ means.T
+    return alike
 
 
 def embed_anew(database: Database, store: RecordStore, generation: Generation, embedder: Embedder) -> None:
@@ -150,8 +148,8 @@ def embed_anew(database: Database, store: RecordStore, generation: Generation, e
 
     def read() -> tuple[list[Chunk], dict[int, bytes]]:
         with database.read(generation.user) as connection:
-            chunks = table.load(connection, generation, embedder.dimension)
-            bare = [c for c in chunks.values() if c.items and not len(c.metadata.vectors)]
+            numbers = table.bare(connection, generation)
+            bare = list(table.load(connection, generation, embedder.dimension, only=numbers).values())
             return bare, store.fetch(connection, owner_of(generation), [chunk.id for chunk in bare]).data
 
     bare, data = read_again(read)
@@ -163,7 +161,7 @@ def embed_anew(database: Database, store: RecordStore, generation: Generation, e
     if not made:
         return
     with database.write(generation.user) as connection:
-        now = table.load(connection, generation, embedder.dimension)
+        now = table.load(connection, generation, embedder.dimension, only=list(made))
         embedded = [
             replace(chunk, metadata=replace(chunk.metadata, vectors=made[chunk.id]))
             for chunk in bare

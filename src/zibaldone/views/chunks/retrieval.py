@@ -25,7 +25,7 @@ from zibaldone.views.base import Query
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.relevance import Target
+from zibaldone.views.chunks.relevance import MetadataIndex, Target
 from zibaldone.views.chunks.select_related import Selected, select
 from zibaldone.views.toolkit import evidence_of, fill
 
@@ -73,7 +73,7 @@ def select_for(
         query.scope.user,
         Target(sought, vectors, question.days),
         query.text,
-        chunks,
+        MetadataIndex(chunks),
         config,
         timeout_s=_RECALL_TIMEOUT_S,
         open_is_offline=True,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zibaldone.errors import QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.views.chunks.chunk import Chunk
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.relevance import Target, best, scores
+from zibaldone.views.chunks.relevance import MetadataIndex, Target
 from zibaldone.views.chunks.tasks import ChunkShown, Selection, SelectRelated, shown_chunk
 
 
@@ -28,7 +27,7 @@ def select(
     user: str,
     target: Target,
     about: str | ChunkShown,
-    candidates: Sequence[Chunk],
+    candidates: MetadataIndex,
     config: MemAttention,
     *,
     patient: bool = False,
@@ -42,15 +41,14 @@ def select(
     recall cannot wait for somebody to answer a recording's open question: with `open_is_offline` it goes on
     without.
     """
-    if not candidates:
+    if not len(candidates):
         return Selected((), (), "", 0)
     dense_only = config.relevance == "dense"
-    scored = scores(target, candidates, dense_only=dense_only)
-    ranking = best(scored, candidates, len(candidates))
-    by_id = {chunk.id: float(score) for chunk, score in zip(candidates, scored, strict=True)}
-    ranked = tuple((chunk.id, by_id[chunk.id]) for chunk in ranking)
+    scored = candidates.ranked(target, dense_only=dense_only)
+    ranking = [chunk for chunk, _ in scored]
+    ranked = tuple((chunk.id, value) for chunk, value in scored)
     first = ranking[: config.top_p]
-    if dense_only or asker is None or not asker.has_model or len(candidates) <= config.top_p:
+    if dense_only or asker is None or not asker.has_model or len(ranking) <= config.top_p:
         return Selected(tuple(first), ranked, "", 0)
     task = SelectRelated(
         about=about,

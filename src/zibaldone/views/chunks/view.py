@@ -46,7 +46,10 @@ from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 4  # raise it when other chunks would be made of the same log without a model
+_BATCH_WITH_MODEL = 128  # some four gates, and their model calls
+_BATCH = 512
 _MOST_USERS = 200  # whose tables stay in memory
+_MOST_ROWS = 20_000  # of tables that stay for the next step of a maintenance, of 7 KB each
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -84,7 +87,6 @@ class ChunksView:
     """MemAttention: bounded chunks, found by their metadata, read whole, cut to the items that answer."""
 
     name = NAME
-    batch_messages = 128  # some four gates, and their model calls
     tended_from = 0
 
     def __init__(
@@ -106,10 +108,12 @@ class ChunksView:
         self.config, self.placement = config or MemAttention(), placement or Placement()
         self._embedder, self._static, self._tokenizer = embedder, static, tokenizer
         self._asker, self._workers = asker, workers
+        self.batch_messages = _BATCH_WITH_MODEL if asker.has_model else _BATCH
         self.store = RecordStore(blocks)
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
         self._text_vectors: UserCache[TextVectors] = UserCache(_MOST_USERS, most_size=MOST_TEXTS, size=len)
         self._read_sets = ReadSets()
+        self._read_rows: UserCache[table.ReadRows] = UserCache(_MOST_USERS, most_size=_MOST_ROWS, size=len)
 
     @property
     def fingerprint(self) -> str:
@@ -307,7 +311,7 @@ class ChunksView:
         """
         with database.read(user) as connection:
             state = log.state(connection, user)
-        for cache in (self._tables, self._read_sets, self._text_vectors):
+        for cache in (self._tables, self._read_sets, self._read_rows, self._text_vectors):
             cache.drop(user, state)
         release(database, self.store, user)
         reclaim_orphans(database, self.store, 0, user)
@@ -465,8 +469,13 @@ class ChunksView:
 
             return {number: from_record(data) for number, data in read_again(read).items()}
 
-        with basis.read() as connection:
-            chunks = table.load(connection, generation, self._embedder.dimension) if names else {}
+        chunks: dict[int, Chunk] = {}
+        if names:
+            read_rows = self._read_rows.take(basis.user, generation.number) or table.ReadRows()
+            with basis.read() as connection:
+                state = log.state(connection, basis.user)
+                chunks = table.load(connection, generation, self._embedder.dimension, read=read_rows)
+            self._read_rows.put(basis.user, read_rows, state, generation.number)
         spaces = {
             name: Namespace(name, {n: c for n, c in chunks.items() if c.namespace == name}, fetch)
             for name in dict.fromkeys(names)

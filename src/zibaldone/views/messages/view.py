@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
-import numpy as np
 from sqlalchemy import Connection, select
 
 from zibaldone import log
@@ -55,8 +55,8 @@ class PreparedMessages:
 def vectors_of(messages: Sequence[Message], cuts: Sequence[CutMessage], embedder: Embedder) -> list[Vectors]:
     """(units, d) per message, of messages that were cut."""
     texts = [text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)]
-    ends = np.cumsum([len(pieces.spans) for pieces in cuts])
-    return np.split(embed(embedder, texts), ends[:-1])
+    vectors, counts = embed(embedder, texts), [len(pieces.spans) for pieces in cuts]
+    return [vectors[end - count : end] for count, end in zip(counts, accumulate(counts), strict=True)]
 
 
 class MessagesView(IndexedUnitsView):

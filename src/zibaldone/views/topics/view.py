@@ -45,7 +45,7 @@ from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import read, written_words
-from zibaldone.views.topics.entry_units import NAME
+from zibaldone.views.topics.entry_units import NAME, LibraryRemarks
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
@@ -66,6 +66,8 @@ class _PreparedLibrary:
     before: Library | None
     digest: str  # of `before`, as it was stored
     after: Library
+    known: LibraryRemarks  # of `before`
+    left: LibraryRemarks  # of `after`
     units: list[units.Row]  # of the entries that are new
 
 
@@ -94,6 +96,7 @@ class TopicsView:
         self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
         self._asker, self._clock = asker, clock
         self._libraries: UserCache[tuple[str, Library]] = UserCache(_MOST_USERS)  # with their digests
+        self._remarks: UserCache[LibraryRemarks] = UserCache(_MOST_USERS)
         self._workbenches: UserCache[Workbench] = UserCache(_MOST_USERS)
         self._readables: UserCache[Readable] = UserCache(_MOST_USERS)
         self._cache = UnitCache(
@@ -124,7 +127,7 @@ class TopicsView:
             seqs = [message.seq for message in messages]
             all_there = len(log.present(connection, basis.user, seqs)) == len(seqs)
             as_of = log.state(connection, basis.user) if all_there else None
-        library = before or Library()
+        library, number = before or Library(), basis.generation.number if basis.generation else 0
         with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
             done = 0
             for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
@@ -139,7 +142,7 @@ class TopicsView:
                             progress(done)
                 previous |= {message.session: message for message in part}
                 done += len(part) if are_edits else 0
-            return _PreparedLibrary(before, held, library, self._new_units(before, library, workbench))
+            return self._prepared(basis.user, number, before, held, library, workbench)
 
     def commit(
         self,
@@ -215,7 +218,7 @@ class TopicsView:
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         with database.read(user) as connection:
             state = log.state(connection, user)
-            for cache in (self._readables, self._workbenches, self._libraries):
+            for cache in (self._readables, self._workbenches, self._libraries, self._remarks):
                 cache.drop(user, state)
             self._cache.drop_forgotten(
                 Snapshot(connection, generation, state), user, usable(generation, self.fingerprint)
@@ -242,11 +245,11 @@ class TopicsView:
             flushed = flush_due(before, to_time(self._clock()), workbench)
             if flushed is before:
                 return ()
-            new = self._new_units(before, flushed, workbench)
+            prepared = self._prepared(generation.user, generation.number, before, held, flushed, workbench)
         with database.write(generation.user) as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
-            self._save(connection, generation, _PreparedLibrary(before, held, flushed, new))
+            self._save(connection, generation, prepared)
             log.touch(connection, generation.user)
         return ()
 
@@ -340,18 +343,23 @@ class TopicsView:
 
     def _save(self, connection: Connection, generation: Generation, batch: _PreparedLibrary) -> None:
         made = table.save(connection, generation, batch.before, batch.after, batch.digest)
-        before, after = _remarks(batch.before), _remarks(batch.after)
-        entry_units.replace(connection, generation, before, after, batch.units)
+        known, left = batch.known.remarks, batch.left.remarks
+        entry_units.replace(connection, generation, known, left, batch.units)
         self._keep(connection, generation, made, batch.after)
+        as_of = log.state(connection, generation.user)
+        self._remarks.put(generation.user, batch.left, as_of, generation.number)
 
-    def _new_units(self, before: Library | None, after: Library, workbench: Workbench) -> list[units.Row]:
-        """Of entries that were not there before, with their vectors."""
-        known = _remarks(before)
-        new = {key: remark for key, remark in _remarks(after).items() if key not in known}
-        if not new:
-            return []
-        vectors = workbench.vectors([entry.text for remark in new.values() for entry in remark.entries])
-        return entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
+    def _prepared(
+        self, user: str, number: int, before: Library | None, held: str, after: Library, workbench: Workbench
+    ) -> _PreparedLibrary:
+        """With the units of entries that were not there before, and their vectors."""
+        known = LibraryRemarks.of(before, self._remarks.get(user, number))
+        left = LibraryRemarks.of(after, known)
+        new = {key: remark for key, remark in left.remarks.items() if key not in known.remarks}
+        texts = [entry.text for remark in new.values() for entry in remark.entries]
+        vectors = workbench.vectors(texts) if texts else None
+        rows = entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
+        return _PreparedLibrary(before, held, after, known, left, rows)
 
     @contextmanager
     def _workbench_of(self, user: str, as_of: UserState | None, *, patient: bool) -> Iterator[Workbench]:
@@ -399,10 +407,11 @@ class TopicsView:
                 table.save(connection, generation, before, after, table.digest(connection, generation))
             else:
                 table.drop(connection, generation)
-            known, left = _remarks(before), _remarks(after)
-            back = {key: remark for key, remark in left.items() if key not in known}
+            known = LibraryRemarks.of(before)
+            left = LibraryRemarks.of(after, known).remarks
+            back = {key: remark for key, remark in left.items() if key not in known.remarks}
             rows = entry_units.rows_of(back, None, self._tokenizer, self._embedder.dimension)
-            entry_units.replace(connection, generation, known, left, rows)
+            entry_units.replace(connection, generation, known.remarks, left, rows)
         return before, after
 
     @staticmethod
@@ -429,10 +438,6 @@ class _Embedding:
             except ModelFailed as error:
                 self.note = f"by words only: {error}"
         return np.zeros((len(texts), self._dimension), dtype=np.float32)
-
-
-def _remarks(library: Library | None) -> entry_units.Remarks:
-    return entry_units.remarks(library.entries() if library else ())
 
 
 def _inside(index: UnitIndex, seqs: frozenset[int]) -> Mask:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, select, update
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
@@ -147,14 +147,15 @@ class RecordStore:
         """These records were read in one go, so often."""
         distinct = sorted(set(ids))
         pairs = [*((number, number) for number in distinct), *combinations(distinct, 2)]
-        for first, second in pairs:
-            row = and_(
-                of(record_pairs, owner), record_pairs.c.first == first, record_pairs.c.second == second
-            )
-            more = update(record_pairs).where(row).values(times=record_pairs.c.times + times)
-            if not connection.execute(more).rowcount:
-                values = key_of(owner) | {"first": first, "second": second, "times": times}
-                connection.execute(record_pairs.insert().values(**values))
+        known = self.pairs(connection, owner, distinct)
+        c, key = record_pairs.c, key_of(owner)
+        if again := [pair for pair in pairs if pair in known]:
+            row = and_(of(record_pairs, owner), c.first == bindparam("a"), c.second == bindparam("b"))
+            more = update(record_pairs).where(row).values(times=c.times + times)
+            connection.execute(more, [{"a": first, "b": second} for first, second in again])
+        if new := [pair for pair in pairs if pair not in known]:
+            rows = [key | {"first": first, "second": second, "times": times} for first, second in new]
+            connection.execute(record_pairs.insert(), rows)
 
     def pairs(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> dict[tuple[int, int], int]:
         """How often two of these records were read in one go; (a, a) is how often a was read so at all."""

@@ -13,7 +13,7 @@ from datetime import datetime
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
-from zibaldone.views.topics.consolidate.duplicates import sameness
+from zibaldone.views.topics.consolidate.duplicates import Sameness, sameness
 from zibaldone.views.topics.consolidate.merging import merge_small
 from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
@@ -171,13 +171,14 @@ class _Shelf:
         """Those that no document says already; the others are folded into what says so."""
         left = []
         known: dict[str, dict[Key, Entry]] = {}
-        for entry in entries:
-            key = sameness(entry)
-            candidates = (
-                (doc_id, self.work.workbench.profile(document).by_sameness.get(key))
-                for doc_id, document in self.documents.items()
-            )
-            home, same = next(((doc_id, one) for doc_id, one in candidates if key and one), ("", None))
+        keys = [sameness(entry) for entry in entries]
+        there: dict[Sameness, tuple[str, Entry]] = {}
+        for doc_id, document in self.documents.items():
+            of_document = self.work.workbench.profile(document).by_sameness
+            for key in of_document.keys() & keys:
+                there.setdefault(key, (doc_id, of_document[key]))
+        for key, entry in zip(keys, entries, strict=True):
+            home, same = there.get(key, ("", None))
             if same is None:
                 left.append(entry)
             else:

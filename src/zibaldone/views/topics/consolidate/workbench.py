@@ -59,6 +59,8 @@ class Workbench:
         self._vectors: dict[str, Vectors] = {}
         self._tokens: dict[str, int] = {}
         self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}
+        self._counted: dict[str, DocumentProfile] = {}  # documents whose terms are in the counts, by id
+        self._df: Counter[str] = Counter()
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(n, d) of some texts, at least one."""
@@ -97,6 +99,19 @@ class Workbench:
             )
             self._profiles[document.id] = (document.body, held)
         return held
+
+    def document_frequencies(self, documents: Iterable[Document]) -> Counter[str]:
+        """In how many entries of these documents each term occurs: the counts of before, and what changed."""
+        now = {document.id: self.profile(document) for document in documents}
+        for doc_id, counted in list(self._counted.items()):
+            if now.get(doc_id) is not counted:
+                self._df.subtract(counted.terms)
+                del self._counted[doc_id]
+        for doc_id, profile in now.items():
+            if doc_id not in self._counted:
+                self._df.update(profile.terms)
+                self._counted[doc_id] = profile
+        return Counter(self._df)
 
     @property
     def has_model(self) -> bool:
@@ -162,9 +177,10 @@ class Work:
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
         """Take the statistics from these: of terms for titles and summaries, of vectors for likeness."""
         total = self.workbench.total(entries)
-        for document in documents:
+        listed = list(documents)
+        self.df.update(self.workbench.document_frequencies(listed))
+        for document in listed:
             profile = self.workbench.profile(document)
-            self.df.update(profile.terms)
             self.entries += profile.entries
             total = total + profile.total
         for entry in entries:
