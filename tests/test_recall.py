@@ -534,6 +534,24 @@ def test_a_list_of_a_day_begins_with_that_day_and_those_after_it():
     assert in_period_first(units, query, Aim.FACT) == units
 
 
+def test_a_list_of_a_month_is_of_that_month_however_much_others_have_of_its_words(memory, new_user):
+    """They would fill all that is offered; where the month has nothing, they are the way back."""
+    user = new_user()
+    for day in range(80):
+        time = datetime(2024, 1, 2, 9, tzinfo=UTC) + timedelta(days=day)
+        told = f"Books, books: number {day} of the books that I read, and I read books all day."
+        memory.add([Message(told, time=time)], user=user)
+    memory.add([Message("Finished Gilead.", time=datetime(2024, 6, 3, tzinfo=UTC))], user=user)
+
+    def told_of(month):
+        question = f"Which books did I read in {month}?"
+        return memory.recall(question, user=user, budget_tokens=200, now=datetime(2024, 12, 1, tzinfo=UTC))
+
+    assert "Gilead" in told_of("June 2024").text
+    assert "Gilead" not in told_of("March 2024").text
+    assert told_of("October 2024").evidence
+
+
 @pytest.mark.parametrize("role", ["tool", "function", "system", "developer"])
 def test_what_no_person_says_does_not_drown_the_user(memory, new_user, role):
     """A tool's output is held back like an assistant's words, though it has more of the question's."""
