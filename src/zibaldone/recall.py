@@ -297,7 +297,7 @@ def search(
 
 
 def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
-    """What was said in the time that an overview or a list is of comes first, or soon after where it is short."""
+    """What was said in the time that an overview or a list is of, or soon after, comes first."""
     period = asked_period(query.text, query.now.date()) or query.period
     if aim not in (Aim.OVERVIEW, Aim.LIST):
         return candidates
