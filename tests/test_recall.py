@@ -534,6 +534,31 @@ def test_a_list_of_a_day_begins_with_that_day_and_those_after_it():
     assert in_period_first(units, query, Aim.FACT) == units
 
 
+def test_a_list_of_a_month_is_of_that_month_however_much_others_have_of_its_words(memory, new_user):
+    """They would fill all that is offered; where the month has nothing, they are the way back."""
+    user = new_user()
+    told = "Books, books: number {} of the books that I read, and I read books all day, as you know."
+    january, june = datetime(2024, 1, 2, 9, tzinfo=UTC), datetime(2024, 6, 3, 9, tzinfo=UTC)
+    said = [(told.format(day), january + timedelta(days=day)) for day in range(80)]
+    said += [(f"Finished part {part} of Gilead.", june + timedelta(days=part)) for part in range(9)]
+    for content, time in said:
+        memory.add([Message(content, time=time), Message("Noted.", role="assistant", time=time)], user=user)
+
+    def months(month):
+        found = memory.recall(
+            f"Which books did I read in {month}?",
+            user=user,
+            views=["messages"],
+            budget_tokens=90,
+            now=datetime(2024, 12, 1, tzinfo=UTC),
+        )
+        return {unit.time.month for unit in found.evidence}
+
+    assert months("June 2024") == {6}
+    assert months("March 2024") == {3}
+    assert months("October 2024")
+
+
 @pytest.mark.parametrize("role", ["tool", "function", "system", "developer"])
 def test_what_no_person_says_does_not_drown_the_user(memory, new_user, role):
     """A tool's output is held back like an assistant's words, though it has more of the question's."""

@@ -297,14 +297,14 @@ def search(
 
 
 def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
-    """What was said in the time that an overview or a list is of, or just after a short one, comes first."""
+    """What was said in the time that an overview or a list is of, or soon after, comes first."""
     period = asked_period(query.text, query.now.date()) or query.period
     if aim not in (Aim.OVERVIEW, Aim.LIST):
         return candidates
     if period is None:
         return candidates
     ends = period.last
-    if not period.first or not ends or (ends - period.first).days >= LONG_DAYS:
+    if period.first and ends and (ends - period.first).days >= LONG_DAYS:
         ends = None  # of a long time, what is told after it is told of something else
     then: list[Evidence] = []
     otherwise: list[Evidence] = []

@@ -41,6 +41,7 @@ ASKED = {
     "up to the end of April": "- 2024-04-30",
     "What did I do in October?": "2023-10-01 2023-10-31",
     "between April and July": "2024-04-01 2024-07-31",
+    "How did I sleep for the past month?": "2024-05-12 2024-06-12",
     "after May 2022 and before June 2023": "2022-06-01 2023-05-31",
 }
 NOT_ASKED = (
@@ -51,6 +52,8 @@ NOT_ASKED = (
     "Was it before or after May 3?",
     "When did Ann move to Lisbon?",
     "How have I progressed over time?",
+    "What are all my goals for this year?",
+    "Which guests did I plan for 3 to 5 May?",
     "May I ask what you know?",
     "",
 )

@@ -101,9 +101,26 @@ _OVERVIEW = lazy_pattern(
     regex.IGNORECASE,
 )
 _LIST = lazy_pattern(
-    r"\b(?:how\s+(?:many|often)|all\s+(?:of\s+)?(?:the|my|our|his|her|their)|list|every|each\s+of|in\s+total|altogether|"
+    r"(?:^\s*|\b(?:please|you|to|me|and|an?(?:\s+\p{L}+)?)\s+)list\b|\blist\s+(?:of|all|the|my|our|out|every|each|what|which|how|who)\b|"
+    r"\b(?:how\s+(?:many|often)|all\s+(?:of\s+)?(?:the|my|our|his|her|their)|every|each\s+of|"
     r"what\s+are|(?:what|which)\s+(?:kinds?|types?|sorts?)\s+of|which\s+(?:of\s+)?(?:the\s+|my\s+|our\s+)?\p{L}+s\b|both|how\s+much\b[^?]{0,200}\b(?:total|altogether)|"
     r"number\s+of|(?:compare|difference\s+between|in\s+common))\b",
+    regex.IGNORECASE,
+)
+_TOTAL = lazy_pattern(r"\b(?:in\s+total|altogether|all\s+told)\b", regex.IGNORECASE)
+# One time or reason is asked for, whatever it is of: "when did both of them come?"
+_ONE_TIME = lazy_pattern(
+    r"^\W*(?:when|why|(?:(?:by|on|at|until|since)\s+)?(?:what|which)\s+(?:date|day|time|month|year))\b",
+    regex.IGNORECASE,
+)
+# How long something took, or what lies between two times, is told by the turns about these two.
+_INTERVAL = lazy_pattern(
+    r"\b(?:after|within)\s+how\s+many\b|\bhow\s+many\s+(?:\p{L}+\s+)?(?:second|minute|hour|day|night|week|weekend|month|year)s\s+"
+    r"(?:(?:are|were|is|was)\s+(?:there|it|that)\s+|(?:do|did|does|will)\s+\p{L}+\s+(?:still\s+)?have\s+|(?:are|were)\s+(?=left\b))?"
+    r"(?:(?:will\s+|had\s+|have\s+|has\s+)?(?:pass(?:ed)?|elapsed?|g(?:o|one)\s+by|went\s+by|lay|lie)\b|"
+    r"(?:between|from|until|till|before|after|since|later|ago|apart|left|to)\b|"
+    r"(?:did|does|do|will|would|has|have|had)\s+(?:[^\s?]+\s+){1,5}?(?:tak(?:e|en)|last(?:ed)?(?!\s+\p{L}))\b|"
+    r"(?:has|have|had)\s+(?:[^\s?]+\s+){1,3}?(?:been|lived|known|worked|owned)\b)",
     regex.IGNORECASE,
 )
 # "What instruments does she play?": not "What does ..." nor "What's ..."
@@ -129,6 +146,11 @@ _ADVICE = lazy_pattern(
     r"i(?:'m|\s+am)\s+(?:looking|trying|planning|thinking|considering|wondering|about)|i\s+(?:want|need|'d\s+like|would\s+like)|"
     r"help\s+me|any\s+(?:ideas|tips|suggestions)|(?:can|could|would)\s+you\s+(?:please\s+)?(?:help|write|draft|create|make|plan|explain|show|"
     r"provide|generate|design|describe|format|implement|solve))\b",
+    regex.IGNORECASE,
+)
+# New words are asked for, however many: "which films would you recommend?"
+_ADVISED = lazy_pattern(
+    r"\byou(?:'d|\s+would)?\s+(?:recommend|suggest|advise)\b|\b(?:should|shall)\s+(?:i|we)\b|\bany\s+(?:ideas|tips|suggestions)\b",
     regex.IGNORECASE,
 )
 # Of the assistant's own words: "which hotel did you recommend?", "remind me what you said about it"
@@ -163,8 +185,15 @@ def _aim(text: str) -> Aim:
         return Aim.SAID
     if _OVERVIEW.search(text):
         return Aim.OVERVIEW
-    if _LIST.search(text) or _WHICH_ONES.search(text) or _HABITS.search(text):
+    if _ADVISED.search(text):
+        return Aim.ADVICE
+    is_one = _ONE_TIME.search(text) or _INTERVAL.search(text)
+    if _TOTAL.search(text) or (not is_one and _asks_for_all(text)):
         return Aim.LIST
     if _UPDATE.search(text):
         return Aim.UPDATE
     return Aim.ADVICE if _ADVICE.search(text) else Aim.FACT
+
+
+def _asks_for_all(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (_LIST, _WHICH_ONES, _HABITS))

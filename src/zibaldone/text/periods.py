@@ -22,7 +22,7 @@ _BEFORE = lazy_pattern(
     regex.IGNORECASE,
 )
 _WITHIN = lazy_pattern(
-    r"\b(?:in|on|at|during|between|within|over|throughout|from|through|across|(?P<of>of|for|around|about))"
+    r"\b(?:in|on|at|during|between|within|over|throughout|from|through|across|(?P<of>of|around|about))"
     r"(?:\s+(?:the|early|late|mid))?\s*$",
     regex.IGNORECASE,
 )
@@ -38,6 +38,8 @@ _IN = lazy_pattern(r"\b(?:in|during)\s*$", regex.IGNORECASE)
 _EITHER = lazy_pattern(r"\b(?:before|after)\s+or\s+(?:before|after)\b", regex.IGNORECASE)
 _RANGE = lazy_pattern(r"\b(?:to|until|till|through|and)\b|[^-\d]\s?[-–]\s?", regex.IGNORECASE)
 _LIST = lazy_pattern(r"\s*(?:,|and|or|,\s*(?:and|or))\s*", regex.IGNORECASE)
+_MEANT_FOR = lazy_pattern(r"\bfor(?:\s+(?:the|early|late|mid))?\s*$", regex.IGNORECASE)
+_PAST = lazy_pattern(r"(?:the\s+)?(?:last|past|previous)\b", regex.IGNORECASE)  # "for the past month"
 _NOW = frozenset({"today", "tonight", "tomorrow", "this morning", "this afternoon", "this evening"})
 _REACH = 80  # characters before a phrase that are looked at
 
@@ -59,7 +61,8 @@ def asked_period(text: str, now: date) -> Period | None:
 
     Of several times it is all from the first to the last, and what lies between two open ones. A time that is
     still to come is no such time: what is planned for it was said before. Nor are today and now, of which one
-    asks how things stand. Nor is a day that the question only names ("the deadline of 3 June").
+    asks how things stand. Nor is a day that the question only names ("the deadline of 3 June"), or for which
+    something is meant ("my goals for this year").
     """
     bounds: list[Period] = []
     clause, end = "", 0
@@ -87,6 +90,8 @@ def _bound(clause: str, text: str, days: Days, now: date) -> Period | None:
     """What one phrase, bound into the question by the words of `clause`, says of the time asked about."""
     phrase = text[days.start : days.end]
     if days.first > now or phrase.lower() in _NOW or _EITHER.search(clause):
+        return None
+    if _MEANT_FOR.search(clause) and not _PAST.match(phrase):
         return None
     if _RANGE.search(phrase):
         return Period(days.first, days.last)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +20,20 @@ from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.lexical import Floats
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, AssistantShare, TalkWeights, best_first, score
+from zibaldone.search.ranker import (
+    DEFAULT_WEIGHTS,
+    LONG_DAYS,
+    AssistantShare,
+    Mask,
+    TalkWeights,
+    best_first,
+    score,
+)
+from zibaldone.search.request import Aim, read_request
 from zibaldone.search.unit import PASSAGE, Days, Unit
-from zibaldone.search.unit_index import UnitIndex
+from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
 from zibaldone.text.dates import find_days
+from zibaldone.text.periods import Period, asked_period
 from zibaldone.text.sentences import Span, passages
 from zibaldone.views.base import Generation, Query, Retrieved
 
@@ -194,9 +205,64 @@ def rows_offered(
     query: Query,
     inside: npt.NDArray[np.bool_] | None = None,
 ) -> list[int]:
-    """The rows that fill OFFERED budgets, best first by their scores (n,), with what makes sense of them."""
-    rows = best_first(scores, OFFERED * query.budget_tokens, index, inside, assistant)
+    """The rows that fill OFFERED budgets, best first by their scores (n,), with what makes sense of them.
+
+    An overview or a list of a time has what was said then first; the rest is the way back.
+    """
+    room = OFFERED * query.budget_tokens
+    then = _of_asked_time(index, query, inside)
+    if then is None:
+        rows = best_first(scores, room, index, inside, assistant)
+    else:
+        others = ~then if inside is None else inside & ~then
+        rows = best_first(scores, room, index, then, assistant)
+        room -= sum(index.units[row].tokens for row in rows)
+        if room > 0:
+            rows += best_first(scores, room, index, others, assistant)
     return _with_partners(rows, index, inside, query.budget_tokens)
+
+
+def _of_asked_time(index: UnitIndex, query: Query, inside: Mask | None) -> Mask | None:
+    """(n,) what was said in the time that an overview or a list is of; None: nothing to tell apart."""
+    if (query.request or read_request(query.text)).aim not in (Aim.OVERVIEW, Aim.LIST):
+        return None
+    within = np.ones(len(index), dtype=bool) if inside is None else inside
+    then, is_known, _ = said_then(index, query, within, or_told_after=True)
+    return then if is_known and then.sum() < within.sum() else None
+
+
+def said_then(
+    index: UnitIndex, query: Query, inside: Mask, *, or_told_after: bool = False
+) -> tuple[Mask, bool, str]:
+    """Which units are of the time that is asked about, and whether one is; all, and why, where none is.
+
+    A time without a year is read as of now, and as of the newest unit when there is nothing then. What is
+    asked of all times up to a day may be told soon after it: that counts with `or_told_after`.
+    """
+    newest = date.fromordinal(int(index.days[inside].max())) if inside.any() else query.now.date()
+    note = ""
+    for today in dict.fromkeys((query.now.date(), newest)):
+        period = asked_period(query.text, today) or query.period
+        if period is None:
+            continue
+        then = inside & _of_period(index, period, or_told_after=or_told_after)
+        if then.any():
+            return then, True, ""
+        note = "nothing was said in the time that is asked about: lines of any time"
+    return inside, False, note
+
+
+def _of_period(index: UnitIndex, period: Period, *, or_told_after: bool) -> Mask:
+    """Said in the period, or soon after a short one, or naming a day in it."""
+    first = period.first.toordinal() if period.first else 0
+    last = period.last.toordinal() if period.last else date.max.toordinal() - AFTER_DAYS
+    is_short = last - first < LONG_DAYS or (or_told_after and period.first is None)
+    late = AFTER_DAYS if is_short else 0
+    then = (index.days >= first) & (index.days <= last + late)
+    for row, first_named, last_named in index.named_days:
+        if first <= first_named and last_named <= last:
+            then[row] = True
+    return np.asarray(then, dtype=bool)
 
 
 def inside_query(index: UnitIndex, query: Query) -> npt.NDArray[np.bool_] | None:

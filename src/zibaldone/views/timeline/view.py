@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
 import numpy as np
 from sqlalchemy import Connection
@@ -16,11 +15,10 @@ from zibaldone.models.embedding import embed
 from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import LONG_DAYS, Mask, TalkWeights, Weights, covered, read_question, score
+from zibaldone.search.ranker import TalkWeights, Weights, covered, read_question, score
 from zibaldone.search.request import Aim, read_request
 from zibaldone.search.unit import Unit
-from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
-from zibaldone.text.periods import Period, asked_period
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views import units
 from zibaldone.views.base import (
     Generation,
@@ -40,6 +38,7 @@ from zibaldone.views.toolkit import (
     evidence_of,
     inside_query,
     question_vector,
+    said_then,
     usable,
 )
 from zibaldone.views.unit_cache import UnitCache
@@ -171,7 +170,7 @@ class TimelineView(IndexedUnitsView):
         inside = inside_query(index, query)
         if inside is None:
             inside = np.ones(len(index), dtype=bool)
-        then, known, when = _then(index, query, inside)
+        then, known, when = said_then(index, query, inside)
         scores = score(index, subject, vector, _WEIGHTS, inside)
         # A time that memory knows of, or all that was ever talked of.
         if known or (question.terms and not subject.terms and inside.any()):
@@ -222,33 +221,3 @@ class TimelineView(IndexedUnitsView):
                 )
             )
         return made
-
-
-def _then(index: UnitIndex, query: Query, inside: Mask) -> tuple[Mask, bool, str]:
-    """Which lines are of the time that is asked about, and whether one is; all, and why, where none is.
-
-    A time without a year is read as of now, and as of the newest line when there is nothing then.
-    """
-    newest = date.fromordinal(int(index.days[inside].max())) if inside.any() else query.now.date()
-    note = ""
-    for today in dict.fromkeys((query.now.date(), newest)):
-        period = asked_period(query.text, today) or query.period
-        if period is None:
-            continue
-        then = inside & _of(index, period)
-        if then.any():
-            return then, True, ""
-        note = "nothing was said in the time that is asked about: lines of any time"
-    return inside, False, note
-
-
-def _of(index: UnitIndex, period: Period) -> Mask:
-    """Said in the period, or soon after a short one, or naming a day in it."""
-    first = period.first.toordinal() if period.first else 0
-    last = period.last.toordinal() if period.last else date.max.toordinal()
-    late = AFTER_DAYS if last - first < LONG_DAYS else 0
-    then = (index.days >= first) & (index.days <= last + late)
-    for row, first_named, last_named in index.named_days:
-        if first <= first_named and last_named <= last:
-            then[row] = True
-    return np.asarray(then, dtype=bool)
