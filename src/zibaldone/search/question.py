@@ -12,8 +12,9 @@ import regex
 from zibaldone.search.lexical import LexicalIndex
 from zibaldone.search.request import Aim, Request, read_request
 from zibaldone.text.dates import find_days
+from zibaldone.text.foreign_dates import with_english_dates
 from zibaldone.text.remembered import remembered
-from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
+from zibaldone.text.words import STOP_WORDS, as_written, is_english, term_of, words
 
 _ASKS_WHEN = regex.compile(
     r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
@@ -37,7 +38,6 @@ _LITTLE = 3  # letters of most function words of most languages
 _OF_ANOTHER = (
     0.15  # German, French, Spanish, Portuguese and Dutch have .2 to .3, English talk, notes and code .05
 )
-_OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English words too
 _OF_ENGLISH_ALONE = frozenset(
     "what which who whose when where how why did does would should could the this that with".split()
 )
@@ -193,11 +193,6 @@ def _has_other_function_words(spoken: Sequence[str]) -> bool:
     return sum(little) >= _OF_ANOTHER * len(spoken)
 
 
-def is_english(spoken: Sequence[str]) -> bool:
-    """Whether as many words as in English talk are function words of English."""
-    return sum(word in STOP_WORDS for word in spoken) >= _OF_ENGLISH * len(spoken)
-
-
 def _names_of(content: Sequence[str], people: Sequence[Acquaintance]) -> tuple[tuple[str, str], ...]:
     """Who is meant by words such as "sister"; by "best friend" not every friend."""
     spoken = set(content)
@@ -230,6 +225,8 @@ def narrowed(question: Question, index: LexicalIndex) -> Question:
 
 
 def _days(text: str, said_on: date) -> tuple[tuple[int, int], ...]:
+    if not is_english(words(text)):
+        text = with_english_dates(text)
     days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said_on))
     return tuple(days)[:_MOST_DAYS]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 import regex
 import Stemmer
@@ -24,6 +25,22 @@ STOP_WORDS = frozenset(
     """.split()
 )
 
+_OF_ENGLISH = 0.3  # of the words of a question
+# Function words of German, Spanish, French and Portuguese that are no English words, and such as are.
+_OF_OTHERS = frozenset(
+    """der das den dem des ein eine einen einem einer ich du er wir ihr mein meine meinen und oder
+    aber nicht mit von
+    zu zum zur für auf bei nach wie wo wer wann welche welcher welches wieviel ist sind war waren
+    hat habe haben hast
+    wird kann soll el la los las un una unos unas de del que qué en por para con mi mis tu es son
+    fue cuál cuáles
+    cómo como cuándo cuando dónde donde quién cuánto cuántos yo se lo le les une du est sont et ou
+    qui quoi dans
+    pour avec mon ma mes je il elle nous vous quel quelle quels quelles où quand os um uma do da dos
+    das em na nas
+    com meu minha é foi onde quem eu""".split()
+)
+_SHARED = frozenset("a am an as do he has i im in me no on once so t s m d was will".split())
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # Scripts written without spaces between words, and Hangul, whose words carry their endings: bigrams serve.
 _UNSPACED = regex.compile(
@@ -54,6 +71,14 @@ def as_written(text: str) -> list[str]:
 def content_words(text: str) -> set[str]:
     """The distinct words that are not stop words."""
     return set(words(text)) - STOP_WORDS
+
+
+def is_english(spoken: Sequence[str]) -> bool:
+    """Whether as many words as in English talk are function words of English, and not of another language."""
+    if sum(word in STOP_WORDS for word in spoken) < _OF_ENGLISH * len(spoken):
+        return False
+    foreign = sum(word in _OF_OTHERS for word in spoken)
+    return foreign < sum(word in STOP_WORDS and word not in _SHARED for word in spoken)
 
 
 def is_unspaced(text: str) -> bool:
