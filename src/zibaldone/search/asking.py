@@ -7,11 +7,14 @@ is asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import regex
 
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.unaccented import unaccented
+
+AskedFor = Literal["when", "where", "number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,26 @@ PORTUGUESE = Asking(
         |quando\s+(?:foi|era)"""
     ),
 )
+# What a question word asks for, in all of them.
+_ASKED_FOR: dict[AskedFor, regex.Pattern[str]] = {
+    "when": _pattern(
+        r"""wann|seit\s+wann|wie\s+lange|welche[rsnm]?\s+(?:tag|datum|monat|jahr|uhrzeit)|cuando
+        |que\s+(?:dia|fecha|mes|ano)|cuanto\s+tiempo|quand
+        |quel(?:le)?\s+(?:jour|date|mois|annee|heure)|combien\s+de\s+temps|quando|que\s+data|quanto\s+tempo"""
+    ),
+    "where": _pattern(r"""wo|wohin|woher|a?donde|d'?ou|onde|aonde|quelle\s+ville|que\s+(?:ciudad|cidade)
+        |welche[rnm]?\s+(?:stadt|ort|land)"""),
+    "number": _pattern(
+        r"""wie\s?viele?|wie\s+(?:hoch|alt|gross|lange|oft|weit)|cuant[oa]s?|combien|quant[oa]s?
+        |quel\s+(?:age|prix)"""
+    ),
+}
 LANGUAGES = (GERMAN, SPANISH, FRENCH, PORTUGUESE)
+
+
+def asks_elsewhere(what: AskedFor, question: str) -> bool:
+    """Whether a question that is not in English asks for a time, a place or a number."""
+    return bool(_ASKED_FOR[what].search(unaccented(question)))
 
 
 def wants_advice(question: str) -> bool:

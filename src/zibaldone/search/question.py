@@ -9,12 +9,21 @@ from datetime import date
 
 import regex
 
+from zibaldone.search.asking import asks_elsewhere
 from zibaldone.search.lexical import LexicalIndex
 from zibaldone.search.request import Aim, Request, read_request
 from zibaldone.text.dates import find_days
 from zibaldone.text.foreign_dates import with_english_dates
 from zibaldone.text.remembered import remembered
-from zibaldone.text.words import STOP_WORDS, as_written, is_english, term_of, words
+from zibaldone.text.words import (
+    FOREIGN_FUNCTION_WORDS,
+    STOP_WORDS,
+    as_written,
+    has_foreign_function_words,
+    is_english,
+    term_of,
+    words,
+)
 
 _ASKS_WHEN = regex.compile(
     r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
@@ -125,7 +134,9 @@ def take_apart(
             named.append(speaker)
             of_names |= seen
     request = request or read_request(text)
-    content = [word for word in words(request.subject) if word not in STOP_WORDS and word not in of_names]
+    elsewhere = has_foreign_function_words(words(text))
+    idle = of_names | (STOP_WORDS | FOREIGN_FUNCTION_WORDS if elsewhere else STOP_WORDS)
+    content = [word for word in words(request.subject) if word not in idle]
     asks_everything = not content
     if asks_everything:
         content = [word for word in words(text) if word not in STOP_WORDS and word not in of_names]
@@ -139,9 +150,9 @@ def take_apart(
     return Question(
         terms=tuple(forms.items()),
         speakers=tuple(named),
-        asks_when=bool(_ASKS_WHEN.search(text)),
-        asks_where=bool(_ASKS_WHERE.search(text)),
-        asks_how_many=bool(_ASKS_HOW_MANY.search(text)),
+        asks_when=bool(_ASKS_WHEN.search(text)) or (elsewhere and asks_elsewhere("when", text)),
+        asks_where=bool(_ASKS_WHERE.search(text)) or (elsewhere and asks_elsewhere("where", text)),
+        asks_how_many=bool(_ASKS_HOW_MANY.search(text)) or (elsewhere and asks_elsewhere("number", text)),
         asks_assistant=request.aim is Aim.SAID,
         asks_list=request.aim is Aim.LIST,
         asks_overview=request.aim is Aim.OVERVIEW,

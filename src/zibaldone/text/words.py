@@ -11,7 +11,7 @@ import Stemmer
 from zibaldone.text.remembered import remembered
 
 # Function words of English, with the pieces that an apostrophe leaves behind ("don't" -> "don", "t").
-# Other languages need no list: their function words are frequent, and an idf sees that.
+# What is indexed needs no list of other languages: their function words are frequent, as an idf sees.
 STOP_WORDS = frozenset(
     """
     a about above after again all also am an and any are as at be because been before being below
@@ -27,20 +27,26 @@ STOP_WORDS = frozenset(
 
 _OF_ENGLISH = 0.3  # of the words of a question
 # Function words of German, Spanish, French and Portuguese that are no English words, and such as are.
-_OF_OTHERS = frozenset(
-    """der das den dem des ein eine einen einem einer ich du er wir ihr mein meine meinen und oder
-    aber nicht mit von
-    zu zum zur für auf bei nach wie wo wer wann welche welcher welches wieviel ist sind war waren
-    hat habe haben hast
-    wird kann soll el la los las un una unos unas de del que qué en por para con mi mis tu es son
-    fue cuál cuáles
-    cómo como cuándo cuando dónde donde quién cuánto cuántos yo se lo le les une du est sont et ou
-    qui quoi dans
-    pour avec mon ma mes je il elle nous vous quel quelle quels quelles où quand os um uma do da dos
-    das em na nas
-    com meu minha é foi onde quem eu""".split()
+FOREIGN_FUNCTION_WORDS = frozenset(
+    """der das den dem des ein eine einen einem einer ich du er wir ihr mein meine meinen und oder aber
+    nicht mit von zu zum zur für auf bei nach wie wo wer wann welche welcher welches wieviel ist sind
+    war waren hat habe haben hast wird kann soll el la los las un una unos unas de del que qué en por
+    para con mi mis tu es son fue cuál cuáles cómo como cuándo cuando dónde donde quién cuánto cuántos
+    yo se lo le les une du est sont et ou qui quoi dans pour avec mon ma mes je il elle nous vous quel
+    quelle quels quelles où quand os um uma do da dos das em na nas com meu minha é foi onde quem eu
+    hatte hatten wurde werden bin bist wieviele viele viel euch uns unser unsere dir mir dich mich ihn
+    ihm sein seine sich auch noch schon wenn dann dass weil als bis durch gegen ohne um aus beim ins
+    está están estoy soy eres ser era he ha han hay muy más pero si sí sobre desde hasta entre
+    cuyo nos nuestro suis êtes sommes était avons avez ont ne pas plus très mais donc sur sous
+    chez ce cet cette ces leur são está estou sou foram tem tenho mais mas muito também já pelo pela
+    quanto quantos qual quais""".split()
 )
-_SHARED = frozenset("a am an as do he has i im in me no on once so t s m d was will".split())
+# Words of both: they tell no language.
+_SHARED = frozenset(
+    """a am an as do he has i im in me no on once so t s m d was will hat war pour bin era plus son sur
+    com dos con ha die pero elle tu es las los la le les de du""".split()
+)
+_TELLING = FOREIGN_FUNCTION_WORDS - _SHARED
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # Scripts written without spaces between words, and Hangul, whose words carry their endings: bigrams serve.
 _UNSPACED = regex.compile(
@@ -77,8 +83,13 @@ def is_english(spoken: Sequence[str]) -> bool:
     """Whether as many words as in English talk are function words of English, and not of another language."""
     if sum(word in STOP_WORDS for word in spoken) < _OF_ENGLISH * len(spoken):
         return False
-    foreign = sum(word in _OF_OTHERS for word in spoken)
+    foreign = sum(word in _TELLING for word in spoken)
     return foreign < sum(word in STOP_WORDS and word not in _SHARED for word in spoken)
+
+
+def has_foreign_function_words(spoken: Sequence[str]) -> bool:
+    """Whether words that are not English have one of German, Spanish, French or Portuguese that tells it."""
+    return not _TELLING.isdisjoint(spoken) and not is_english(spoken)
 
 
 def is_unspaced(text: str) -> bool:
