@@ -27,6 +27,9 @@ _WEEKDAYS = (
     "lundi mardi mercredi jeudi vendredi samedi dimanche",
     "segunda-feira terca-feira quarta-feira quinta-feira sexta-feira sabado domingo",
 )
+MONTH_NAMES_ELSEWHERE: Mapping[str, str] = {  # without accents, and in English
+    name: english for table in _MONTHS for name, english in zip(table.split(), MONTHS, strict=True)
+}
 _NAMES: Mapping[str, str] = {
     name: english
     for tables, wanted in ((_MONTHS, MONTHS), (_WEEKDAYS, WEEKDAYS))

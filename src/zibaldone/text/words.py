@@ -39,12 +39,13 @@ FOREIGN_FUNCTION_WORDS = frozenset(
     está están estoy soy eres ser era he ha han hay muy más pero si sí sobre desde hasta entre
     cuyo nos nuestro suis êtes sommes était avons avez ont ne pas plus très mais donc sur sous
     chez ce cet cette ces leur são está estou sou foram tem tenho mais mas muito também já pelo pela
-    quanto quantos qual quais""".split()
+    quanto quantos qual quais übrigens statt anstatt doch lieu plaats mehr
+    die al del ab jetzt nun inzwischen ahora ya hemos han agora maintenant con de""".split()
 )
 # Words of both: they tell no language.
 _SHARED = frozenset(
     """a am an as do he has i im in me no on once so t s m d was will hat war pour bin era plus son sur
-    com dos con ha die pero elle tu es las los la le les de du""".split()
+    com dos con ha die pero elle tu es las los la le les de du al ab ya han""".split()
 )
 _TELLING = FOREIGN_FUNCTION_WORDS - _SHARED
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
@@ -89,7 +90,10 @@ def is_english(spoken: Sequence[str]) -> bool:
 
 def has_foreign_function_words(spoken: Sequence[str]) -> bool:
     """Whether words that are not English have one of German, Spanish, French or Portuguese that tells it."""
-    return not _TELLING.isdisjoint(spoken) and not is_english(spoken)
+    if is_english(spoken):
+        return False
+    several = sum(word in FOREIGN_FUNCTION_WORDS for word in spoken) > 1
+    return not _TELLING.isdisjoint(spoken) or (several and not STOP_WORDS.intersection(spoken) - _SHARED)
 
 
 def is_unspaced(text: str) -> bool:
