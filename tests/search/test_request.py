@@ -32,7 +32,7 @@ AIMS = [
     ("How should I plan my garden?", Aim.ADVICE),
     ("Which hotel did you recommend?", Aim.SAID),
     ("What was your advice on the boiler?", Aim.SAID),
-    ("Kann ich Milch trinken?", Aim.FACT),  # another language is read as a fact asked for
+    ("Kan ik melk drinken?", Aim.FACT),  # another language is read as a fact asked for
     ("", Aim.FACT),
 ]
 SUBJECTS = [
@@ -88,3 +88,27 @@ def test_a_question_does_not_outlive_what_is_forgotten():
     assert read_request.cache_info().currsize
     forget_texts()
     assert not read_request.cache_info().currsize
+
+
+@pytest.mark.parametrize(
+    ("question", "aim"),
+    [
+        ("Was war im April los?", Aim.OVERVIEW),
+        ("Welche Mengen hast du für die Feier vorgeschlagen?", Aim.SAID),
+        ("Was soll ich für Birgit kochen?", Aim.ADVICE),
+        ("Wie viele Garderoben will die Kita?", Aim.LIST),
+        ("Wo wohne ich jetzt?", Aim.UPDATE),
+        ("Wann kommt der Wagen?", Aim.FACT),
+        ("¿Qué me recomendaste para la cena?", Aim.SAID),
+        ("¿Qué pasó en diciembre?", Aim.OVERVIEW),
+        ("Recomiéndame un restaurante", Aim.ADVICE),
+        ("¿Dónde vivo ahora?", Aim.UPDATE),
+        ("Quel restaurant m'as-tu conseillé ?", Aim.SAID),
+        ("Où est-ce que j'habite maintenant ?", Aim.UPDATE),
+        ("O que aconteceu em maio?", Aim.OVERVIEW),
+        ("Quantos livros li?", Aim.LIST),
+    ],
+)
+def test_other_languages_say_how_they_want_to_be_answered(question, aim):
+    """German, Spanish, French and Portuguese, by their own words."""
+    assert read_request(question).aim is aim

@@ -39,7 +39,7 @@ FOREIGN_FUNCTION_WORDS = frozenset(
     está están estoy soy eres ser era he ha han hay muy más pero si sí sobre desde hasta entre
     cuyo nos nuestro suis êtes sommes était avons avez ont ne pas plus très mais donc sur sous
     chez ce cet cette ces leur são está estou sou foram tem tenho mais mas muito também já pelo pela
-    quanto quantos qual quais übrigens statt anstatt doch lieu plaats mehr
+    quanto quantos qual quais übrigens statt anstatt doch lieu plaats mehr au aux à às ao aos
     die al del ab jetzt nun inzwischen ahora ya hemos han agora maintenant con de""".split()
 )
 # Words of both: they tell no language.

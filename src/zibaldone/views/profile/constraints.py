@@ -288,7 +288,7 @@ def constrained_person(statement: str) -> str:
 
 _OF_ANOTHER = lazy_pattern(
     rf"""(?:^\W*|[,;:.!()–—]\s*|\b(?:and|but|so|because|since|cause|as|that|though|although|while|also|plus|btw|oh)\s+)
-    (?P<who>(?-i:\p{{Lu}}\p{{Ll}}+))(?=['’\s]){_VERB}""",
+    (?P<who>(?!(?:also|plus|btw|oh|and|but|so)\b)(?-i:\p{{Lu}}\p{{Ll}}+))(?=['’\s]){_VERB}""",
     FLAGS,
 )
 _NOBODY = frozenset("everyone everybody nobody somebody someone anyone anybody people today tomorrow".split())

@@ -100,7 +100,7 @@ def _instruction(language: Language, statement: str) -> Reading | None:
     bare = pattern(orders.infinitive).search(main)
     if not (order or refusal or wish or bare or reminded):
         return None
-    if order and regex.match(r"\s+(?:ihr|ihm|ihnen|dem|der|den|le|les|lui|leur|lhe|al|ao)\b", order["rest"]):
+    if order and regex.match(r"\s+(?:ihr|ihm|ihnen|dem|der|den|lui|leur|lhe|al|ao)\b", order["rest"]):
         return None  # to somebody else
     clause = regex.split(_ENDS_CLAUSE, main[order.start("verb") :] if order else main, maxsplit=1)[0]
     ordering = main if reminded or not order else main[: order.start("verb")] + clause
@@ -157,8 +157,7 @@ def _constrained(language: Language, own: str) -> list[Reading]:
 
 # "Hugo es vegetariano", "und Jannik verträgt keine Milch": not "das Essen ist ..."
 _NAME_FIRST = lazy_pattern(
-    r"""(?:^\W*|[,;:.!]\s*|\b(?:und|aber|weil|dass|y|pero|que|porque|et|mais|e|mas)\s+
-        |\bà?a?\s+)(?P<name>\p{Lu}\p{Ll}+)\s+"""
+    r"""(?:^\W*|[,;:.!]\s*|\b(?:und|aber|weil|dass|y|pero|que|porque|et|mais|e|mas)\s+)(?P<name>\p{Lu}\p{Ll}+)\s+"""
     r"(?!ist\s+(?:vegan|vegetarisch|blind|taub|laktose)|(?:es|est|é)\s+(?:veg|sin|sans|sem))\p{Ll}"
 )
 

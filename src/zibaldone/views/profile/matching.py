@@ -46,7 +46,7 @@ _REQUESTS = lazy_pattern(
     |put|create|get|buy|show|name|list|help|recommend|reserve|pack|bring|set\s+up|cook|bake|think\s+of|come\s+up|tell\s+(?:me|us)\s+how)\b
     |\b(?:can|could|may|shall)\s+(?:i|we)\b
     |\b(?:would|is|are)\s+[^.?!]{1,60}\b(?:ok|okay|safe|fine|alright|all\s+right|good|bad|wise|allowed|for\s+(?:me|us))\b
-    |\b(?:safe|ok|okay|good)\s+for\s+(?:me|us)\b|\b(?:good|nice|quick|easy)\b[^.?!]{0,60}\?
+    |\b(?:safe|ok|okay|good)\s+for\s+(?:me|us)\b|\bfor\s+(?:me|us)\s*[?.!]*\s*$|\b(?:good|nice|quick|easy)\b[^.?!]{0,60}\?
     |\bany\s+(?:good\s+)?(?:thoughts|ideas?|suggestions?)\b|\bi\s+need\b|\bwhat\s+goes\b
     |\bwhich\s+(?:\p{L}+\s+){1,4}?(?:suits?|fits?|would|should|could|(?:is|are)\s+(?:the\s+)?(?:best|good|worth|right))\b""",
     regex.IGNORECASE | regex.VERBOSE,

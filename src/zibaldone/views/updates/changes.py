@@ -370,7 +370,7 @@ def _contrasts(clause: StatedClause) -> Iterator[Change]:
 
     if clause.is_foreign:
         for match in CONTRAST_ELSEWHERE.finditer(clause.text):
-            old = frozenset(terms(match["old"]))
+            old = frozenset(terms(match["old"])) & (clause.terms | clause.names | clause.value_terms)
             begins = clause.text.rfind(", ", 0, match.start()) + 1
             rest = meaning(clause.text[begins : match.start()]) & (clause.terms | clause.names)
             if old and len(old) <= _LONGEST_OLD:
