@@ -19,9 +19,9 @@ _UNSEEN = -3.18
 _FEW = 50.0  # passages of people with which half of what follows counts
 _SMALL = 1.4
 _UNSEEN_SMALL = 2.4
-# Of what is as near as can be a tenth cannot be answered all the same: it asks something else of what memory
-# speaks of most, and no sign tells that. From here on a probability rises to this one, and no further.
-_SURE, _SUREST = 0.8, 0.89
+# Of what is as near as can be one in twenty cannot be answered all the same: it asks something else of what
+# memory speaks of most, and no sign tells that. From here on a probability rises to this one, and no further.
+_SURE, _SUREST = 0.8, 0.955
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ _UPDATE = lazy_pattern(
 _ADVICE = lazy_pattern(
     r"\b(?:recommend|suggest|advi[sc]e|should\s+i|should\s+we|what\s+would\s+be\s+a\s+good|how\s+(?:can|could|should|would|do|might)\s+(?:i|we|you)|"
     r"what\s+(?:can|could)\s+i|what(?:'s|\s+is|\s+are)\s+(?:the\s+best|a\s+good|some)|which\s+\p{L}+\s+(?:would|should|do\s+you)|"
-    r"i(?:'m|\s+am)\s+(?:looking|trying|planning|thinking|considering|wondering|about)|i\s+(?:want|need|'d\s+like|would\s+like)|"
+    r"i(?:'m|\s+am)\s+(?:looking|trying|planning|thinking|considering|wondering|about)|(?<!\b(?:do|did)\s)i\s+(?:want|need|'d\s+like|would\s+like)|"
     r"help\s+me|any\s+(?:ideas|tips|suggestions)|(?:can|could|would)\s+you\s+(?:please\s+)?(?:help|write|draft|create|make|plan|explain|show|"
     r"provide|generate|design|describe|format|implement|solve))\b",
     regex.IGNORECASE,
