@@ -26,7 +26,7 @@ TALK = [
     "Der Umbau der Küche ist fertig, alles hat 9000 Euro gekostet.",
     "Ich habe Suppe gekocht.",
 ]
-QUESTION = "Fasse zusammen, wie der Umbau der Küche verlief."
+QUESTION = "Sammanfatta hur der Umbau der Küche gick."
 QUERY = Query(QUESTION, Scope("ann"), 1000, START)
 READ = {"aim": "overview", "subject": "Umbau der Küche", "first_day": "", "last_day": ""}
 
@@ -52,7 +52,7 @@ def ask(memory, question=QUESTION, **options):
 
 
 def test_a_model_reads_what_the_rules_cannot(opened):
-    """A question in another language is an overview, and the trace says who read it so."""
+    """A question in a language without rules is an overview, and the trace says who read it so."""
     recalled = ask(planned(opened, reading()))
     assert recalled.trace.aim == "overview"
     assert recalled.trace.planned_by.startswith("reader/")

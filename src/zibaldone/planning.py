@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from zibaldone.search.request import Aim, Request, read_request
 
 _STANDING = 0.12  # of the budget
+_STANDING_TOKENS, _STANDING_AT_MOST = 100, 0.2  # a wish is as long in a small text as in a large one
 _STANDING_FOR_ADVICE = 0.25  # new words have to suit whoever asks
 # A line of many times tells more of a history than all of a few, and holds more things of a list.
 _TIMELINE = {Aim.OVERVIEW: 0.35, Aim.LIST: 0.2}
@@ -32,7 +33,9 @@ class RecallPlan:
 def plan(question: str, budget_tokens: int, request: Request | None = None) -> RecallPlan:
     """By what the question asks for, see search/request; a `request` is what a model has read in it."""
     aim = (request or read_request(question)).aim
-    standing = _STANDING_FOR_ADVICE if aim is Aim.ADVICE else _STANDING
+    standing = max(_STANDING, min(_STANDING_TOKENS / max(budget_tokens, 1), _STANDING_AT_MOST))
+    if aim is Aim.ADVICE:
+        standing = _STANDING_FOR_ADVICE
     timeline = _TIMELINE.get(aim, 0.0)
     return RecallPlan(aim, _room(standing * budget_tokens), _room(timeline * budget_tokens))
 

@@ -8,10 +8,10 @@ import pytest
 
 from zibaldone import Memory
 from zibaldone.bench import felt
-from zibaldone.bench.felt import NEVER, FeltQuestion, FeltRow, felt_questions, judge
+from zibaldone.bench.felt import NEVER, FeltQuestion, FeltRow, felt_chat, felt_questions, judge
 from zibaldone.bench.outcome import Run
 from zibaldone.bench.registry import FeltOptions
-from zibaldone.demo.sample import CONVERSATION
+from zibaldone.errors import InvalidInput
 
 SEQS = {"sofa": 1, "price": 2, "later": 3}
 CONVERSATION_OF_ONE = (
@@ -39,11 +39,12 @@ def half(recall):
     return replace(recall, evidence=tuple(passage for passage in recall.evidence if 2 not in passage.sources))
 
 
-def test_every_phrase_is_in_its_message():
+@pytest.mark.parametrize("chat", ["demo", "nurse", "workshop"])
+def test_every_phrase_is_in_its_message(chat):
     """Of the parts and of what is outdated."""
-    rows = [json.loads(line) for line in CONVERSATION.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in felt_chat(chat).read_text(encoding="utf-8").splitlines()]
     contents = {row["id"]: row["content"] for row in rows}
-    for felt_question in felt_questions():
+    for felt_question in felt_questions(chat):
         for phrases in (*felt_question.parts, felt_question.outdated):
             for id_, phrase in phrases.items():
                 assert phrase in contents[id_], felt_question.question
@@ -57,6 +58,12 @@ def test_there_are_forty_of_nine_kinds():
         "list": 4, "now": 5, "assistant": 4, "never": 4,
     }  # fmt: skip
     assert all(bool(each.parts) == (each.kind != NEVER) for each in every)
+
+
+def test_another_chat_is_none():
+    """The error names those that there are."""
+    with pytest.raises(InvalidInput, match="demo, nurse, workshop"):
+        felt_questions("../nurse")
 
 
 def test_every_part_is_needed(recall, half):

@@ -52,7 +52,7 @@ AIMS = [
     ("Which books would you recommend for the trip?", Aim.ADVICE),
     ("What should I cook for both of them?", Aim.ADVICE),
     ("Which books did I say that I should read?", Aim.LIST),
-    ("Kann ich Milch trinken?", Aim.FACT),  # another language is read as a fact asked for
+    ("Kan ik melk drinken?", Aim.FACT),  # another language is read as a fact asked for
     ("", Aim.FACT),
 ]
 SUBJECTS = [
@@ -108,3 +108,27 @@ def test_a_question_does_not_outlive_what_is_forgotten():
     assert read_request.cache_info().currsize
     forget_texts()
     assert not read_request.cache_info().currsize
+
+
+@pytest.mark.parametrize(
+    ("question", "aim"),
+    [
+        ("Was war im April los?", Aim.OVERVIEW),
+        ("Welche Mengen hast du für die Feier vorgeschlagen?", Aim.SAID),
+        ("Was soll ich für Birgit kochen?", Aim.ADVICE),
+        ("Wie viele Garderoben will die Kita?", Aim.LIST),
+        ("Wo wohne ich jetzt?", Aim.UPDATE),
+        ("Wann kommt der Wagen?", Aim.FACT),
+        ("¿Qué me recomendaste para la cena?", Aim.SAID),
+        ("¿Qué pasó en diciembre?", Aim.OVERVIEW),
+        ("Recomiéndame un restaurante", Aim.ADVICE),
+        ("¿Dónde vivo ahora?", Aim.UPDATE),
+        ("Quel restaurant m'as-tu conseillé ?", Aim.SAID),
+        ("Où est-ce que j'habite maintenant ?", Aim.UPDATE),
+        ("O que aconteceu em maio?", Aim.OVERVIEW),
+        ("Quantos livros li?", Aim.LIST),
+    ],
+)
+def test_other_languages_say_how_they_want_to_be_answered(question, aim):
+    """German, Spanish, French and Portuguese, by their own words."""
+    assert read_request(question).aim is aim

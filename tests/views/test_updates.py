@@ -137,6 +137,67 @@ HOLDS = [
 ]
 
 
+# In German, Spanish, French and Portuguese, and where a newer sentence has the older name.
+ENDED_ELSEWHERE = [
+    (
+        "So the course: the exam is 14 May and I need a DPP.",
+        "also the uni moved the exam ugh, it's the 28th of may now, two weeks later",
+    ),
+    (
+        "need 78 hrs supervised practice with a DPP which is Dr Anand",
+        "oh also Dr Anand is off on long term sick from april so my DPP is Sister Maguire from now on",
+    ),
+    (
+        "3) Kita Regenbogen, 24 Garderoben, bis 15. Mai, 9.900.",
+        "Übrigens die Garderoben: 22 statt 24, zwei Kinder weniger.",
+    ),
+    (
+        "Der Tresen für Dr. Weidner wird in Esche gebaut.",
+        "Der Tresen wird jetzt doch in Nussbaum statt Esche gebaut.",
+    ),
+    ("Ab Januar machen wir die 4-Tage-Woche.", "Ich verschiebe die 4-Tage-Woche auf März."),
+    ("El viaje a Portugal es en junio.", "El viaje a Portugal lo hemos cambiado de junio a agosto."),
+    ("Tomo café con leche de soja.", "Ahora tomo el café con leche de avena en vez de soja."),
+    ("La reunión con Marta es el 3 de mayo.", "Han movido la reunión con Marta al 10 de mayo."),
+    ("Die Probe ist am 12. Juni.", "Die Probe wurde auf den 19. Juni verschoben."),
+    ("Ich gehe mit Anna zum Tennis.", "Ich gehe nicht mehr mit Anna zum Tennis."),
+    ("Doy clases de mates a Mathis.", "Ya no doy clases de mates a Mathis."),
+    ("La soutenance est le 4 juin.", "La soutenance est reportée au 11 juin."),
+    (
+        "On prend la voiture de Paul pour Brest.",
+        "On prend le train au lieu de la voiture de Paul pour Brest.",
+    ),
+    ("A reunião com o Rui é a 3 de maio.", "A reunião com o Rui foi adiada para 10 de maio."),
+    ("Quero pintar a cozinha de verde.", "Vou pintar a cozinha de amarelo em vez de verde."),
+    ("Der Kurs kostet 80 Euro im Monat.", "Der Kurs kostet jetzt 95 Euro im Monat."),
+    ("Der Umzug ist am 3. März.", "Der Umzug wurde auf den 17. März verlegt."),
+    ("Juego al pádel con Sergio los martes.", "Ya no juego al pádel con Sergio."),
+    ("La boda es el 12 de julio.", "Han aplazado la boda al 9 de agosto."),
+    ("Je fais du yoga avec Lucie.", "Je ne fais plus de yoga avec Lucie."),
+]
+HOLDS_ELSEWHERE = [
+    ("Wir haben 24 Stühle bestellt.", "Ich nehme heute den Bus statt das Auto."),
+    ("Ich koche heute Nudeln.", "Ich mag keine Nudeln mehr sehen, sagt Tom."),
+    ("La cena es el 3 de mayo.", "La comida es el 10 de mayo."),
+    ("Tengo 24 alumnos en la escuela.", "Compré 22 sillas en vez de 24 para la terraza."),
+    ("Ich arbeite mit Anna an der Präsentation.", "Ich gehe nicht mehr mit Anna zum Tennis."),
+    ("Estoy cansada de las clases.", "Ya no estoy cansada."),
+    ("My dentist appointment is on 14 May.", "Also, I have a meeting with the bank on 20 May now."),
+    (
+        "I need a lawyer which is Dr Brown",
+        "Dr Brown called me about the garden, my neighbour is Ms Lee now",
+    ),
+    ("Der Kurs kostet 80 Euro im Monat.", "Das Fitnessstudio kostet jetzt 95 Euro im Monat."),
+    ("La soutenance est le 4 juin.", "Le dîner est reporté au 11 juin."),
+    ("Wir treffen Jonas am 5. Mai.", "Jonas kommt nicht mehr am Wochenende vorbei."),
+    ("La boda de Ana es el 12 de julio.", "Han aplazado la boda de Eva al 9 de agosto."),
+    ("Quero pintar a porta de verde.", "Vou pintar a cozinha de amarelo em vez de verde."),
+    ("Je mange avec Lucie le mardi.", "Je ne fais plus de yoga avec Lucie."),
+    ("Vivo con mi hermana Ana en Soria.", "Mi amiga Bea vive ahora en León."),
+    ("Die Miete beträgt 700 Euro.", "Der Strom kostet jetzt 70 Euro."),
+]
+
+
 @pytest.mark.parametrize(("rule", "old", "new"), ENDED)
 def test_what_is_said_to_be_different_takes_the_place(desk, rule, old, new):
     """By the rule that the words fit."""
@@ -144,7 +205,14 @@ def test_what_is_said_to_be_different_takes_the_place(desk, rule, old, new):
     assert desk.links() == [(old, new, rule)]
 
 
-@pytest.mark.parametrize(("old", "new"), HOLDS)
+@pytest.mark.parametrize(("old", "new"), ENDED_ELSEWHERE)
+def test_what_is_plainly_overridden_is_so_in_other_languages(desk, old, new):
+    """A day that was moved, one thing instead of another, what is no more."""
+    desk.say(old, new)
+    assert old in {ended for ended, _, _ in desk.links()}
+
+
+@pytest.mark.parametrize(("old", "new"), [*HOLDS, *HOLDS_ELSEWHERE])
 def test_what_only_looks_like_it_takes_no_place(desk, old, new):
     """A false mark is worse than none."""
     desk.say(old, new)

@@ -1,8 +1,9 @@
-"""Forty questions to the demo's conversation, as a person types them: is what they need in the recalled text?
+"""Questions to a chat, as a person types them: is what they need in the recalled text?
 
-`felt.jsonl` has them, written before recall was asked any. A question has parts; a part is the messages that
-say it, any one of which will do, each with the phrase that does. A question without parts was never answered
-in the conversation: nothing should be recalled.
+`felt.jsonl` has forty to the demo's conversation, written before recall was asked any; two more sets are to
+chats with an assistant over months, of their own: a nurse's, in English, and a carpenter's, in German. A
+question has parts; a part is the messages that say it, any one of which will do, each with the phrase that
+does. A question without parts was never answered in the conversation: nothing should be recalled.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from statistics import mean
 
 from zibaldone.bench.base import Equipment
@@ -21,9 +23,12 @@ from zibaldone.bench.registry import FeltOptions
 from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.demo.sample import CONVERSATION, USER
+from zibaldone.errors import InvalidInput
 from zibaldone.memory import Memory
 from zibaldone.recalled import Recall
 
+DEMO = "demo"
+_CHATS = ("nurse", "workshop")  # beside the demo's
 NEVER = "never"  # the kind of what was never said
 ALL = "all"  # the last row
 
@@ -96,10 +101,22 @@ class FeltRow:
         return mean(answer.tokens for answer in self.answers if answer.budget_tokens == budget_tokens)
 
 
-def felt_questions() -> list[FeltQuestion]:
-    """In the order of their kinds."""
-    text = (files(__package__) / "felt.jsonl").read_text(encoding="utf-8")
+def felt_questions(chat: str = DEMO) -> list[FeltQuestion]:
+    """To that chat. Raises InvalidInput for one that is not there."""
+    name = "felt" if chat == DEMO else f"felt_{_known(chat)}"
+    text = (files(__package__) / f"{name}.jsonl").read_text(encoding="utf-8")
     return [FeltQuestion(**json.loads(line)) for line in text.splitlines()]
+
+
+def felt_chat(chat: str = DEMO) -> Traversable:
+    """The messages of a chat, as a file that `import` reads."""
+    return CONVERSATION if chat == DEMO else files(__package__) / f"felt_{_known(chat)}_chat.jsonl"
+
+
+def _known(chat: str) -> str:
+    if chat not in _CHATS:
+        raise InvalidInput(f"no chat {chat!r}: there is {', '.join((DEMO, *_CHATS))}")
+    return chat
 
 
 def judge(question: FeltQuestion, recall: Recall, seqs: Mapping[str, int], budget_tokens: int) -> FeltAnswer:
@@ -124,12 +141,17 @@ def judge(question: FeltQuestion, recall: Recall, seqs: Mapping[str, int], budge
 
 
 def evaluate(
-    tools: Equipment, budgets: Sequence[int], questions: Sequence[FeltQuestion], progress: Progress = silent
+    tools: Equipment,
+    budgets: Sequence[int],
+    questions: Sequence[FeltQuestion],
+    progress: Progress = silent,
+    *,
+    chat: str = DEMO,
 ) -> tuple[FeltAnswer, ...]:
     """Ask the default recall, a day after the conversation's end, everything maintained."""
     answers: list[FeltAnswer] = []
     with Memory(tools.folder / "felt", embedder=tools.embedder) as memory:
-        with as_file(CONVERSATION) as sample:
+        with as_file(felt_chat(chat)) as sample:
             memory.import_(sample, user=USER)
         memory.maintain(user=USER)
         messages = memory.messages(user=USER)
@@ -147,7 +169,9 @@ def evaluate(
 
 def run(options: FeltOptions, run: Run) -> Measurement:
     """A line per kind; with `--questions` one per question as well."""
-    answers = evaluate(run.tools(options.floor), options.budget, felt_questions(), run.progress)
+    questions = felt_questions() if options.chat == DEMO else felt_questions(options.chat)
+    tools = run.tools(options.floor)
+    answers = evaluate(tools, options.budget, questions, run.progress, chat=options.chat)
     kinds = dict.fromkeys(answer.question.kind for answer in answers)
     rows = [
         FeltRow(kind, tuple(answer for answer in answers if answer.question.kind == kind)) for kind in kinds
@@ -156,7 +180,7 @@ def run(options: FeltOptions, run: Run) -> Measurement:
     columns = [Column("kind", lambda row: row.kind, left=True)]
     for budget_tokens in options.budget:
         columns += _columns(budget_tokens)
-    table = tabulate("felt questions to the demo's conversation: right of all", columns, rows)
+    table = tabulate(f"felt questions to the {options.chat} chat: right of all", columns, rows)
     notes = tuple(answer.verdict for answer in answers) if options.questions else ()
     right = {budget_tokens: rows[-1].right(budget_tokens)[0] for budget_tokens in options.budget}
     return Measurement({"right": right, "answers": answers}, [table], notes)

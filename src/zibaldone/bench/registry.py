@@ -113,8 +113,9 @@ class FloorOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FeltOptions:
-    """Forty questions to the demo's conversation as people type them: is what they need recalled?"""
+    """Questions to a chat as people type them, forty to the demo's: is what they need recalled?"""
 
+    chat: str = option("demo", "demo, nurse (a chat with an assistant) or workshop (one in German).")
     budget: Ints = option((300, 1000), "Token budgets, with commas.")
     questions: bool = option(False, "Each question, with what it misses and why.")
     floor: float | None = _floor()

@@ -19,6 +19,9 @@ _UNSEEN = -3.18
 _FEW = 50.0  # passages of people with which half of what follows counts
 _SMALL = 1.4
 _UNSEEN_SMALL = 2.4
+# Of what is as near as can be one in twenty cannot be answered all the same: it asks something else of what
+# memory speaks of most, and no sign tells that. From here on a probability rises to this one, and no further.
+_SURE, _SUREST = 0.8, 0.955
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +41,8 @@ class Signs:
         small = _FEW / (_FEW + self.by_people)
         unseen = (_UNSEEN + _UNSEEN_SMALL * small) * self.unseen
         log_odds = _CONSTANT + _SMALL * small + _COVERED * self.covered + _NEARNESS * self.nearness + unseen
-        return 1 / (1 + math.exp(-log_odds))
+        return _calibrated(1 / (1 + math.exp(-log_odds)))
+
+
+def _calibrated(probability: float) -> float:
+    return min(probability, _SURE + (probability - _SURE) * (_SUREST - _SURE) / (1 - _SURE))

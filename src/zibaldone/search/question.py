@@ -9,11 +9,21 @@ from datetime import date
 
 import regex
 
+from zibaldone.search.asking import asks_elsewhere
 from zibaldone.search.lexical import LexicalIndex
 from zibaldone.search.request import Aim, Request, read_request
 from zibaldone.text.dates import find_days
+from zibaldone.text.foreign_dates import with_english_dates
 from zibaldone.text.remembered import remembered
-from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
+from zibaldone.text.words import (
+    FOREIGN_FUNCTION_WORDS,
+    STOP_WORDS,
+    as_written,
+    has_foreign_function_words,
+    is_english,
+    term_of,
+    words,
+)
 
 _ASKS_WHEN = regex.compile(
     r"^\s*when\b|\b(?:what|which)\s+(?:date|day|month|year|time)\b|\bhow\s+long\b", regex.IGNORECASE
@@ -37,7 +47,6 @@ _LITTLE = 3  # letters of most function words of most languages
 _OF_ANOTHER = (
     0.15  # German, French, Spanish, Portuguese and Dutch have .2 to .3, English talk, notes and code .05
 )
-_OF_ENGLISH = 0.3  # of a question's words; others' "a" and "me" are English words too
 _OF_ENGLISH_ALONE = frozenset(
     "what which who whose when where how why did does would should could the this that with".split()
 )
@@ -125,7 +134,9 @@ def take_apart(
             named.append(speaker)
             of_names |= seen
     request = request or read_request(text)
-    content = [word for word in words(request.subject) if word not in STOP_WORDS and word not in of_names]
+    elsewhere = has_foreign_function_words(words(text))
+    idle = of_names | (STOP_WORDS | FOREIGN_FUNCTION_WORDS if elsewhere else STOP_WORDS)
+    content = [word for word in words(request.subject) if word not in idle]
     asks_everything = not content
     if asks_everything:
         content = [word for word in words(text) if word not in STOP_WORDS and word not in of_names]
@@ -139,9 +150,9 @@ def take_apart(
     return Question(
         terms=tuple(forms.items()),
         speakers=tuple(named),
-        asks_when=bool(_ASKS_WHEN.search(text)),
-        asks_where=bool(_ASKS_WHERE.search(text)),
-        asks_how_many=bool(_ASKS_HOW_MANY.search(text)),
+        asks_when=bool(_ASKS_WHEN.search(text)) or (elsewhere and asks_elsewhere("when", text)),
+        asks_where=bool(_ASKS_WHERE.search(text)) or (elsewhere and asks_elsewhere("where", text)),
+        asks_how_many=bool(_ASKS_HOW_MANY.search(text)) or (elsewhere and asks_elsewhere("number", text)),
         asks_assistant=request.aim is Aim.SAID,
         asks_list=request.aim is Aim.LIST,
         asks_overview=request.aim is Aim.OVERVIEW,
@@ -193,11 +204,6 @@ def _has_other_function_words(spoken: Sequence[str]) -> bool:
     return sum(little) >= _OF_ANOTHER * len(spoken)
 
 
-def is_english(spoken: Sequence[str]) -> bool:
-    """Whether as many words as in English talk are function words of English."""
-    return sum(word in STOP_WORDS for word in spoken) >= _OF_ENGLISH * len(spoken)
-
-
 def _names_of(content: Sequence[str], people: Sequence[Acquaintance]) -> tuple[tuple[str, str], ...]:
     """Who is meant by words such as "sister"; by "best friend" not every friend."""
     spoken = set(content)
@@ -230,6 +236,8 @@ def narrowed(question: Question, index: LexicalIndex) -> Question:
 
 
 def _days(text: str, said_on: date) -> tuple[tuple[int, int], ...]:
+    if not is_english(words(text)):
+        text = with_english_dates(text)
     days = dict.fromkeys((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, said_on))
     return tuple(days)[:_MOST_DAYS]
 

@@ -1,8 +1,8 @@
-"""How a question wants to be answered, apart from what it is about; English, by grammar.
+"""How a question wants to be answered, apart from what it is about; by grammar.
 
 "Can you list the order in which I brought up my book club, in five items?" is about a book club. The other
-words say what to do with it: they match whatever talks about talking, and hide the subject. Other languages
-are read whole, as facts asked for.
+words say what to do with it: they match whatever talks about talking, and hide the subject. In English these
+words are taken out; in the languages of `asking` they only say how to answer, and others are facts asked for.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from enum import StrEnum
 
 import regex
 
+from zibaldone.search.asking import LANGUAGES, wants_advice
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.periods import Period
 from zibaldone.text.remembered import remembered
+from zibaldone.text.unaccented import unaccented
+from zibaldone.text.words import is_english, words
 
 
 class Aim(StrEnum):
@@ -143,7 +146,7 @@ _UPDATE = lazy_pattern(
 _ADVICE = lazy_pattern(
     r"\b(?:recommend|suggest|advi[sc]e|should\s+i|should\s+we|what\s+would\s+be\s+a\s+good|how\s+(?:can|could|should|would|do|might)\s+(?:i|we|you)|"
     r"what\s+(?:can|could)\s+i|what(?:'s|\s+is|\s+are)\s+(?:the\s+best|a\s+good|some)|which\s+\p{L}+\s+(?:would|should|do\s+you)|"
-    r"i(?:'m|\s+am)\s+(?:looking|trying|planning|thinking|considering|wondering|about)|i\s+(?:want|need|'d\s+like|would\s+like)|"
+    r"i(?:'m|\s+am)\s+(?:looking|trying|planning|thinking|considering|wondering|about)|(?<!\b(?:do|did)\s)i\s+(?:want|need|'d\s+like|would\s+like)|"
     r"help\s+me|any\s+(?:ideas|tips|suggestions)|(?:can|could|would)\s+you\s+(?:please\s+)?(?:help|write|draft|create|make|plan|explain|show|"
     r"provide|generate|design|describe|format|implement|solve))\b",
     regex.IGNORECASE,
@@ -181,6 +184,25 @@ def read_request(text: str) -> Request:
 
 
 def _aim(text: str) -> Aim:
+    aim = _english_aim(text)
+    return aim if aim is not Aim.FACT or is_english(words(text)) else _aim_elsewhere(unaccented(text))
+
+
+def _aim_elsewhere(text: str) -> Aim:
+    """Of a question in another language; of none that is told apart, a fact."""
+    for asking in LANGUAGES:
+        if asking.of_assistant.search(text):
+            return Aim.SAID
+        if asking.overview.search(text):
+            return Aim.OVERVIEW
+    if wants_advice(text):
+        return Aim.ADVICE
+    if any(asking.all_of_it.search(text) for asking in LANGUAGES):
+        return Aim.LIST
+    return Aim.UPDATE if any(asking.update.search(text) for asking in LANGUAGES) else Aim.FACT
+
+
+def _english_aim(text: str) -> Aim:
     if _ASSISTANT.search(text):
         return Aim.SAID
     if _OVERVIEW.search(text):

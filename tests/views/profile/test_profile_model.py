@@ -13,13 +13,13 @@ from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 TALK = [
-    "Antworte mir bitte immer auf Deutsch.",
+    "Antwoord me alsjeblieft altijd in het Duits.",
     "Which trails suit me, seeing that steep climbs hurt my left knee?",
     "I live in Porto.",
     "Thanks, see you tomorrow!",
 ]
 NOTED = [
-    {"kind": "instruction", "text": "Antworte mir bitte immer auf Deutsch.", "sources": [1]},
+    {"kind": "instruction", "text": "Antwoord me alsjeblieft altijd in het Duits.", "sources": [1]},
     {"kind": "fact", "text": "Steep climbs hurt my left knee", "sources": [2]},
     {"kind": "fact", "text": "I live in Porto.", "sources": [3]},
 ]
@@ -77,11 +77,11 @@ def test_a_fact_that_is_an_entry_of_another_kind_is_no_second_one(opened):
 
 def test_an_instruction_is_for_its_topic(opened):
     """Where the grammar cannot tell what it is meant for, the model says it."""
-    said = "Nenne bei Fragen zu Wanderungen immer den Anstieg."
-    note = {"kind": "instruction", "text": said, "topic": "Fragen zu Wanderungen", "sources": [1]}
+    said = "Noem bij vragen over wandelingen altijd de klim."
+    note = {"kind": "instruction", "text": said, "topic": "vragen over wandelingen", "sources": [1]}
     memory = read_by(opened, noting([note]), said)
     (entry,) = memory.profile("ann").entries()
-    assert entry.topic == "Fragen zu Wanderungen"
+    assert entry.topic == "vragen over wandelingen"
     recalled = memory.recall("How tall is the Eiffel tower?", user="ann", floor=0)
     assert not any(unit.standing for unit in recalled.evidence)
 
@@ -206,12 +206,12 @@ def test_users_never_see_each_other(opened):
         }
     )
     memory = opened(chat=model, maintained=("messages", "profile"))
-    say(memory, "Mein Hund heißt Rex.", user="ann")
-    say(memory, "Meine Katze heißt Tilda.", user="zoe")
+    say(memory, "Mijn hond heet Rex.", user="ann")
+    say(memory, "Mijn kat heet Tilda.", user="zoe")
     memory.maintain()
     assert [("Rex" in str(r.turns)) + ("Tilda" in str(r.turns)) for r in model.requests] == [1, 1]
-    assert known(memory, "ann") == [("fact", "Mein Hund heißt Rex.")]
-    assert known(memory, "zoe") == [("fact", "Meine Katze heißt Tilda.")]
+    assert known(memory, "ann") == [("fact", "Mijn hond heet Rex.")]
+    assert known(memory, "zoe") == [("fact", "Mijn kat heet Tilda.")]
 
 
 def test_a_long_talk_is_shown_in_portions(opened):

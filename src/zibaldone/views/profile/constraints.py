@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from zibaldone.text.patterns import lazy_pattern
+from zibaldone.text.words import STOP_WORDS
 from zibaldone.views.profile.clauses import ADVERBS, BEFORE, FLAGS, SUBJECT, Area
 
 # What questions of an area speak of, a few phrases each.
@@ -260,6 +261,40 @@ def areas_of(statement: str, *, noted: bool = False) -> frozenset[Area]:
     if not _ANY.search(statement) or _PASSING.search(statement):
         return frozenset()
     return frozenset(area for areas in _stated(statement, noted=noted) for area in areas)
+
+
+def constrained_person(statement: str) -> str:
+    """The name of another person whom a statement says a constraint of: "Joelle is allergic to nuts"; or "".
+
+    What opens a sentence may be no name: "Seitan is vegan".
+    """
+    if not _ANY.search(statement) or _PASSING.search(statement):
+        return ""
+    for claim in _OF_ANOTHER.finditer(statement, overlapped=True):
+        who = claim["who"]
+        form = next((name for name in ("be", "have", "not") if claim[name]), "do")
+        if form == "do" or who.casefold() in STOP_WORDS or who.casefold() in _NOBODY:
+            continue
+        for _, needed, pattern in _PATTERNS:
+            if needed != form or not (constraint := pattern.match(statement, claim.end())):
+                continue
+            opens = not statement[: claim.start("who")].strip()
+            if form == "be" and opens and not _OF_PEOPLE.match(constraint[0]):
+                continue
+            if form == "not" or _ALLERGY.search(constraint[0]) or not qualifies(statement, constraint.end()):
+                return str(who)
+    return ""
+
+
+_OF_ANOTHER = lazy_pattern(
+    rf"""(?:^\W*|[,;:.!()–—]\s*|\b(?:and|but|so|because|since|cause|as|that|though|although|while|also|plus|btw|oh)\s+)
+    (?P<who>(?!(?:also|plus|btw|oh|and|but|so)\b)(?-i:\p{{Lu}}\p{{Ll}}+))(?=['’\s]){_VERB}""",
+    FLAGS,
+)
+_NOBODY = frozenset("everyone everybody nobody somebody someone anyone anybody people today tomorrow".split())
+_OF_PEOPLE = lazy_pattern(
+    rf"an?\s|{_ALLERGIC}|.*(?:diabetic|pregnant|asthmatic|epileptic|wheelchair|deaf)", FLAGS
+)
 
 
 def qualifies(statement: str, end: int) -> bool:

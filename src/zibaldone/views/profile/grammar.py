@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from zibaldone.text.words import words
 from zibaldone.views.profile.clauses import Area, Reading
-from zibaldone.views.profile.constraints import areas_of
+from zibaldone.views.profile.constraints import areas_of, constrained_person
 from zibaldone.views.profile.decisions import decision
+from zibaldone.views.profile.elsewhere import readings_elsewhere
 from zibaldone.views.profile.facts import fact
 from zibaldone.views.profile.instructions import instruction
 from zibaldone.views.profile.own_words import unquoted
@@ -32,10 +33,12 @@ def readings(statement: str, *, among_people: bool = False) -> list[Reading]:
             reading for read in (preference, decision, relation, fact) if (reading := read(own)) is not None
         ]
         own_readings = _with_areas(own_readings, areas_of(own))
+    if all(reading.kind != "relation" for reading in own_readings) and (name := constrained_person(own)):
+        own_readings.append(Reading("relation", name, "", frozenset(words(name))))
     order = instruction(statement, among_people=among_people)
     if order is not None:
         return [order, *(reading for reading in own_readings if reading.kind == "relation")]
-    return own_readings
+    return own_readings or readings_elsewhere(statement, own, among_people=among_people)
 
 
 def _with_areas(own_readings: list[Reading], areas: frozenset[Area]) -> list[Reading]:

@@ -22,14 +22,16 @@ import regex
 
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
+from zibaldone.search.asking import wants_advice
 from zibaldone.text.patterns import lazy_pattern
-from zibaldone.text.words import STOP_WORDS, words
+from zibaldone.text.words import STOP_WORDS, is_english, words
 from zibaldone.views.profile.clauses import Area, Kind, Reading
 from zibaldone.views.profile.constraints import AREAS
+from zibaldone.views.profile.elsewhere import areas_named_elsewhere, names_topic, telling
 
 APPLIES = 0.15  # what is less probable is left out
 _ALWAYS = 0.9  # an instruction for every answer: how to answer, whatever is asked
-_NAMED = 0.75  # who somebody is that the question names
+_NAMED = 0.75  # who somebody is that the question names, and what it names in other languages
 _ADVICE = lazy_pattern(
     r"""\b(?:suggest\w*|recommend\w*|advice|advise|ideas?|tips?|options?|should\s+(?:i|we)|(?:would|could
     |can)\s+you\s+(?:please\s+)?help|help\s+(?:me|us)|
@@ -44,7 +46,7 @@ _REQUESTS = lazy_pattern(
     |put|create|get|buy|show|name|list|help|recommend|reserve|pack|bring|set\s+up|cook|bake|think\s+of|come\s+up|tell\s+(?:me|us)\s+how)\b
     |\b(?:can|could|may|shall)\s+(?:i|we)\b
     |\b(?:would|is|are)\s+[^.?!]{1,60}\b(?:ok|okay|safe|fine|alright|all\s+right|good|bad|wise|allowed|for\s+(?:me|us))\b
-    |\b(?:safe|ok|okay|good)\s+for\s+(?:me|us)\b|\b(?:good|nice|quick|easy)\b[^.?!]{0,60}\?
+    |\b(?:safe|ok|okay|good)\s+for\s+(?:me|us)\b|\bfor\s+(?:me|us)\s*[?.!]*\s*$|\b(?:good|nice|quick|easy)\b[^.?!]{0,60}\?
     |\bany\s+(?:good\s+)?(?:thoughts|ideas?|suggestions?)\b|\bi\s+need\b|\bwhat\s+goes\b
     |\bwhich\s+(?:\p{L}+\s+){1,4}?(?:suits?|fits?|would|should|could|(?:is|are)\s+(?:the\s+)?(?:best|good|worth|right))\b""",
     regex.IGNORECASE | regex.VERBOSE,
@@ -207,6 +209,9 @@ def probabilities_of_areas(scale: Scale, question: str, question_vector: Vectors
 
     "When did we bake the cake?" is as near to food as "what should we bake?". What is not likely is 0.
     """
+    if not is_english(words(question)) and wants_advice(question):
+        named = areas_named_elsewhere(question)
+        return {area: _NAMED if area in named else 0.0 for area in scale.areas}
     advice = asks_advice(question) or bool(_REQUESTS.search(question))
     if not advice or looks_back(question) or not question_vector.any():
         return dict.fromkeys(scale.areas, 0.0)
@@ -221,12 +226,22 @@ def probabilities_of_areas(scale: Scale, question: str, question_vector: Vectors
     return likely
 
 
-def certain(reading: Reading, question: frozenset[str]) -> float:
-    """What needs no cosine: an instruction for every answer, a person whom the question (its words) names."""
+def certain(reading: Reading, question: str) -> float:
+    """What needs no cosine: an instruction for every answer, a person whom the question names.
+
+    And an instruction whose topic it names in another language than English, which few embedders know.
+    """
     if reading.kind == "instruction" and not reading.topic:
         return _ALWAYS
-    return _NAMED if reading.kind == "relation" and not reading.value.isdisjoint(question) else 0.0
+    spoken = words(question)
+    if reading.kind == "relation":
+        return _NAMED if not reading.value.isdisjoint(spoken) else 0.0
+    if reading.kind == "instruction" and not is_english(spoken) and names_topic(reading.topic, question):
+        return _NAMED
+    return 0.0
 
 
 def _content(text: str) -> str:
-    return " ".join(word for word in words(text) if word not in STOP_WORDS)
+    spoken = words(text)
+    content = [word for word in spoken if word not in STOP_WORDS]
+    return " ".join(content) if is_english(spoken) else telling(" ".join(content))

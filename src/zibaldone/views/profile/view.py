@@ -23,7 +23,6 @@ from zibaldone.search.question import Acquaintance
 from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.text.sentences import sentences
-from zibaldone.text.words import words
 from zibaldone.views import units
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.links import Link
@@ -59,7 +58,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache, UserTurns
 
-_ANALYSIS = "5"  # raise it when other entries, or others of their readings, would be read from a message
+_ANALYSIS = "6"  # raise it when other entries, or others of their readings, would be read from a message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 48  # messages: so much is asked again after a crash
@@ -242,8 +241,7 @@ class ProfileView(UnitsView):
             drafts_here, vectors = tuple(drafts_here[i] for i in rows), vectors[rows]
         if not drafts_here:
             return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
-        question = frozenset(words(query.text))
-        scores = np.array([certain(draft.reading, question) for draft in drafts_here])
+        scores = np.array([certain(draft.reading, query.text) for draft in drafts_here])
         try:
             scale = self._scale = self._scale or measure(self._embedder)
             phrases = [question_words(query.text), subject_words(query.text)]

@@ -34,15 +34,18 @@ from zibaldone.views.updates.conditions import key_of_condition, turned_to
 from zibaldone.views.updates.cues import (
     AMENDED,
     ANYMORE,
+    ANYMORE_ELSEWHERE,
     AS_NAME,
     BACK,
     BARE_IMPERATIVE_NOW,
     BESIDE,
     BETTER,
     CHANGE,
+    CHANGE_ELSEWHERE,
     CONTACT,
     CONTACTS,
     CONTRAST,
+    CONTRAST_ELSEWHERE,
     DURATION,
     ENDED,
     FALLS,
@@ -51,6 +54,7 @@ from zibaldone.views.updates.cues import (
     HIT,
     IDLE,
     IS,
+    IS_ELSEWHERE,
     MIND,
     MISTAKEN,
     NEW,
@@ -74,6 +78,7 @@ from zibaldone.views.updates.cues import (
     TAKEN_UP,
     TALLY,
     TOWARDS,
+    TOWARDS_ELSEWHERE,
     WRONGLY,
 )
 from zibaldone.views.updates.frames import frame_words, may_replace, opening_end
@@ -128,10 +133,16 @@ def changes(clause: StatedClause) -> Iterator[Change]:
             yield Change("flipped", clause, None, subject, denies=bool(denies))
     if (match := ROLE.search(text)) and NOW.search(text) and not clause.past and not BESIDE.search(text):
         yield Change("role", clause, None, frozenset({ROLE_KEY}), taken=meaning(match["role"]))
-    now = (NOW.search(text) and not BARE_IMPERATIVE_NOW.match(text)) or NEWS.search(clause.before)
+    now = (
+        (NOW.search(text) and not BARE_IMPERATIVE_NOW.match(text))
+        or NEWS.search(clause.before)
+        or (clause.is_foreign and NOW_ELSEWHERE.search(text))
+    )
     for value in clause.values:
         if (of_change := _changed(clause, value)) is not None:
             yield Change("changed", clause, value, of_change, rises=_rises(clause, value))
+        elif brought := _changed_elsewhere(clause, value):
+            yield Change("changed", clause, value, brought)
         elif plan := _put_off(clause, value):
             yield Change("now", clause, value, plan)
         elif paid := _paid_for(clause, value):
@@ -276,10 +287,25 @@ def _changed(clause: StatedClause, value: Value) -> frozenset[str] | None:
     return None
 
 
+def _changed_elsewhere(clause: StatedClause, value: Value) -> frozenset[str]:
+    """As `_changed`, in the other languages, whose verb may stand behind the value."""
+    if not clause.is_foreign or value.kind == "name" or not (verb := CHANGE_ELSEWHERE.search(clause.text)):
+        return frozenset()
+    if not TOWARDS_ELSEWHERE.search(clause.text, 0, value.start):
+        return frozenset()
+    others = frozenset(terms(" ".join(v.norm for v in clause.values if v.kind == "day")))
+    return (clause.terms | clause.names) - others - frozenset(terms(verb[0]))
+
+
 def _held_now(clause: StatedClause, value: Value) -> frozenset[str]:
     """What has this value now."""
     before = clause.text[: value.start]
-    if not (IS.search(before) or regex.search(r"\b(?:instead|from\s+now\s+on)\b", clause.text, regex.I)):
+    is_foreign = clause.is_foreign and value.kind != "name" and IS_ELSEWHERE.search(before)
+    if not (
+        is_foreign
+        or IS.search(before)
+        or regex.search(r"\b(?:instead|from\s+now\s+on)\b", clause.text, regex.I)
+    ):
         return frozenset()
     if SPAN_BEFORE.search(before) and not IS.search(before):
         return frozenset()
@@ -338,13 +364,29 @@ def _contrasts(clause: StatedClause) -> Iterator[Change]:
         for match in pattern.finditer(clause.text):
             old = frozenset(terms(regex.sub(r"(?<=\d),(?=\d)", "", match["old"])))
             rest = clause.terms | clause.names | clause.lead
-            if old and len(old) <= 4:
+            if old and len(old) <= _LONGEST_OLD:
                 taken = frozenset(terms(match["new"])) if "new" in match.groupdict() else frozenset()
                 yield Change("contrast", clause, None, rest - old, old, taken)
+
+    if clause.is_foreign:
+        for match in CONTRAST_ELSEWHERE.finditer(clause.text):
+            old = frozenset(terms(match["old"])) & (clause.terms | clause.names | clause.value_terms)
+            begins = clause.text.rfind(", ", 0, match.start()) + 1
+            rest = meaning(clause.text[begins : match.start()]) & (clause.terms | clause.names)
+            if old and len(old) <= _LONGEST_OLD:
+                yield Change("contrast", clause, None, rest - old, old)
+
+
+_LONGEST_OLD = 4  # terms
 
 
 def _endings(clause: StatedClause) -> Iterator[Change]:
     text = clause.text
+    if clause.is_foreign and ANYMORE_ELSEWHERE.search(text):
+        over = (clause.terms | clause.names) - frozenset(terms("mehr ya plus mais"))
+        if len(over) > 1:
+            yield Change("ended", clause, None, over)
+        return
     if ANYMORE.search(text) and clause.denies:
         over = meaning(_before_comment(text, ANYMORE))
         yield Change("ended", clause, None, over or clause.terms | clause.names)

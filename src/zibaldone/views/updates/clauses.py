@@ -12,10 +12,18 @@ from dataclasses import dataclass, replace
 import regex
 
 from zibaldone.text.date_words import MONTHS, SHORT_MONTHS, WEEKDAYS
+from zibaldone.text.foreign_dates import MONTH_NAMES_ELSEWHERE
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.remembered import remembered
 from zibaldone.text.sentences import sentences
-from zibaldone.text.words import STOP_WORDS, term_of, words
+from zibaldone.text.unaccented import unaccented
+from zibaldone.text.words import (
+    FOREIGN_FUNCTION_WORDS,
+    STOP_WORDS,
+    has_foreign_function_words,
+    term_of,
+    words,
+)
 
 _LONGEST_SENTENCE = 600  # characters; beyond, it is a table, a log or code
 _MOST_SENTENCES = 40  # of one message that are read
@@ -47,6 +55,7 @@ _MEASURES = frozenset(
     word words""".split()
 )
 _NO_UNITS = frozenset("last next this now today tomorrow yesterday instead again".split())
+_NO_UNITS_ELSEWHERE = frozenset("statt anstatt en em au und y et e zwei".split())
 _MONTH = "|".join((*MONTHS, *SHORT_MONTHS))
 _DAY = lazy_pattern(
     rf"""\b(?:(?P<weekday>{"|".join(WEEKDAYS)})s?
@@ -139,6 +148,29 @@ _OWN = lazy_pattern(r"\b(?:i|we|me|us|my|our|mine|ours|i['’]m|i['’]ve|we['�
 _NOT = frozenset(
     "not never no nor neither none nothing without cannot dont doesnt didnt isnt wasnt havent cant".split()
 )
+# Of German, Spanish, French and Portuguese.
+_NOT_ELSEWHERE = frozenset(
+    "nicht kein keine keinen keiner nie niemals nunca jamás ni ne pas jamais sans não sem".split()
+)
+_ALSO_ELSEWHERE = lazy_pattern(
+    r"\b(?:auch|zusätzlich|außerdem|noch\s+eine?n?|también|además|otr[oa]|aussi|en\s+plus|encore\s+une?|também|além|outr[oa])\b",
+    regex.I,
+)
+_PAST_ELSEWHERE = lazy_pattern(
+    r"\b(?:war|waren|hatten?|gestern|früher|damals|era|eran|fue|fueron|ayer|antes|était|étaient|hier|avant|foi|foram|ontem)\b",
+    regex.I,
+)
+_SUPPOSED_ELSEWHERE = lazy_pattern(
+    r"""\b(?:wenn|falls|würden?|könnten?|vielleicht|wären?|hätten?|hoffe\p{L}*|möchten?|glaube|wünsch\p{L}*|quizás?|podría\p{L}*
+    |quisiera|ojalá|creo|sería|peut-être|pourrait|voudrais|serait|crois|talvez|poderia|gostaria|acho|seria)\b""",
+    regex.I | regex.VERBOSE,
+)
+_MONTHS_ELSEWHERE = "|".join(sorted(MONTH_NAMES_ELSEWHERE, key=len, reverse=True))
+_DAY_ELSEWHERE = lazy_pattern(
+    rf"""\b(?P<d>\d{{1,2}})(?:\.|er)?\s+(?:de\s+)?(?P<m1>{_MONTHS_ELSEWHERE})\b
+    |(?<=\b(?:im|in|auf|bis|ab|en|a|hasta|au|jusqu'en|em|para|ate|desde|de)\s+(?:den\s+)?)(?P<m2>{_MONTHS_ELSEWHERE})\b(?P<d>)?""",
+    regex.IGNORECASE | regex.VERBOSE,
+)
 _ALSO = lazy_pattern(
     r"\b(?:also|too(?=\W*$|\s*[,.;])|as\s+well|additionally|another|a\s+second|besides|on\s+top)\b", regex.I
 )
@@ -157,6 +189,7 @@ PEOPLE = frozenset(
 )
 _OF_BEFORE = lazy_pattern(r"\bof\s+(?:my\s+|our\s+|the\s+)?$", regex.IGNORECASE)
 _POSSESSED = lazy_pattern(rf"['’]s\s+(?!(?:{'|'.join(sorted(STOP_WORDS))})\b)", regex.IGNORECASE)
+_NAME_FOLLOWS = lazy_pattern(r"\s\p{Lu}\p{Ll}")  # "Sister Maguire"
 _PLACE_BEFORE = lazy_pattern(r"\b(?:at|to|from|by)\s+$", regex.IGNORECASE)
 _POSSESSOR = {"his": "he", "her": "she", "your": "you"}
 _OF_OTHERS = lazy_pattern(
@@ -178,7 +211,8 @@ _LIGHT_WORDS = frozenset(
     dropped drop shift shifted went hit reach reached gonna wanna worried weigh weighs weighed help
     stuff extension correction aiming aim
     decided decide run runs look looking finalized finalize allocate allocated
-    schedule scheduled agree agreed manage managed per monthly weekly daily each every""".split()
+    schedule scheduled agree agreed manage managed per monthly weekly daily each every
+    ugh argh haha lol sigh""".split()
 )
 _LIGHT = frozenset(term for word in _LIGHT_WORDS for _, term in term_of(word))
 _WHO_DOES = ("er", "ers", "or", "ors")  # a manager is not what is managed
@@ -216,6 +250,7 @@ class StatedClause:
     before: str = ""  # the clause before it, in the same sentence
     sentence: str = ""
     context: frozenset[str] = frozenset()  # terms of the whole sentence
+    is_foreign: bool = False  # it is German, Spanish, French or Portuguese
 
 
 def clauses(content: str) -> Iterator[StatedClause]:
@@ -234,6 +269,7 @@ def _of_sentence(sentence: str, start: int, end: int) -> Iterator[StatedClause]:
     question = sentence.rstrip().endswith(("?", "？"))
     supposes_on = False
     asking = False
+    foreign = has_foreign_function_words(words(sentence))
     context = meaning(sentence)
     before: StatedClause | None = None
     parts = [part for part in _split(sentence) if part.strip()]
@@ -258,6 +294,7 @@ def _of_sentence(sentence: str, start: int, end: int) -> Iterator[StatedClause]:
             supposes=supposes,
             leans_on=leans_on,
             before=before.text if before else "",
+            foreign=foreign,
         )
         clause = replace(clause, sentence=sentence, context=context)
         yield clause
@@ -275,9 +312,17 @@ def _split(sentence: str) -> Iterator[str]:
 
 
 def _clause(
-    text: str, start: int, end: int, *, asks: bool, supposes: bool, leans_on: StatedClause | None, before: str
+    text: str,
+    start: int,
+    end: int,
+    *,
+    asks: bool,
+    supposes: bool,
+    leans_on: StatedClause | None,
+    before: str,
+    foreign: bool,
 ) -> StatedClause:
-    values = tuple(_values(text))
+    values = tuple(_values(text, foreign=foreign))
     taken = [
         (value.start, value.end)
         for value in values
@@ -293,7 +338,8 @@ def _clause(
     for match in _WORD.finditer(text):
         low = match[0].casefold()
         possessed = bool(_POSSESSED.match(text, match.end())) and match[0] != "It"
-        if low in PEOPLE and (possessed or not _OF_BEFORE.search(text, 0, match.start())):
+        titles = match.start() and match[0][0].isupper() and _NAME_FOLLOWS.match(text, match.end())
+        if low in PEOPLE and not titles and (possessed or not _OF_BEFORE.search(text, 0, match.start())):
             owners.add(low)
         if (
             possessed
@@ -303,7 +349,7 @@ def _clause(
             and not _PLACE_BEFORE.search(text, 0, match.start())  # "at Katrien's" is a place
         ):
             owners.add(low)
-        if low in STOP_WORDS or low in _NUMBER_WORDS:
+        if low in STOP_WORDS or low in _NUMBER_WORDS or (foreign and low in FOREIGN_FUNCTION_WORDS):
             continue
         within = any(a <= match.start() < b for a, b in taken)
         number = low[0].isdigit() and any(a <= match.start() < b for a, b in numbers)
@@ -328,17 +374,18 @@ def _clause(
         frozenset(name_terms),
         frozenset(owners),
         asks,
-        supposes,
-        not _NOT.isdisjoint(said_words),
-        bool(_ALSO.search(text)),
-        bool(_PAST.search(text)),
+        supposes or (foreign and bool(_SUPPOSED_ELSEWHERE.search(text))),
+        not (_NOT | _NOT_ELSEWHERE if foreign else _NOT).isdisjoint(said_words),
+        bool(_ALSO.search(text)) or (foreign and bool(_ALSO_ELSEWHERE.search(text))),
+        bool(_PAST.search(text)) or (foreign and bool(_PAST_ELSEWHERE.search(text))),
         (leans_on.terms | leans_on.names | leans_on.lead) if leans_on else frozenset(),
         bool(_OWN.search(text)),
         before,
+        is_foreign=foreign,
     )
 
 
-def _values(text: str) -> Iterator[Value]:
+def _values(text: str, *, foreign: bool) -> Iterator[Value]:
     taken: list[tuple[int, int]] = []
 
     def free(a: int, b: int) -> bool:
@@ -352,6 +399,10 @@ def _values(text: str) -> Iterator[Value]:
             taken.append((a, b))
             values.append(Value(kind, norm, a, b))
 
+    if foreign:
+        for match in _DAY_ELSEWHERE.finditer(unaccented(text)):
+            month = MONTH_NAMES_ELSEWHERE[(match["m1"] or match["m2"]).casefold()]
+            add("day", f"{month[:3]} {(match['d'] or '').lstrip('0')}".strip(), *match.span())
     if "@" in text:
         for match in _ADDRESS.finditer(text):
             add("address", match[0].lower(), *match.span())
@@ -443,6 +494,7 @@ def _amount(match: regex.Match[str]) -> tuple[str, str, int]:
     if (
         not words
         or words[0][0].casefold() in STOP_WORDS
+        or words[0][0].casefold() in _NO_UNITS_ELSEWHERE
         or words[0][0].casefold() in ("per", "each", "every")
     ):
         return "number", norm, end
@@ -499,10 +551,12 @@ def is_light(word: str, term: str) -> bool:
 
 def meaning(text: str) -> frozenset[str]:
     """Terms of a text that say what it is of."""
+    spoken = words(text)
+    idle = STOP_WORDS | FOREIGN_FUNCTION_WORDS if has_foreign_function_words(spoken) else STOP_WORDS
     return frozenset(
         term
-        for word in words(text)
-        if word not in STOP_WORDS
+        for word in spoken
+        if word not in idle
         for _, term in term_of(word)
         if not is_light(word, term) and not term.isdecimal()
     )

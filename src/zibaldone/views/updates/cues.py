@@ -157,7 +157,8 @@ MISTAKEN = lazy_pattern(r"\b(?:misread|misheard|mistyped|sorry|wait|my\s+mistake
 # What one has one of at a time: how it is told, and how a new one is taken up. A name follows.
 BEFORE_NAME = r"(?:the\s+|a\s+|an\s+|my\s+|our\s+)?$"
 _WORDS_OF_NOW = (
-    "jetzt|nun|inzwischen|mittlerweile|maintenant|désormais|ahora|actualmente"  # German, French, Spanish
+    # German, French, Spanish, Portuguese
+    "jetzt|nun|inzwischen|mittlerweile|maintenant|désormais|ahora|actualmente|agora"
 )
 NOW_ELSEWHERE = lazy_pattern(rf"\b(?:{_WORDS_OF_NOW})\b", FLAGS)
 _NOW_ELSEWHERE = rf"(?:(?:{_WORDS_OF_NOW})\s+)*"
@@ -249,5 +250,33 @@ MIND = lazy_pattern(
 )
 INTENDS = lazy_pattern(
     r"\b(?:want(?:s|ed)?|decided|plan(?:s|ned|ning)?|going\s+to|will|chose|chosen|prefer|picked|settled\s+on|go(?:ing)?\s+(?:with|for)|book(?:ed)?|order(?:ed)?)\b|['’]ll\b",
+    FLAGS,
+)
+
+# The same in German, Spanish, French and Portuguese.
+CONTRAST_ELSEWHERE = lazy_pattern(
+    r"""\b(?:(?:an)?statt|anstelle\s+von|en\s+vez\s+d(?:el?)|en\s+lugar\s+d(?:el?)|au\s+lieu\s+d(?:e|u)|em\s+vez\s+d[eoa])\s+
+    (?:(?:der|die|das|den|dem|ein|eine|einen|einer|im|am|in|la|el|los|las|le|les|l'|un|una|une|um|uma|o|a|os|as|em|en)\s+)*
+    (?P<old>[^,.;:!?]{1,40}?)(?=\s+(?:gebaut|genommen|gemacht|bestellt|\p{L}+en|para|por|pour|y|et|e|und|pero|mais|mas|aber|porque|parce|weil)\b
+    |[,.;:!?]|\s*$)""",
+    FLAGS,
+)
+CHANGE_ELSEWHERE = lazy_pattern(
+    r"""\b(?:verschieb\p{L}*|verschoben|verleg\p{L}+|vorgezogen|vertagt|geändert|erhöht|gesenkt|verlängert|verkürzt|cambiad[oa]s?|movid[oa]s?|pasad[oa]s?
+    |aplazad[oa]s?|adelantad[oa]s?|retrasad[oa]s?|reprogramad[oa]s?|subido|bajado|reportée?s?|repoussée?s?|décalée?s?|avancée?s?|déplacée?s?|augmentée?s?|baissée?s?
+    |adiad[oa]s?|mudad[oa]s?|antecipad[oa]s?|remarcad[oa]s?)\b""",
+    FLAGS,
+)
+TOWARDS_ELSEWHERE = lazy_pattern(
+    r"\b(?:auf|bis|a|al|hasta|para|au|à|jusqu['’]au|ao?|até)\s+(?:(?:den|die|das|el|la|las|los|le|les|o|os|as)\s+)?$",
+    FLAGS,
+)
+IS_ELSEWHERE = lazy_pattern(
+    rf"""\b(?:ist|sind|kostet|kosten|beträgt|dauert|beginnt|es|son|cuesta|cuestan|dura|empieza|est|sont|coûte|coûtent|dure|commence|é|são|custa|custam|começa)\s+
+    (?:(?:{_WORDS_OF_NOW}|am|um|bei|der|die|das|den|el|la|las|los|le|les|o|a|à|al|de|seulement|nur|solo)\s+)*$""",
+    FLAGS,
+)
+ANYMORE_ELSEWHERE = lazy_pattern(
+    r"\bnicht\s+mehr\b|\bkeine?n?\s+\p{L}+\s+mehr\b|\bya\s+no\b|\b(?:ne\s+|n['’])\p{L}+\s+plus\b|\bjá\s+não\b|\bnão\s+[^.;!?]{1,40}?\s+mais\b",
     FLAGS,
 )

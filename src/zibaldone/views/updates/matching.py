@@ -203,8 +203,11 @@ def _of_one_subject(change: Change, older: StatedClause, *, near: bool, general:
         return 0
     common = (older.context & change.clause.context) - shared
     if not near:
-        if len(shared) == 1 and not _same_words(shared, change.clause.text, older.text):
+        whole = f"{older.before} {older.text}" if older.lead else older.text
+        if len(shared) == 1 and not _same_words(shared, change.clause.text, whole):
             return 0
+        if _names_old_value(change, older):
+            return float(len(shared))
         if general and _agreement(older, change.clause, shared) < _AGREE_GENERAL:
             return 0
         if (
@@ -213,6 +216,16 @@ def _of_one_subject(change: Change, older: StatedClause, *, near: bool, general:
         ):
             return 0
     return len(shared) - 0.5 * len(missing) - 0.1 * len(extra) + 0.2 * len(common)
+
+
+def _names_old_value(change: Change, older: StatedClause) -> bool:
+    """Whether the newer sentence has the older name too: "Dr Anand is off, so my tutor is Ms Lee now"."""
+    assert change.value is not None
+    return change.value.kind == "name" and any(
+        frozenset(terms(value.norm)) <= change.clause.context
+        for value in older.values
+        if value.kind == "name" and value.norm != change.value.norm
+    )
 
 
 def _agreement(older: StatedClause, new: StatedClause, shared: frozenset[str]) -> float:
@@ -242,7 +255,12 @@ def _restates(older: StatedClause, new: StatedClause, value: Value) -> bool:
 def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
     theirs = older.terms | older.names | older.value_terms
     wanted = change.needs
-    if change.rule == "ended" and change.subject & change.clause.names and len(change.subject) < 4:
+    if (
+        change.rule == "ended"
+        and not change.clause.is_foreign  # in German every noun is written as a name
+        and change.subject & change.clause.names
+        and len(change.subject) < 4
+    ):
         wanted = change.subject & change.clause.names  # "the Portugal trip": whatever it was called before
     if older.denies or not wanted <= theirs:
         return 0
@@ -258,6 +276,8 @@ def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
     if (change.taken - change.old) & older.context:
         return 0
     rest = change.subject & (older.terms | older.names)
+    if change.clause.is_foreign and 2 * len(rest) < len(change.subject):
+        return 0
     if not rest and not (change.taken and older.is_own and change.clause.is_own and _uses(older, change.old)):
         return 0
     if any(
@@ -270,11 +290,12 @@ def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
         named = [
             v for v in older.values if change.old & set(terms(older.text[v.start : v.end].replace(",", "")))
         ]
-        if not any(_comparable(v, ours) for v in named for ours in change.clause.values) or len(rest) < min(
-            2, len(change.subject)
-        ):
+        if not any(
+            _comparable(v, ours) or ours.kind == "number" for v in named for ours in change.clause.values
+        ) or len(rest) < min(2, len(change.subject)):
             return 0
-        if _agreement(older, change.clause, frozenset()) < _AGREE_GENERAL and not near:
+        of_unit = any(v.kind.startswith("of ") and v.kind[3:] in rest for v in named)
+        if not (near or of_unit) and _agreement(older, change.clause, frozenset()) < _AGREE_GENERAL:
             return 0
     return 1.0 + len(rest)
 

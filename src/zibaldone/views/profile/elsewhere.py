@@ -1,0 +1,197 @@
+"""What a statement in German, Spanish, French or Portuguese says of its speaker, by tables (`languages`).
+
+Precise before complete, as the English grammar: standing instructions, what constrains somebody, their name,
+age, home and work, and who people are to them. A sentence that fits no pattern of its language is none of
+these. What a question in these languages calls for is read here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from zibaldone.text.patterns import lazy_pattern
+from zibaldone.text.unaccented import unaccented
+from zibaldone.text.words import as_written, terms, words
+from zibaldone.views.profile.clauses import Area, Reading, first_phrase
+from zibaldone.views.profile.languages import LANGUAGES, Language
+from zibaldone.views.profile.languages.base import pattern
+
+_SHORTEST_STEM = 4  # letters that a word of a question and one of a topic share; the rest is an ending
+_LONGEST_ENDING = 3
+_ENDS_CLAUSE = r"[,;:.!?]|\s[–—-]\s"
+
+
+def readings_elsewhere(statement: str, own: str, *, among_people: bool) -> list[Reading]:
+    """All that it is; `own` is the statement without what it quotes."""
+    spoken = frozenset(words(unaccented(statement)))
+    for language in LANGUAGES:
+        if language.marks.isdisjoint(spoken):
+            continue
+        order = None if among_people else _instruction(language, statement)
+        people = _relation(language, own)
+        if order is not None:
+            return [order, *people]
+        areas = _areas(language, unaccented(own))
+        facts = [*_facts(language, own)]
+        if areas and not facts:
+            facts = [Reading("fact", areas=areas)]
+        people = people or _constrained(language, own)
+        if people or facts:
+            return [*people, *facts]
+    return []
+
+
+def areas_named_elsewhere(question: str) -> set[Area]:
+    """Areas of life that a question in another language has a word of."""
+    text = unaccented(question)
+    return {
+        area
+        for language in LANGUAGES
+        for area, piece in language.areas.items()
+        if pattern(piece).search(text)
+    }
+
+
+def names_topic(topic: str, question: str) -> bool:
+    """Whether a question has a word of the topic, but for its ending: "recetas", and "una receta"."""
+    of_topic, of_question = (words(unaccented(telling(text))) for text in (topic, question))
+    return any(_one_word(a, b) for a in of_topic for b in of_question)
+
+
+def telling(phrase: str) -> str:
+    """The words of a phrase that say what it is about."""
+    return " ".join(word for word in as_written(phrase) if unaccented(word).casefold() not in _LITTLE)
+
+
+def _trimmed(phrase: str) -> str:
+    """Without the function words at its ends."""
+    kept = [match for match in _WORD.finditer(phrase) if unaccented(match[0]).casefold() not in _LITTLE]
+    return phrase[kept[0].start() : kept[-1].end()] if kept else ""
+
+
+_WORD = lazy_pattern(r"[\p{L}\p{M}\p{N}]+")
+_LITTLE = frozenset().union(*(language.little for language in LANGUAGES))
+
+
+def _one_word(a: str, b: str) -> bool:
+    shorter, longer = sorted((a, b), key=len)
+    return (
+        len(shorter) >= _SHORTEST_STEM
+        and longer.startswith(shorter)
+        and len(longer) - len(shorter) <= _LONGEST_ENDING
+    )
+
+
+def _instruction(language: Language, statement: str) -> Reading | None:
+    orders = language.orders
+    text = unaccented(statement)
+    if statement.rstrip().endswith("?"):
+        return None
+    condition = pattern(r"(?:^\W*|[,;:.!]\s*)(?:", orders.opening, ")", orders.condition).search(text)
+    main = text[condition.end() :] if condition else text
+    reminded = pattern(orders.reminds).match(main)
+    refusal = pattern(r"^\W*", orders.opening, rf"(?P<verb>{orders.refusal})").match(main)
+    order = pattern(
+        r"^\W*", orders.opening, rf"(?:{orders.scope}\s+)?", rf"(?P<verb>{orders.order})(?P<rest>.*)"
+    ).match(main)
+    wish = pattern(r"^\W*", orders.opening, orders.wish).match(main)
+    bare = pattern(orders.infinitive).search(main)
+    if not (order or refusal or wish or bare or reminded):
+        return None
+    if order and regex.match(r"\s+(?:ihr|ihm|ihnen|dem|der|den|lui|leur|lhe|al|ao)\b", order["rest"]):
+        return None  # to somebody else
+    clause = regex.split(_ENDS_CLAUSE, main[order.start("verb") :] if order else main, maxsplit=1)[0]
+    ordering = main if reminded or not order else main[: order.start("verb")] + clause
+    lasts = bool(pattern(orders.lasts).search(ordering))
+    form = bool(pattern(orders.form).search(ordering))
+    polite = bool(pattern(orders.please).search(main))
+    if not (condition or lasts or form or (polite and refusal and refusal.start("verb") >= 0)):
+        return None
+    if pattern(orders.once).search(ordering) and not condition:
+        return None
+    topic = ""
+    if condition:
+        topic = _trimmed(statement[slice(*condition.span("topic"))])
+    elif not form:
+        begins = len(text) - len(main)
+        if scope := pattern(orders.scope).search(main):
+            a, b = next(span for span in scope.spans("topic") if span[0] >= 0)
+            topic = statement[begins + a : begins + b]
+        else:
+            after = order.start("rest") if order else (refusal.end() if refusal else 0)
+            topic = _trimmed(first_phrase(statement[begins + after :]))
+    given = next(match for match in (order, refusal, wish, bare, reminded) if match)
+    verb = given["verb"] if given is order else given[0]
+    kept = " ".join(sorted(set(terms(topic)))) if condition else ("" if form else " ".join(terms(clause)))
+    return Reading(
+        "instruction",
+        topic,
+        f"{' '.join(terms(verb))} | {kept}",
+        frozenset({" ".join(words(ordering))}),
+    )
+
+
+def _areas(language: Language, text: str) -> frozenset[Area]:
+    if pattern(language.constraints.passing).search(text):
+        return frozenset()
+    return frozenset(
+        area for areas, piece in language.constraints.stated if pattern(piece).search(text) for area in areas
+    )
+
+
+def _constrained(language: Language, own: str) -> list[Reading]:
+    """What constrains somebody who is called by a name; it is called for where a question names them."""
+    for match in _NAME_FIRST.finditer(own):
+        name = match["name"]
+        text = unaccented(own[: match.start("name")] + language.people.stand_in + own[match.end("name") :])
+        if unaccented(name).casefold() in language.little or pattern(language.people.no_name).fullmatch(
+            unaccented(name)
+        ):
+            continue
+        if _areas(language, text) and not _areas(language, unaccented(own)):
+            return [Reading("relation", name, "", frozenset(words(name)))]
+    return []
+
+
+# "Hugo es vegetariano", "und Jannik verträgt keine Milch": not "das Essen ist ..."
+_NAME_FIRST = lazy_pattern(
+    r"""(?:^\W*|[,;:.!]\s*|\b(?:und|aber|weil|dass|y|pero|que|porque|et|mais|e|mas)\s+)(?P<name>\p{Lu}\p{Ll}+)\s+"""
+    r"(?!ist\s+(?:vegan|vegetarisch|blind|taub|laktose)|(?:es|est|é)\s+(?:veg|sin|sans|sem))\p{Ll}"
+)
+
+
+def _facts(language: Language, own: str) -> Iterator[Reading]:
+    text = unaccented(own)
+    if pattern(language.constraints.passing).search(text):
+        return
+    facts = language.facts
+    areas = _areas(language, text)
+    for relation, piece in (
+        ("name", facts.name),
+        ("live in", facts.home),
+        ("work at", facts.employer),
+        ("work as", facts.occupation),
+        ("be years old", facts.age),
+    ):
+        if match := pattern(piece).search(text):
+            a, b = next(span for span in match.spans("value") if span[0] >= 0)
+            value = frozenset(terms(own[a:b]))
+            yield Reading("fact", f"{relation} {own[a:b]}", relation, value, areas)
+            return
+
+
+def _relation(language: Language, own: str) -> list[Reading]:
+    people = language.people
+    match = pattern(
+        people.my,
+        rf"\s+(?P<kin>{people.kin}),?\s+{people.called}",
+        rf"(?P<name>(?!{people.no_name}\b)(?-i:\p{{Lu}}[\p{{Ll}}'-]+(?:\s+\p{{Lu}}[\p{{Ll}}'-]+)?))\b",
+    ).search(unaccented(own))
+    if match is None:
+        return []
+    kin, name = own[slice(*match.span("kin"))], own[slice(*match.span("name"))]
+    low = unaccented(kin).casefold()
+    subject = low if low in people.one_at_a_time else f"{low} {name.split()[0].casefold()}"
+    return [Reading("relation", f"{kin} {name}", subject, frozenset(words(name)))]

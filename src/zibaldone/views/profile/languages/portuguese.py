@@ -1,0 +1,153 @@
+"""Portuguese, of Portugal and of Brazil."""
+
+from __future__ import annotations
+
+from zibaldone.views.profile.languages.base import Constraints, Facts, Language, Orders, People
+
+_FOOD = r"""(?:noz|nozes|frutos\s+secos|amendoim|amendoins|amendoas?|avelas?|castanhas?|leite|lactose
+        |laticinios|gluten|trigo|ovos?|soja|peixe|marisco|mariscos|camarao|camaroes|sesamo|gergelim
+        |mostarda|aipo|morangos?|kiwis?
+|tomates?|abacate|mel|milho|alho|cebola|porco|carne|frango|cogumelos|chocolate|frutose|histamina
+        |leguminosas|queijo|cafe|cafeina|alcool)\b"""
+_DRUG = r"""(?:penicilina|antibioticos?|aspirina|ibuprofeno|paracetamol|dipirona|anti-inflamatorios?
+        |insulina|latex|codeina|morfina|litio|cortisona|anticoagulantes?|antidepressivos?|niquel|iodo
+|\p{L}{2,}(?:statina|pril|sartana|olol|prazol|cilina|micina|formina|zepam|zolam|xabana|oxetina|tiroxina)
+        |\d+\s?mg)\b"""
+_CREATURE = (
+    r"(?:gatos?|caes|cachorros?|polen|gramineas|acaros|po|cavalos?|abelhas?|vespas?|pelo\s+de\s+\p{L}+)\b"
+)
+_KIN = r"(?:filh[oa]s?|mulher|marido|espos[oa]|companheir[oa]|namorad[oa]|bebe|gemeos)"
+_MY = rf"\b(?:meus?|minhas?|noss[oa]s?)\s+{_KIN}(?:\s+(?-i:\p{{Lu}}\p{{Ll}}+))?"
+_START = r"(?:^\W*|[,;:.!(–—]\s*|\b(?:e|mas|porque|importante|tambem|eu|pois)\s+)"
+_ADVERBS = r"(?:(?:muito|tambem|agora|ja|desde\s+\p{L}+|totalmente)\s+)*"
+_AM = rf"(?:{_START}(?:eu\s+)?(?:sou|somos)|{_MY}\s+(?:e|sao))\s+{_ADVERBS}"
+_HAVE = rf"(?:{_START}(?:eu\s+)?(?:tenho|temos)|{_MY}\s+(?:tem))\s+{_ADVERBS}(?:uma?\s+)?"
+_NOT = rf"""(?:{_START}(?:eu\s+)?nao\s+(?:como|comemos|bebo|tomo|tolero|posso\s+(?:comer|beber|tomar))
+        |{_MY}\s+nao\s+(?:come|bebe|toma|tolera|pode\s+(?:comer|beber|tomar)))\s+(?:(?:o|a|os|as|nenhum
+        |nenhuma)\s+)?"""
+_TO = r"\s+(?:ao|aos|as?)\s+"
+_END = r"(?=\W*$|\s*[,;:.!()–—]|\s+(?:e|mas|desde|ha|porque|por|entao)\b)"
+_ORDER = r"""(?:responde?|responda|escreve|escreva|fala|fale|usa|use|utiliza|utilize|da|de|poe|ponha
+        |explica|explique|resume|resuma|traduz|traduza|corrige|corrija|lembra|lembre|sugere|sugira
+        |recomenda|recomende|propoe|proponha|evita|evite|mantem|mantenha|inclui|inclua
+|menciona|mencione|trata|trate|chama|chame|mostra|mostre|indica|indique|comeca|comece|converte|converta
+        |arredonda|arredonde|calcula|calcule|cita|cite|faz|faca|diz|diga|se\s+breve)(?:-(?:me|nos|o|a|os
+        |as))?\b"""
+
+PORTUGUESE = Language(
+    marks=frozenset(
+        """eu sou tenho moro moramos trabalho meu minha meus minhas chamo sempre nunca jamais
+        responde responda uses sugiras usa use evita evite nao
+        favor agora posso mudei chama chamar tem e""".split()
+    ),
+    little=frozenset(
+        """o a os as um uma uns umas de do da dos das em no na nos nas por para com sem e ou que
+        algo como qual quando onde quem me te se meu minha
+        teu tua isto sobre cada todo toda todos todas sempre""".split()
+    ),
+    orders=Orders(
+        opening=r"""(?:(?:e|ah|ok|sim|obrigad[oa]|entao|bem|tambem|outra\s+coisa|ja\s+agora|importante
+        |ola|oi|por\s+favor|lembra-te|(?:a\s+partir\s+de|de)\s+(?:agora|hoje)(?:\s+em\s+diante)?
+        |daqui\s+(?:em\s+diante|para\s+a\s+frente)
+        |de\s+futuro|no\s+futuro|sempre)\b[\s,:.!–—-]*)*""",
+        please=r"\bpor\s+favor\b",
+        order=_ORDER,
+        refusal=r"""(?:nao|nunca|jamais)\s+(?:me\s+|nos\s+)?(?:uses|use|utilizes|utilize|recomendes
+        |recomende|sugiras|sugira|proponhas|proponha|des|de|ponhas|escrevas|escreva|fales|fale|digas|diga
+        |menciones|mencione|respondas|responda|facas|faca|incluas|inclua|ofereças|ofereca)\b""",
+        infinitive=r"(?!)",
+        wish=r"\b(?:quero|queria|prefiro|gostava|gostaria)\s+que\s+(?=(?:tu|voce|sempre|nunca|me)\b)",
+        lasts=r"""\b(?:sempre|nunca|jamais|(?:a\s+partir\s+de|de)\s+(?:agora|hoje)(?:\s+em\s+diante)?
+        |daqui\s+em\s+diante|de\s+futuro|no\s+futuro|cada\s+vez|por\s+defeito|por\s+padrao
+        |em\s+tod[oa]s\b)""",
+        once=r"""\b(?:hoje(?!\s+em\s+diante)|amanha|esta\s+(?:vez|noite|semana|carta)|este\s+(?:email
+        |texto|paragrafo|documento)|por\s+enquanto|por\s+agora)\b""",
+        form=r"""\bem\s+(?:portugues|ingles|frances|espanhol|alemao|italiano)\b(?=\W*$|,)|\bemojis?\b
+        |\bpor\s+(?:tu|voce)\b|\btuas\s+respostas\b|\bsuas\s+respostas\b|\bsem\s+rodeios\b|\bmarkdown\b
+        |\babreviaturas\b
+        |\b(?:respond|escrev|fal)\p{L}*(?:-me)?\s+(?:sempre\s+)?(?:de\s+forma\s+)?(?:breve|curto|claro
+        |simples|formal)\p{L}*|\b(?:chama|trata)-me\s+(?:por\s+)?(?-i:\p{Lu})
+        |\bme\s+chame\s+de\s+(?-i:\p{Lu})|\bcorri[gj][ea]-me\b""",
+        condition=r"""(?:quando|se|sempre\s+que|cada\s+vez\s+que)\s+(?:eu\s+)?(?:te\s+
+        |lhe\s+)?(?:pergunt\p{L}+|ped\p{L}+|fal\p{L}+|mencion\p{L}+|quis\p{L}+|procur\p{L}+)\s+
+        (?:(?:algo|por|sobre|de|do|da|um|uma|o|a|os|as)\s+)*(?P<topic>[^,;.!?]{2,60}?)\s*,?\s+(?=(?:nao
+        |nunca|jamais|sempre|"""
+        + _ORDER
+        + r"""))""",
+        scope=r"""\b(?:em|nas|nos|para)\s+(?:tod[oa]s\s+)?(?:as|os)?\s*(?P<topic>receitas|emails?|mails
+        |respostas\s+a\s+\p{L}+|\p{L}{4,}s)\b|\bas\s+(?P<topic>\p{L}{4,})(?=\s+(?:sempre|para|com|em)\b)""",
+        reminds=r"^\W*(?:lembra-te|lembre-se|regra|nota)\s*:\s*",
+    ),
+    facts=Facts(
+        name=r"""\b(?:chamo-me|eu\s+me\s+chamo|me\s+chamo
+        |(?:o\s+)?meu\s+nome\s+e)\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+){0,2})""",
+        age=r"\btenho\s+(?P<value>\d{1,3})\s+anos\b(?!\s+de\b)",
+        home=r"""\b(?<!\b(?:que|se|onde|nao)\s)(?:moro|moramos|vivo|vivemos)\s+(?:(?:agora|ja|atualmente
+        |aqui|desde\s+\p{L}+)\s+)*(?:em|no|na)\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?:de\s+|do\s+
+        |da\s+)?(?-i:\p{Lu})\p{L}+){0,2})
+        |\b(?:mudei-me|me\s+mudei|mudamo-nos|nos\s+mudamos)\s+para\s+(?:o\s+
+        |a\s+)?(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+)?)""",
+        employer=r"""\b(?<!\b(?:que|se|nao|o|meu)\s)trabalho\s+(?:(?:agora|ja|atualmente
+        |desde\s+\p{L}+)\s+)*(?:na|no|para\s+a|para\s+o
+        |em)\s+(?P<value>(?-i:\p{Lu})[\p{L}&]+(?:\s+(?-i:\p{Lu})[\p{L}&]+){0,2})""",
+        occupation=r"""\b(?<!\b(?:que|se|nao|o|meu)\s)trabalho\s+(?:(?:agora
+        |ja)\s+)*como\s+(?P<value>\p{L}{4,})""",
+    ),
+    people=People(
+        my=r"\b(?:meus?|minhas?|noss[oa]s?)",
+        stand_in="minha mulher",
+        kin=r"""(?:mulher|marido|espos[oa]|mae|pai|irma|irmao|filh[oa]|namorad[oa]|companheir[oa]|avo|tia
+        |tio|prim[oa]|sobrinh[oa]|chefe|amig[oa]|colega|vizinh[oa]|senhorio|senhoria|medic[oa]
+        |professora?|cao|cachorro|gat[oa]|sogr[oa])""",
+        one_at_a_time=frozenset(
+            """mulher marido esposa esposo mae pai namorada namorado chefe senhorio senhoria companheira
+            companheiro""".split()
+        ),
+        called=r"(?:(?:chama-se|se\s+chama|e\s+(?:agora\s+)?(?:o|a)|,)\s*)?",
+        no_name=r"(?:janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|natal|pascoa|deus|internet)",
+    ),
+    constraints=Constraints(
+        stated=(
+            (("food",), rf"{_AM}(?:vegetarian[oa]s?|vegan[oa]s?|celiac[oa]s?){_END}"),
+            (("food",), rf"{_AM}(?:alergic[oa]s?|intolerantes?){_TO}{_FOOD}"),
+            (("food",), rf"{_HAVE}(?:(?:alergia|intolerancia){_TO}{_FOOD}|doenca\s+celiaca\b|gota\b)"),
+            (("food",), rf"{_NOT}{_FOOD}"),
+            (("food", "alcohol", "medicine"), rf"{_AM}diabetic[oa]s?\b|{_HAVE}diabetes\b"),
+            (
+                ("food", "alcohol", "medicine", "exercise", "travel"),
+                rf"{_START}(?:eu\s+)?estou\s+gravida\b|{_MY}\s+esta\s+gravida\b",
+            ),
+            (("medicine",), rf"{_AM}alergic[oa]s?{_TO}{_DRUG}|{_HAVE}alergia{_TO}{_DRUG}"),
+            (("medicine",), rf"{_NOT}{_DRUG}"),
+            (("medicine", "alcohol"), rf"{_START}(?:eu\s+)?tomo\s+(?:todos\s+os\s+dias\s+)?{_DRUG}"),
+            (
+                ("medicine", "exercise"),
+                rf"""{_HAVE}(?:asma|epilepsia|hipertensao|artrite|artrose|esclerose\s+multipla)\b
+        |{_AM}asmatic[oa]\b""",
+            ),
+            (
+                ("travel", "exercise"),
+                rf"""{_START}(?:ando|estou)\s+(?:em|numa)\s+cadeira\s+de\s+rodas\b
+        |{_START}uso\s+(?:cadeira\s+de\s+rodas|muletas|bengala)\b""",
+            ),
+            (("hearing",), rf"{_AM}surd[oa]\b"),
+            (("sight",), rf"{_AM}(?:ceg[oa]|daltonic[oa])\b"),
+            (("animals",), rf"{_AM}alergic[oa]s?{_TO}{_CREATURE}|{_HAVE}alergia{_TO}{_CREATURE}"),
+        ),
+        passing=r"\b(?:hoje|antes|ja\s+nao|se\s+fosse|seria|talvez|em\s+crianca|imagina|ontem)\b",
+    ),
+    areas={
+        "food": r"""\b(?:cozinh\p{L}*|jantar\p{L}*|almoco|almocar|pequeno-almoco|cafe\s+da\s+manha
+        |lanches?|refeic\p{L}*|comer|receitas?|restaurantes?|bolos?|sobremesas?|sopas?|saladas?
+        |piquenique|compras|pratos?)\b""",
+        "alcohol": r"\b(?:vinhos?|cervejas?|cocktails?|coqueteis|bebidas?)\b",
+        "medicine": r"""\b(?:medicament\p{L}*|remedios?|comprimidos?|antibiotic\p{L}*|analgesic\p{L}*|dor
+        |dores|constipacao|gripe|febre|farmacia|vitaminas?|luvas)\b""",
+        "exercise": r"\b(?:desportos?|esportes?|trein\p{L}*|ginasio|academia|correr|ioga|exercicios?)\b",
+        "travel": r"""\b(?:hotel|hoteis|viage\p{L}*|ferias|excurs\p{L}*|museus?|caminhadas?|alojamento
+        |hospedagem|visitar)\b""",
+        "hearing": r"\b(?:concertos?|shows?|auscultadores|podcasts?|cinema|teatro)\b",
+        "sight": r"\b(?:letra|cores|grafico)\b",
+        "animals": r"\b(?:animal|animais|gatos?|caes|cachorros?|zoo|quinta|cavalos?)\b",
+    },
+)
