@@ -22,6 +22,7 @@ from zibaldone import (
     UnknownName,
 )
 from zibaldone.search.ranker import DEFAULT_WEIGHTS
+from zibaldone.testing import HashEmbedder
 from zibaldone.views.messages import MessagesView
 
 ALL = sorted(name for name in vars(Memory) if not name.startswith("_"))
@@ -212,8 +213,8 @@ def test_a_cancelled_add_is_whole(tmp_path):
     run(main)
 
 
-class Slow(StaticEmbedder):
-    """An embedder that waits until it is told to go on."""
+class Slow(HashEmbedder):
+    """An embedder whose vectors an add makes, and that waits until it is told to go on."""
 
     def __init__(self):
         super().__init__()
