@@ -13,11 +13,12 @@ import regex
 
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.unaccented import unaccented
-from zibaldone.text.words import as_written, terms, words
+from zibaldone.text.words import STOP_WORDS, as_written, terms, words
 from zibaldone.views.profile.clauses import Area, Reading, first_phrase
 from zibaldone.views.profile.languages import LANGUAGES, Language
 from zibaldone.views.profile.languages.base import pattern
 
+_ALSO_ENGLISH = frozenset({"a", "me", "use"})  # of the languages' marks: alone they tell nothing
 _SHORTEST_STEM = 4  # letters that a word of a question and one of a topic share; the rest is an ending
 _LONGEST_ENDING = 3
 _ENDS_CLAUSE = r"[,;:.!?]|\s[–—-]\s"
@@ -26,6 +27,9 @@ _ENDS_CLAUSE = r"[,;:.!?]|\s[–—-]\s"
 def readings_elsewhere(statement: str, own: str, *, among_people: bool) -> list[Reading]:
     """All that it is; `own` is the statement without what it quotes."""
     spoken = frozenset(words(unaccented(statement)))
+    shared = _ALSO_ENGLISH & spoken
+    if not STOP_WORDS.isdisjoint(spoken - shared):
+        spoken -= shared  # "I'd use a pen": patterns of two languages would be compiled, and searched for
     for language in LANGUAGES:
         if language.marks.isdisjoint(spoken):
             continue
