@@ -20,6 +20,7 @@ from zibaldone.storage.database import Database
 from zibaldone.text.remembered import forget_texts, sweeping
 from zibaldone.validation import Key, TimeLike, count, key, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
+from zibaldone.views.user_cache import drop_forgotten, users_held
 
 _logger = logging.getLogger(__name__)
 _NOT_DELETED = "blocks or saved indexes could not be deleted yet: the next maintenance does it"
@@ -138,6 +139,18 @@ def forget_each(
     finally:
         purged = purge(database)
     return [ended(database, receipt, purged=purged) for receipt in receipts]
+
+
+def let_go(database: Database) -> None:
+    """Keep nothing in this process's memory of what another one has forgotten.
+
+    Else it goes at the user's next recall here, which may never come.
+    """
+    forget_texts()
+    if database.keyring is not None:
+        database.keyring.let_go()
+    with database.read() as connection:
+        drop_forgotten({user: log.state(connection, user) for user in users_held()})
 
 
 def ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:

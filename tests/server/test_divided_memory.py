@@ -8,9 +8,12 @@ import time
 import pytest
 
 from zibaldone import AsyncMemory, Memory, Message
+from zibaldone.audit import Actor
 from zibaldone.bench.own_process import family, is_running
 from zibaldone.errors import InvalidInput, StorageUnreachable
 from zibaldone.server.divided_memory import DividedMemory
+from zibaldone.server.memory_process import LET_GO, MemoryCall, _answer
+from zibaldone.views.user_cache import users_held
 
 TOLD = ("My sister Amalia lives in Porto.", "I play the cello on Tuesdays.", "My bicycle is green.")
 QUESTION = "Where does my sister live?"
@@ -112,6 +115,38 @@ def test_what_was_forgotten_by_the_server_is_recalled_by_no_process(tmp_path):
         assert not await parts.recall(QUESTION, user="ann", floor=0)
 
     divided(tmp_path, work, processes=1)
+
+
+def test_a_process_lets_go_of_what_its_server_has_forgotten(tmp_path):
+    """Without a recall that would show it: of the user who forgot, and of nobody else."""
+    with Memory(tmp_path, chat=None) as there, Memory(tmp_path, chat=None) as here:
+        for user in ("ann", "bob"):
+            there.add(TOLD[0], user=user)
+            assert there.recall(QUESTION, user=user)
+        index = there._views["messages"]._cache._slots
+        bobs = index.get("bob")
+        here.forget(user="ann", everything=True)
+        assert index.users() == {"ann", "bob"}
+        assert not _answer(there, MemoryCall(-1, LET_GO, {}, Actor())).failed
+        assert index.users() == {"bob"}
+        assert index.get("bob") is bobs
+        assert "ann" not in users_held()
+
+
+def test_a_process_lets_go_of_keys_that_its_server_has_destroyed(tmp_path):
+    """Those that are left are fetched again."""
+    pytest.importorskip("cryptography")
+    keys = {"key": "k" * 32, "user_keys": tmp_path / "keys"}
+    with (
+        Memory(tmp_path / "m", chat=None, **keys) as there,
+        Memory(tmp_path / "m", chat=None, **keys) as here,
+    ):
+        for user in ("ann", "bob"):
+            there.add(TOLD[0], user=user)
+        here.forget(user="ann", everything=True, shred=True)
+        assert not _answer(there, MemoryCall(-1, LET_GO, {}, Actor())).failed
+        assert not there._database.keyring._held
+        assert "Porto" in there.recall(QUESTION, user="bob").text
 
 
 def test_a_process_that_is_killed_is_started_again_and_loses_no_turn(tmp_path):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event, select
+from sqlalchemy import Connection, event, select
 
 from zibaldone import Memory, StorageError
 from zibaldone.storage.database import Database
@@ -88,3 +89,21 @@ def test_one_message_is_few_statements(tmp_path: Path) -> None:
         memory.add("The otter wakes.", user="ann")
         assert [words.split()[0] for words in said] == ["SELECT", "SELECT"]
         assert [m.content for m in memory.messages(user="ann")] == ["The otter sleeps.", "The otter wakes."]
+
+
+def test_a_connection_that_comes_back_amid_closing_is_closed(database: Database) -> None:
+    """Whoever closes a memory has looked for idle connections before: else the file stays open."""
+
+    class Returned(deque[Connection]):
+        """The memory is closed just before a connection is back."""
+
+        def append(self, one: Connection) -> None:
+            database.close()
+            super().append(one)
+
+    assert isinstance(database, SqliteDatabase)
+    database._idle = Returned()
+    with database.read() as connection:
+        pass
+    assert connection.closed
+    assert not database._idle

@@ -26,7 +26,15 @@ from zibaldone.core import Message
 from zibaldone.errors import StorageUnreachable
 from zibaldone.message_input import MessageLike
 from zibaldone.recalled import Recall
-from zibaldone.server.memory_process import LENGTH, READY, CallAnswer, MemoryCall, MemoryOpening, framed
+from zibaldone.server.memory_process import (
+    LENGTH,
+    LET_GO,
+    READY,
+    CallAnswer,
+    MemoryCall,
+    MemoryOpening,
+    framed,
+)
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.text.remembered import emptied
 from zibaldone.threads import in_thread
@@ -79,7 +87,7 @@ class DividedMemory(AsyncMemory):
     def cache_clear(self) -> None:
         """Something was forgotten: no process keeps words of it."""
         for process in self._processes:
-            process.tell("forget_texts")
+            process.tell(LET_GO)
 
     async def add(
         self,

@@ -22,15 +22,16 @@ from typing import Any
 
 from zibaldone.audit import Actor, acting
 from zibaldone.errors import ZibaldoneError
+from zibaldone.forgetting import let_go
 from zibaldone.memory import Memory
 from zibaldone.recalled import Recall
 from zibaldone.server.heap import give_back_free_memory, keep_what_stands, share_heaps
 from zibaldone.settings import FromEnvironment
 from zibaldone.text.patterns import compile_all
-from zibaldone.text.remembered import forget_texts
 
 LENGTH = struct.Struct(">Q")  # before each pickle
 READY = 0  # the number of the first answer: the memory is open
+LET_GO = "let go"  # called where the server has forgotten something; nobody waits for its answer
 _THREADS = 8
 _LOOK_S = 30.0  # after which it is looked what other processes have added
 _SWITCH_S = 0.0005  # so that what is stored does not wait for a recall
@@ -46,7 +47,7 @@ class MemoryOpening:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCall:
-    """A method of Memory, with its arguments."""
+    """A method of Memory, with its arguments; or LET_GO."""
 
     number: int
     method: str
@@ -94,9 +95,11 @@ def main() -> None:
 
 
 def _serve(connection: socket.socket, memory: Memory) -> None:
-    sending = threading.Lock()
+    sending, lets_go = threading.Lock(), threading.Event()
 
     def answer(call: MemoryCall) -> None:
+        if call.method == LET_GO:
+            lets_go.clear()  # what is forgotten from now on is another call's
         data = framed(_answer(memory, call))
         try:
             with sending:
@@ -107,13 +110,17 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="zibaldone-call") as threads:
         while (call := _read(connection)) is not None:
             assert isinstance(call, MemoryCall)
+            if call.method == LET_GO:
+                if lets_go.is_set():
+                    continue  # the one that waits is of this, too
+                lets_go.set()
             threads.submit(answer, call)
 
 
 def _answer(memory: Memory, call: MemoryCall) -> CallAnswer:
     try:
-        if call.method == "forget_texts":
-            forget_texts()
+        if call.method == LET_GO:
+            let_go(memory._database)  # noqa: SLF001 - no method of a library
             return CallAnswer(call.number, None)
         with acting(call.actor.door, call.actor.key):
             value = getattr(memory, call.method)(**call.options)

@@ -284,6 +284,10 @@ class Keyring:
         self.place.erase(number)
         self._held.pop(bytes.fromhex(number), None)
 
+    def let_go(self) -> None:
+        """Have no key in memory: whoever needs one fetches it, if it is still there."""
+        self._held.clear()
+
     def release(self, connection: Connection, user: str) -> None:
         """The user has no key from now on; what is stored next gets a new one."""
         connection.execute(delete(user_keys).where(user_keys.c.user == user))

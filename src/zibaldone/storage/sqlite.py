@@ -214,10 +214,17 @@ class SqliteDatabase(Database):
         except BaseException:
             connection.close()
             raise
-        if self._closed or len(self._idle) >= _MOST_IDLE:
+        if len(self._idle) >= _MOST_IDLE:
             connection.close()
         else:
             self._idle.append(connection)
+        if self._closed:  # meanwhile: whoever closed it has not seen this one
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            with suppress(IndexError):  # somebody else's, who closes it
+                self._idle.pop().close()
 
     def _check_file(self) -> None:
         """Raise StorageUnusable when the path leads to another file or to none: what is written is lost."""
@@ -375,9 +382,7 @@ class SqliteDatabase(Database):
     def close(self) -> None:
         """Close all connections; idempotent."""
         self._closed = True
-        while self._idle:
-            with suppress(IndexError):  # somebody else's, who closes it
-                self._idle.pop().close()
+        self._close_idle()
         self._engine.dispose()
 
     def _busy(self) -> StorageBusy:

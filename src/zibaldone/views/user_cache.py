@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from zibaldone.fork_safety import ForkSafeLock, start_anew_in_children
 from zibaldone.log import UserState
@@ -23,6 +24,7 @@ from zibaldone.log import UserState
 T = TypeVar("T")
 _MOST_SEEN = 100_000  # users whose last use is remembered
 _GUESTS = 4  # have this part of the room, beside it
+_all: WeakSet[UserCache[Any]] = WeakSet()
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class UserCache(Generic[T]):
         self._forgotten: dict[str, int] = {}  # by user who forgot anything: the counter of deletions then
         self._lock = ForkSafeLock()
         start_anew_in_children(self)
+        _all.add(self)
 
     def start_anew(self) -> None:
         """In a forked child: a thread of the parent may have been half way through a change."""
@@ -119,6 +122,17 @@ class UserCache(Generic[T]):
             for key in [key for key in self._seen if key[0] == user]:
                 del self._seen[key]
 
+    def drop_forgotten(self, states: Mapping[str, UserState]) -> None:
+        """Drop what is of before a user's last deletion."""
+        with self._lock:
+            before = {
+                user
+                for (user, _), kept in self._kept.items()
+                if user in states and kept.version < states[user].deletions
+            }
+            for user in before:
+                self.drop(user, states[user])
+
     def _keep(self, key: tuple[str, int], value: T, version: int) -> None:
         """What has to go for it goes."""
         before = self._kept.pop(key, None)
@@ -163,6 +177,17 @@ class UserCache(Generic[T]):
     def _tick(self) -> int:
         self._now += 1
         return self._now
+
+
+def users_held() -> set[str]:
+    """Of whom any cache of this process has anything."""
+    return {user for cache in list(_all) for user in cache.users()}
+
+
+def drop_forgotten(states: Mapping[str, UserState]) -> None:
+    """Have every cache of this process drop what is of before the last deletion of these users."""
+    for cache in list(_all):
+        cache.drop_forgotten(states)
 
 
 class UserTurns:
