@@ -38,6 +38,8 @@ AIMS = [
     ("How many more days do I have until the exam?", Aim.FACT),
     ("How many months ago did I start the diet?", Aim.FACT),
     ("After how many weeks did both of them write?", Aim.FACT),
+    ("In how many days is my exam?", Aim.FACT),
+    ("In how many of the cities did I live?", Aim.LIST),
     ("How many minutes did the climb last?", Aim.FACT),
     ("How many days did I skip training?", Aim.LIST),
     ("How many hours did I sleep last week?", Aim.LIST),
@@ -127,6 +129,11 @@ def test_a_question_does_not_outlive_what_is_forgotten():
         ("Où est-ce que j'habite maintenant ?", Aim.UPDATE),
         ("O que aconteceu em maio?", Aim.OVERVIEW),
         ("Quantos livros li?", Aim.LIST),
+        ("¿Qué es Marte?", Aim.FACT),
+        ("A que horas é o voo?", Aim.FACT),
+        ("¿Cuándo es la reserva?", Aim.FACT),
+        ("Wann ist der Kochkurs?", Aim.FACT),
+        ("Wo ist meine Bestellung?", Aim.FACT),
     ],
 )
 def test_other_languages_say_how_they_want_to_be_answered(question, aim):

@@ -195,6 +195,10 @@ HOLDS_ELSEWHERE = [
     ("Je mange avec Lucie le mardi.", "Je ne fais plus de yoga avec Lucie."),
     ("Vivo con mi hermana Ana en Soria.", "Mi amiga Bea vive ahora en León."),
     ("Die Miete beträgt 700 Euro.", "Der Strom kostet jetzt 70 Euro."),
+    ("Der Kurs kostet 120 Euro.", "Das Buch zum Kurs kostet jetzt 20 Euro."),
+    ("El curso cuesta 120 euros.", "El libro del curso cuesta ahora 20 euros."),
+    ("O curso custa 120 euros.", "O livro do curso custa agora 20 euros."),
+    ("Das Zimmer kostet 80 Euro.", "Das Frühstück im Zimmer kostet jetzt 12 Euro."),
 ]
 
 

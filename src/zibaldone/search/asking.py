@@ -33,6 +33,11 @@ def _pattern(words: str) -> regex.Pattern[str]:
     return lazy_pattern(rf"\b(?:{words})\b", regex.IGNORECASE | regex.VERBOSE)
 
 
+# Spanish and Portuguese words in "s" that name no things: "que es", "que piensas", "a que horas"
+_NO_NOUN = (
+    r"(?!(?:es|eres|mas|mais|antes|tienes|tens|quieres|queres|sabes|haces|fazes|dices|dizes|piensas|pensas|"
+    r"opinas|achas|crees|recomiendas|recomendas|sugieres|sugeres|puedes|podes|vas|nos|os|las|los|as|das|ves|horas)\b)"
+)
 GERMAN = Asking(
     of_assistant=_pattern(
         r"""hast\s+du\s+(?:(?!nicht\b)\p{L}+\s+){0,8}?(?:gesagt|vorgeschlagen|empfohlen|geraten|genannt
@@ -54,7 +59,7 @@ GERMAN = Asking(
     advice=_pattern(
         r"""soll(?:te)?n?\s+(?:ich|wir)|(?:kann|darf)\s+ich|(?:konnen|durfen)\s+wir|was\s+(?:kann|konnte)
         |empfiehl|empfehl\p{L}*|schlag\p{L}*|vorschlag\p{L}*|ideen?|tipps?|rat(?:e|en|schlag\p{L}*)?
-        |gib|such|plan\p{L}*|buch\p{L}*|bestell\p{L}*|koch\p{L}*|back\p{L}*
+        |gib|suche?n?|planen?|buchen?|bestellen?|kochen?|backen?|(?:plan|buch|bestell|koch|back)\s+(?:mir|uns)
         |welche[srn]?\s+\p{L}+\s+(?:ware|passt)|hilf|rezept\p{L}*|wo\s+kann|schreib\p{L}*|entwirf
         |erklar\p{L}*"""
     ),
@@ -74,16 +79,14 @@ SPANISH = Asking(
         |resum\p{L}*|en\s+que\s+orden|cronolog\p{L}*|como\s+(?:ha\s+)?(?:evoluciono|evolucionado
         |cambiado)"""
     ),
-    all_of_it=_pattern(
-        r"cuant[oa]s|tod[oa]s|lista|que\s+\p{L}+s|cuales|a\s+que\s+\p{L}+s|en\s+total|amb[oa]s"
-    ),
+    all_of_it=_pattern(rf"cuant[oa]s|tod[oa]s|lista|que\s+{_NO_NOUN}\p{{L}}+s|cuales|en\s+total|amb[oa]s"),
     update=_pattern(
         r"ahora|actualmente|actual|hoy\s+en\s+dia|todavia|aun|sigo|en\s+este\s+momento|ultim[oa]"
     ),
     advice=_pattern(
         r"""recomiend\p{L}*|sugier\p{L}*|ideas?|consej\p{L}*|que\s+(?:\p{L}+\s+)?(?:puedo|podemos|podria
         |deberia|hago|cocino|preparo)|puedo|podemos|deberia|dame|pasame|damos|busca\p{L}*|planea\p{L}*
-        |planifica\p{L}*|reserva\p{L}*
+        |planifica\p{L}*|(?<!\b(?:la|mi|una|de|a|minha|uma|da)\s)reserva\p{L}*
         |prepara\p{L}*|ayudame|me\s+conviene|seria\s+(?:bueno|mejor)|escribe\p{L}*|explica\p{L}*"""
     ),
     looks_back=_pattern(
@@ -109,7 +112,7 @@ FRENCH = Asking(
         |derniere"""
     ),
     advice=_pattern(
-        r"""recommand\p{L}*|sugger\p{L}*|propos\p{L}*|idees?|conseil\p{L}*|que\s+(?:puis|peut|faire
+        r"""recommand\p{L}*|sugger\p{L}*|(?<!\ba\s)propos\p{L}*|idees?|conseil\p{L}*|que\s+(?:puis|peut|faire
         |cuisiner|manger|prendre)|puis-je|je\s+peux|on\s+peut|dois-je|donne\p{L}*|trouve\p{L}*
         |planifie\p{L}*|reserve\p{L}*|prepare\p{L}*|aide\p{L}*
         |quel(?:le)?\s+\p{L}+\s+(?:prendre|choisir)|ecris\p{L}*|explique\p{L}*"""
@@ -129,12 +132,12 @@ PORTUGUESE = Asking(
         r"""o\s+que\s+(?:e\s+que\s+)?(?:aconteceu|se\s+passou)|o\s+que\s+(?:e\s+que\s+)?(?:eu\s+)?fiz
         |resum\p{L}*|em\s+que\s+ordem|cronolog\p{L}*|como\s+(?:evoluiu|mudou)"""
     ),
-    all_of_it=_pattern(r"quant[oa]s|tod[oa]s|lista|que\s+\p{L}+s|quais|no\s+total|amb[oa]s"),
+    all_of_it=_pattern(rf"quant[oa]s|tod[oa]s|lista|que\s+{_NO_NOUN}\p{{L}}+s|quais|no\s+total|amb[oa]s"),
     update=_pattern(r"agora|atualmente|atual|neste\s+momento|hoje\s+em\s+dia|ainda|continuo|ultim[oa]"),
     advice=_pattern(
         r"""recomend[ae]\p{L}*|sug[ei]r\p{L}*|ideias?|conselh\p{L}*|o\s+que\s+(?:posso|podemos|devo
         |cozinho|faco)|posso|podemos|devo|da-me|me\s+de|procura\p{L}*|planeia\p{L}*|planeja\p{L}*
-        |reserva\p{L}*|prepara\p{L}*|ajuda\p{L}*|escrev\p{L}*|explica\p{L}*"""
+        |(?<!\b(?:la|mi|una|de|a|minha|uma|da)\s)reserva\p{L}*|prepara\p{L}*|ajuda\p{L}*|escrev\p{L}*|explica\p{L}*"""
     ),
     looks_back=_pattern(
         r"""me\s+(?:deste|disse|disseste|deu)|que\s+(?:deste|disseste|eu\s+disse)|quant[oa]s?

@@ -118,7 +118,7 @@ _ONE_TIME = lazy_pattern(
 )
 # How long something took, or what lies between two times, is told by the turns about these two.
 _INTERVAL = lazy_pattern(
-    r"\b(?:after|within)\s+how\s+many\b|\bhow\s+many\s+(?:\p{L}+\s+)?(?:second|minute|hour|day|night|week|weekend|month|year)s\s+"
+    r"\b(?:after|within)\s+how\s+many\b|\bin\s+how\s+many\s+(?:minute|hour|day|week|month|year)s\b|\bhow\s+many\s+(?:\p{L}+\s+)?(?:second|minute|hour|day|night|week|weekend|month|year)s\s+"
     r"(?:(?:are|were|is|was)\s+(?:there|it|that)\s+|(?:do|did|does|will)\s+\p{L}+\s+(?:still\s+)?have\s+|(?:are|were)\s+(?=left\b))?"
     r"(?:(?:will\s+|had\s+|have\s+|has\s+)?(?:pass(?:ed)?|elapsed?|g(?:o|one)\s+by|went\s+by|lay|lie)\b|"
     r"(?:between|from|until|till|before|after|since|later|ago|apart|left|to)\b|"

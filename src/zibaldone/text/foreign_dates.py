@@ -37,9 +37,12 @@ _NAMES: Mapping[str, str] = {
     for name, english in zip(table.split(), wanted, strict=True)
 } | {"janner": "january", "feber": "february"}
 _NAME = "|".join(sorted(_NAMES, key=len, reverse=True))
+_YEAR = r"(?:19|20)\d\d\b"
+_IN_THE_YEAR = r"im\s+jahre?|en\s+(?:el\s+ano|l'an(?:nee)?)|no\s+ano(?:\s+de)?"
+_THE_YEAR = r"(?:dem\s+)?jahre?|el\s+ano|l'an(?:nee)?|o\s+ano(?:\s+de)?"
 _DATE = (
-    rf"(?:(?:(?:der|den|dem|el|le|o|dia)\s+)?\d{{1,2}}\.?º?(?:er)?\s+(?:de\s+)?)?(?:{_NAME})"
-    r"(?:\s+(?:de\s+)?\d{4})?"
+    rf"(?:(?:(?:(?:der|den|dem|el|le|o|dia)\s+)?\d{{1,2}}\.?º?(?:er)?\s+(?:de\s+)?)?(?:{_NAME})"
+    rf"(?:\s+(?:de\s+)?\d{{4}})?|(?:(?:{_THE_YEAR})\s+)?{_YEAR})"
 )
 # What binds a time into its question, in front of it.
 _BOUND = (
@@ -51,7 +54,10 @@ _BOUND = (
     (rf"\b(?:bis|hasta|jusqu'(?:en|au|a)|ate)\s+(?={_DATE})", "until "),
     (rf"\b(?:vor|antes\s+de|avant|antes\s+do)\s+(?={_DATE})", "before "),
     (rf"\b(?:nach|despues\s+de|apres|depois\s+de)\s+(?={_DATE})", "after "),
+    (rf"\b(?:{_IN_THE_YEAR})\s+(?={_YEAR})", "in "),
+    (rf"\b(?:{_THE_YEAR})\s+(?={_YEAR})", ""),
     (rf"\b(?:im|in|en|em|au\s+mois\s+de|en\s+el\s+mes\s+de)\s+(?={_DATE})", "in "),
+    (rf"(?<=\b(?:ich|wir|habe|haben|war|waren|mir|uns)\s)(?={_YEAR})", "in "),  # German: "war ich 2019"
     (rf"\b(?:am|el|le|no\s+dia)\s+(?=\d{{1,2}}\.?\s+(?:de\s+)?(?:{_NAME}))", "on "),
 )
 _LAST_WEEK = (

@@ -40,12 +40,12 @@ FOREIGN_FUNCTION_WORDS = frozenset(
     cuyo nos nuestro suis êtes sommes était avons avez ont ne pas plus très mais donc sur sous
     chez ce cet cette ces leur são está estou sou foram tem tenho mais mas muito também já pelo pela
     quanto quantos qual quais übrigens statt anstatt doch lieu plaats mehr au aux à às ao aos
-    die al del ab jetzt nun inzwischen ahora ya hemos han agora maintenant con de""".split()
+    die al del ab jetzt nun inzwischen ahora ya hemos han agora maintenant con de o e y""".split()
 )
 # Words of both: they tell no language.
 _SHARED = frozenset(
     """a am an as do he has i im in me no on once so t s m d was will hat war pour bin era plus son sur
-    com dos con ha die pero elle tu es las los la le les de du al ab ya han""".split()
+    com dos con ha die pero elle tu es las los la le les de du al ab ya han o e y""".split()
 )
 _TELLING = FOREIGN_FUNCTION_WORDS - _SHARED
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")

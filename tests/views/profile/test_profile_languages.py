@@ -95,6 +95,17 @@ READ = [
     ("Mi marido tiene celiaquía.", ["food"]),
     ("Vivimos en Gijón desde 2019.", ["home"]),
     ("mi hermana Lola viene mañana", ["relation"]),
+    ("Ich arbeite als Übersetzerin.", ["job"]),
+    ("Ich bin 34 Jahre alt.", ["age"]),
+    ("Ich wohne mit meiner Freundin Jana, seit Mai.", ["relation"]),
+    ("Antworte mir in allen Mails auf Englisch.", ["instruction"]),
+    ("Yo trabajo en Correos.", ["job"]),
+    ("Tengo 41 años y dos hijos.", ["age"]),
+    ("Ten en cuenta que siempre cocino para seis.", ["instruction"]),
+    ("J'ai 52 ans.", ["age"]),
+    ("Ma cheffe est Solène Marchand.", ["relation"]),
+    ("O meu chefe é o Rui.", ["relation"]),
+    ("Eu trabalho na Galp.", ["job"]),
 ]
 # What only looks like one of these.
 NOTHING = [
@@ -146,6 +157,53 @@ NOTHING = [
     "Mi hermana está enfadada.",
     "Llámame mañana a las cinco.",
     "Trabajo en casa los lunes.",
+    # Somebody else's words or thought, a supposition, a text to translate
+    "Mein Chef sagt, ich wohne in München, obwohl das nicht stimmt.",
+    "Alle denken, ich bin Veganer.",
+    "Nehmen wir an, ich bin 40 Jahre alt.",
+    "Übersetze: Ich heiße Klaus.",
+    "Mi jefe cree que soy vegetariano.",
+    "Traduce: me llamo Juan y vivo en Madrid.",
+    "Il dit que je suis végane, mais c'est faux.",
+    "Supposons que j'ai 40 ans et deux enfants.",
+    "Je suis végétarienne, a dit Marie.",
+    "Vamos supor que tenho 40 anos e quero reformar-me.",
+    "Sou vegana, disse a Marta.",
+    # An order for once that has a word of all or ever in it
+    "Nenn mir alle Hauptstädte Europas.",
+    "Zeig mir alle Züge nach Köln.",
+    "Schreib mir zu jeder Stadt einen Satz.",
+    "Escribe un cuento sobre un niño que nunca duerme.",
+    "Usa la fórmula en todas las celdas.",
+    "Écris une histoire sur un garçon qui ne dort jamais.",
+    "Explique pourquoi il pleut toujours en Bretagne.",
+    "Corrige-moi si je me trompe.",
+    "Note : il pleut toujours.",
+    "Dis toujours à Paul que tout va bien.",
+    "Escreve um conto sobre um rapaz que nunca dorme.",
+    # A noun of German behind somebody, who has or does it
+    "Ich habe meiner Frau Schokolade gekauft.",
+    "Ich glaube, dass mein Sohn Fußball liebt.",
+    "Gestern hat meine Frau Spaghetti gekocht.",
+    "Meine Frau ist die Beste.",
+    "Mon mari est Verseau, ça explique tout.",
+    "O meu filho e a Maria vêm amanhã.",
+    # No age, home, work or ailment
+    "Ich bin 30 Jahre zu spät geboren.",
+    "Wir leben in Zeiten großer Umbrüche.",
+    "Ich arbeite bei Regen lieber drinnen.",
+    "Ich arbeite als Nächstes am Bericht.",
+    "Ich bin blind vor Wut.",
+    "Tengo 20 años trabajando aquí.",
+    "Busco trabajo en Alemania.",
+    "El trabajo en Madrid es duro.",
+    "Fuimos a un concierto en vivo en Barcelona.",
+    "Trabajo como siempre.",
+    "Soy sordo a tus quejas.",
+    "J'ai 30 ans de retard.",
+    "Je suis sourd à tes reproches.",
+    "Tenho 20 anos a menos do que ele.",
+    "Esse trabalho no Brasil foi cancelado.",
 ]
 # A text to be translated, which nothing shows to be somebody else's.
 MISREAD = {"Übersetze bitte immer noch diesen Satz: Ich bin Vegetarier."}
@@ -233,6 +291,14 @@ def test_a_wish_for_advice_names_areas_of_life(question, areas):
     """By the words of its language."""
     assert wants_advice(question)
     assert areas_named_elsewhere(question) == areas
+
+
+def test_a_rule_is_about_what_follows_its_colon():
+    """And two rules are two, of which the newer takes no place of the older."""
+    (grams,) = readings("Regel: Rezepte immer in Gramm.")
+    (calls,) = readings("Regel: nie vor acht Uhr anrufen.")
+    assert "Regel" not in grams.topic + calls.topic
+    assert grams.subject != calls.subject
 
 
 def test_advice_in_german_obeys_what_was_said_in_german(tmp_path):

@@ -21,6 +21,18 @@ from zibaldone.views.profile.languages.base import pattern
 _ALSO_ENGLISH = frozenset({"a", "me", "use"})  # of the languages' marks: alone they tell nothing
 _SHORTEST_STEM = 4  # letters that a word of a question and one of a topic share; the rest is an ending
 _LONGEST_ENDING = 3
+_AND = lazy_pattern(r"\be\b")  # Portuguese; "is" has an accent
+# What an order is about, or a story of somebody: "un cuento de un niño que nunca duerme"
+_CONTENT = lazy_pattern(
+    r"(?<!\b(?:cuenta|recuerda|acuerdate|lembra-te|lembre-se|rappelle-toi))"
+    r"\s(?:que|qui|quien|quem|por\s*que|pourquoi|parce|comment)\s",
+    regex.IGNORECASE,
+)
+_TO_ANOTHER = lazy_pattern(
+    r"\s+(?:(?:toujours|jamais|siempre|sempre|immer|nunca)\s+)*"
+    r"(?:(?:ihr|ihm|ihnen|dem|der|den|lui|leur|lhe|al|ao|a\s+(?:su|mi|tu|ma|ta|sa|tua|minha))\b|a\s+(?-i:\p{Lu}))",
+    regex.IGNORECASE,
+)
 _ENDS_CLAUSE = r"[,;:.!?]|\s[–—-]\s"
 
 
@@ -37,8 +49,9 @@ def readings_elsewhere(statement: str, own: str, *, among_people: bool) -> list[
         people = _relation(language, own)
         if order is not None:
             return [order, *people]
-        areas = _areas(language, unaccented(own))
-        facts = [*_facts(language, own)]
+        of_another = pattern(language.of_another).search(unaccented(statement))
+        areas = frozenset() if of_another else _areas(language, unaccented(own))
+        facts = [] if of_another else [*_facts(language, own)]
         if areas and not facts:
             facts = [Reading("fact", areas=areas)]
         people = people or _constrained(language, own)
@@ -104,10 +117,13 @@ def _instruction(language: Language, statement: str) -> Reading | None:
     bare = pattern(orders.infinitive).search(main)
     if not (order or refusal or wish or bare or reminded):
         return None
-    if order and regex.match(r"\s+(?:ihr|ihm|ihnen|dem|der|den|lui|leur|lhe|al|ao)\b", order["rest"]):
+    if order and _TO_ANOTHER.match(order["rest"]):
         return None  # to somebody else
-    clause = regex.split(_ENDS_CLAUSE, main[order.start("verb") :] if order else main, maxsplit=1)[0]
-    ordering = main if reminded or not order else main[: order.start("verb")] + clause
+    begins = order.start("verb") if order else reminded.end() if reminded else 0
+    clause = regex.split(_ENDS_CLAUSE, main[begins:], maxsplit=1)[0]
+    if content := _CONTENT.search(clause):
+        clause = clause[: content.start()]
+    ordering = main[:begins] + clause if order else main
     lasts = bool(pattern(orders.lasts).search(ordering))
     form = bool(pattern(orders.form).search(ordering))
     polite = bool(pattern(orders.please).search(main))
@@ -119,13 +135,13 @@ def _instruction(language: Language, statement: str) -> Reading | None:
     if condition:
         topic = _trimmed(statement[slice(*condition.span("topic"))])
     elif not form:
-        begins = len(text) - len(main)
+        offset = len(text) - len(main)
         if scope := pattern(orders.scope).search(main):
             a, b = next(span for span in scope.spans("topic") if span[0] >= 0)
-            topic = statement[begins + a : begins + b]
+            topic = statement[offset + a : offset + b]
         else:
-            after = order.start("rest") if order else (refusal.end() if refusal else 0)
-            topic = _trimmed(first_phrase(statement[begins + after :]))
+            after = order.start("rest") if order else refusal.end() if refusal else begins
+            topic = _trimmed(first_phrase(statement[offset + after :]))
     given = next(match for match in (order, refusal, wish, bare, reminded) if match)
     verb = given["verb"] if given is order else given[0]
     kept = " ".join(sorted(set(terms(topic)))) if condition else ("" if form else " ".join(terms(clause)))
@@ -193,7 +209,7 @@ def _relation(language: Language, own: str) -> list[Reading]:
         rf"\s+(?P<kin>{people.kin}),?\s+{people.called}",
         rf"(?P<name>(?!{people.no_name}\b)(?-i:\p{{Lu}}[\p{{Ll}}'-]+(?:\s+\p{{Lu}}[\p{{Ll}}'-]+)?))\b",
     ).search(unaccented(own))
-    if match is None:
+    if match is None or _AND.search(own, match.end("kin"), match.start("name")):
         return []
     kin, name = own[slice(*match.span("kin"))], own[slice(*match.span("name"))]
     low = unaccented(kin).casefold()

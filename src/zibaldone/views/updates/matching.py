@@ -188,7 +188,8 @@ def _of_one_subject(change: Change, older: StatedClause, *, near: bool, general:
         at = min(value.start for value in older.values if _comparable(value, change.value))
         if meaning(older.text[:at]) & extra:  # each says what it is of, and not the same
             return 0
-    if missing and (len(shared) < 2 or len(missing) > len(shared)):
+    subject = shared - _HOLDING if change.clause.is_foreign else shared
+    if missing and (len(subject) < 2 or len(missing) > len(subject)):
         return 0
     if _number(change.value) is not None and bool(AIMS.search(older.text)) != bool(
         AIMS.search(change.clause.text)
@@ -216,6 +217,13 @@ def _of_one_subject(change: Change, older: StatedClause, *, near: bool, general:
         ):
             return 0
     return len(shared) - 0.5 * len(missing) - 0.1 * len(extra) + 0.2 * len(common)
+
+
+# Verbs that say a value in other languages: both "kostet", and the one is a course and the other its book.
+_HOLDING = frozenset(
+    terms("kostet kosten beträgt dauert beginnt cuesta cuestan dura empieza coûte coûtent dure commence")
+    + terms("custa custam começa")
+)
 
 
 def _names_old_value(change: Change, older: StatedClause) -> bool:

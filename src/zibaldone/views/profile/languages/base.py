@@ -76,6 +76,7 @@ class Language:
     people: People
     constraints: Constraints
     areas: Mapping[Area, str]  # words that say that a question is about an area of life
+    of_another: str  # what makes it somebody else's words or thought, a supposition or a text to translate
 
 
 @remembered(1000)

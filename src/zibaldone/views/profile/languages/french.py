@@ -62,7 +62,7 @@ FRENCH = Language(
         |\be?mojis?\b|\bemoticones?\b|\b(?:tutoie|vouvoie|tutoyez|vouvoyez|tutoies)\b|\btes\s+reponses\b
         |\bjargon\b|\bpuces\b|\bmarkdown\b|\babreviations\b
         |\b(?:reponds|ecris|parle)(?:-moi)?\s+(?:(?:toujours|plus)\s+)*(?:brievement|simplement|court
-        |clairement|poliment|en\s+(?:peu|quelques))\b|\bappelle-moi\s+(?-i:\p{Lu})|\bcorrige-moi\b""",
+        |clairement|poliment|en\s+(?:peu|quelques))\b|\bappelle-moi\s+(?-i:\p{Lu})|\bcorrige-moi\b(?!\W+si\b)""",
         condition=r"""(?:quand|si|lorsque|des\s+que|chaque\s+fois\s+que)\s+je\s+(?:te\s+|vous\s+
         |t')?(?:demand\p{L}+|parl\p{L}+|pos\p{L}+|mentionn\p{L}+|cherch\p{L}+|veux)\s+
         (?:(?:un|une|des|de|du|la|le|les|l'|d'|au|sur|quelque\s+chose|a\s+propos|conseil
@@ -71,12 +71,12 @@ FRENCH = Language(
         + r"""))""",
         scope=r"""\b(?:dans|pour)\s+(?:tou[st]e?s?\s+)?(?:les|mes|des)\s+(?P<topic>\p{L}+(?:\s+(?:de|a
         |aux?)\s+\p{L}+)?)""",
-        reminds=r"^\W*(?:retiens|rappelle-toi|regle|note)\s*:\s*",
+        reminds=r"^\W*(?:retiens|rappelle-toi|regle)\s*:\s*",
     ),
     facts=Facts(
         name=r"""\bje\s+m'appelle\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+){0,2})
         |\bmon\s+nom\s+est\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+){0,2})""",
-        age=r"\bj'ai\s+(?P<value>\d{1,3})\s+ans\b(?!\s+d')",
+        age=r"\bj'ai\s+(?P<value>\d{1,3})\s+ans(?=\W*$|\s*[,;.!()]|\s+(?:et|mais)\b(?!\s+demi))",
         home=r"""\b(?:j'habite|nous\s+habitons|je\s+vis|nous\s+vivons)\s+(?:(?:maintenant|desormais
         |actuellement|ici|depuis\s+\p{L}+)\s+)*(?:a|en
         |au)\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:[\s-](?-i:\p{Lu})\p{L}+){0,2})
@@ -85,7 +85,7 @@ FRENCH = Language(
         |depuis\s+\p{L}+)\s+)*(?:chez|pour|a\s+la
         |au)\s+(?P<value>(?-i:\p{Lu})[\p{L}&]+(?:\s+(?-i:\p{Lu})[\p{L}&]+){0,2})""",
         occupation=r"""\bje\s+travaille\s+(?:(?:maintenant
-        |desormais)\s+)*comme\s+(?P<value>\p{L}{4,}(?:-\p{L}+)?)""",
+        |desormais)\s+)*comme\s+(?P<value>(?!toujours|prevu|avant|jamais|d'hab|tout)\p{L}{4,}(?:-\p{L}+)?)""",
     ),
     people=People(
         my=r"\b(?:mon|ma|mes|notre)",
@@ -98,7 +98,7 @@ FRENCH = Language(
             """femme mari epouse epoux mere maman pere papa copain copine compagne compagnon chef cheffe
             patron patronne proprietaire""".split()
         ),
-        called=r"(?:(?:s'appelle|est|,)\s*)?",
+        called=r"(?:(?:s'appelle|c'est|est(?=\s+(?-i:\p{Lu})\p{L}+\s+(?-i:\p{Lu}))|,)\s*)?",
         no_name=r"(?:janvier|fevrier|mars|avril|mai|juin|juillet|aout|noel|paques|dieu|internet)",
     ),
     constraints=Constraints(
@@ -131,8 +131,8 @@ FRENCH = Language(
         |{_AM}asthmatique\b""",
             ),
             (("travel", "exercise"), rf"{_AM}en\s+fauteuil\s+roulant\b|{_AM}en\s+fauteuil\b"),
-            (("hearing",), rf"{_AM}(?:sourde?|malentendante?)\b"),
-            (("sight",), rf"{_AM}(?:aveugle|daltonien(?:ne)?|malvoyante?)\b"),
+            (("hearing",), rf"{_AM}(?:sourde?|malentendante?){_END}"),
+            (("sight",), rf"{_AM}(?:aveugle|daltonien(?:ne)?|malvoyante?){_END}"),
             (
                 ("animals",),
                 rf"""{_AM}allergiques?{_TO}{_CREATURE}|{_HAVE}(?:allergie{_TO}{_CREATURE}
@@ -155,4 +155,7 @@ FRENCH = Language(
         "sight": r"\b(?:police|couleurs|graphique)\b",
         "animals": r"\b(?:animal|animaux|chats?|chiens?|zoo|ferme|chevaux)\b",
     },
+    of_another=r"""\b(?:il|elle|on|ils|elles|chef\p{L}*|tout\s+le\s+monde|mere|pere|ami\p{L}*)\s+(?:me\s+)?(?:dit|disent|disait
+        |pense|pensent|croit|croient|pretend\p{L}*)\b|\b(?:disait|dit)(?:-il|-elle|-on)?\s+(?-i:\p{Lu})\p{L}+|\bdi(?:sai)?t-
+        |\b(?:supposons|imagine\p{L}*|comme\s+si|admettons)\b|\btradui\p{L}*\b|\bblague\b""",
 )

@@ -65,12 +65,12 @@ GERMAN = Language(
         infinitive=r"""\bbitte\b[^.;!?]*\b(?:antworten|schreiben|nennen|angeben|verwenden|benutzen|nutzen
         |duzen|siezen|sprechen|reden|zeigen
         |erklaren|ubersetzen|vermeiden|weglassen|halten|formulieren|korrigieren)\W*$
-        |\bbitte\b[^.;!?]*\bkeine?n?\s+\p{L}+(?:\s+mehr)?\W*$""",
+        |\bbitte\b[^.;!?]*\bkeine?n?\s+(?!(?:panik|sorge|angst|witze|eile|umstande)\b)\p{L}+(?:\s+mehr)?\W*$""",
         wish=r"""\b(?:ich|wir)\s+(?:mochten?|will|wollen|wunsche\s+mir|wunschen\s+uns
         |hatten?\s+gerne?),?\s+dass\s+(?:du|sie)\s+""",
         lasts=r"""\b(?:immer(?!\s+noch)|nie(?:mals)?|stets|grundsatzlich|generell|(?:ab|von)\s+(?:jetzt
         |sofort|heute|nun)(?:\s+an)?|in\s+zukunft
-        |kunftig|zukunftig|jedes\s?mal|jede[srn]?|alle[rn]?|nicht\s+mehr|nie\s+(?:wieder|mehr)|nur\s+noch
+        |kunftig|zukunftig|jedes\s?mal|(?:bei|in)\s+(?:jede[rm]|allen)|nicht\s+mehr|nie\s+(?:wieder|mehr)|nur\s+noch
         |keine?n?\s+\p{L}+\s+mehr)\b""",
         once=r"""\b(?:heute|diesmal|dieses\s+mal|diese[rnsm]?\s+\p{L}+|jetzt\s+gerade|gerade|morgen
         |fur\s+jetzt|vorerst|immer\s+noch)\b(?!\s+an\b)""",
@@ -80,7 +80,7 @@ GERMAN = Language(
         |halt)\p{L}*\s+(?:(?:mir|dich|bitte|immer|stets|nur|noch|ganz|sehr|moglichst)\s+)*
         (?:kurz|knapp|ausfuhrlich|hoflich|locker|formlich|einfach|in\s+(?:stichpunkten|stichworten)
         |ohne)\b|\b(?:fremdwort|fachbegriff|abkurzung|stichpunkt|aufzahlung)\p{L}*
-        |\bmarkdown\b|\bnenn\p{L}*\s+mich\b|\bsprich\s+mich\b|\bkorrigier\p{L}*\s+mich\b""",
+        |\bmarkdown\b|\bnenn\p{L}*\s+mich\b|\bsprich\s+mich\b|\bkorrigier\p{L}*\s+mich\b(?!\W+(?:wenn|falls)\b)""",
         condition=r"""(?:immer\s+)?(?:wenn|falls|sobald|jedes\s?mal,?\s+wenn)\s+(?:ich|wir)\s+(?:dich\s+
         |sie\s+|dir\s+)?(?:(?:nach|uber|um|von|zu|etwas|was|eine?n?)\s+)*
         (?P<topic>[^,;.!?]{2,60}?)\s+(?:frage?n?|bitten?|sprech\p{L}*|red\p{L}*|erwahn\p{L}*|brauch\p{L}*
@@ -93,20 +93,23 @@ GERMAN = Language(
     facts=Facts(
         name=r"""\bich\s+(?:heisse
         |heiße)\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?:von\s+)?(?-i:\p{Lu})\p{L}+){0,2})
-        |\bmein\s+name\s+ist\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+){0,2})""",
-        age=r"\bich\s+(?:bin|werde)\s+(?:jetzt\s+|inzwischen\s+)?(?P<value>\d{1,3})\s+jahre\b",
+        |\bmein\s+name\s+ist\s+(?P<value>(?!(?:hase|programm)\b)(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+){0,2})""",
+        age=r"""\bich\s+(?:bin|werde)\s+(?:jetzt\s+|inzwischen\s+)?(?P<value>\d{1,3})\s+jahre(?=\s+(?:alt|jung
+        |und)\b|\W*$|\s*[,;.!()])""",
         home=r"""(?:\b(?:ich|wir)\s+(?:wohnen?|leben?)|\b(?:wohne|lebe)\s+ich)\s+(?:(?:jetzt|nun
         |inzwischen|mittlerweile|hier|aktuell|seit\s+(?:\p{L}+\s+)?(?:\p{L}+|\d{4}))\s+)*
         in\s+(?P<value>(?!\p{L}+(?:ung|schaft|heit|keit|miete)\b|(?:angst|armut|frieden|miete|sorge|ruhe
-        |saus)\b)(?-i:\p{Lu})\p{L}+(?:-(?-i:\p{Lu})\p{L}+)?)\b
+        |saus|zeiten|gedanken|erinnerungen|traumen|hotels|zelten)\b)(?-i:\p{Lu})\p{L}+(?:-(?-i:\p{Lu})\p{L}+)?)\b
         |\b(?:ich\s+bin
         |wir\s+sind)\b[^.;!?]{0,40}\bnach\s+(?P<value>(?!hause\b)(?-i:\p{Lu})\p{L}+)\s+(?:um)?gezogen\b""",
         employer=r"""\b(?:ich\s+arbeite|wir\s+arbeiten)\s+(?:(?:jetzt|nun|inzwischen|mittlerweile
         |seit\s+(?:\p{L}+\s+)?(?:\p{L}+|\d{4}))\s+)*(?:bei|fur)\s+(?:der\s+|dem\s+|die\s+
-        |das\s+)?(?P<value>(?-i:\p{Lu})[\p{L}&]+(?:\s+(?-i:\p{Lu})[\p{L}&]+){0,2})""",
+        |das\s+)?(?P<value>(?!(?:\p{L}*(?:regen|licht|wetter|hitze|kalte|sonne)|nacht|tag|musik|geld|freunde
+        |kunden|kollegen)\b)(?-i:\p{Lu})[\p{L}&]+(?:\s+(?-i:\p{Lu})[\p{L}&]+){0,2})""",
         occupation=r"""\bich\s+(?:arbeite|bin)\s+(?:(?:jetzt|nun|inzwischen
         |seit\s+(?:\p{L}+\s+)?(?:\p{L}+
-        |\d{4}))\s+)*als\s+(?P<value>(?-i:\p{Lu})\p{L}+)\b(?!\s+(?:verkleidet|erste[rs]?|letzte[rs]?)\b)
+        |\d{4}))\s+)*als\s+(?P<value>(?!(?:erst|letzt|nachst|zweit|dritt|einzig)\p{L}*\b|(?:kind|team|paar|gast
+        |ausgleich|hobby|beispiel)\b)(?-i:\p{Lu})\p{L}+)\b(?!\s+(?:verkleidet|erste[rs]?|letzte[rs]?)\b)
         |\bich\s+bin\s+(?P<value>(?-i:\p{Lu})\p{L}+)\s+von\s+beruf\b""",
     ),
     people=People(
@@ -122,11 +125,12 @@ GERMAN = Language(
             """frau mann ehefrau ehemann mutter vater mama papa chefin chef vermieterin vermieter hausarzt
             hausarztin""".split()
         ),
-        called=r"(?:(?:heisst|heiße|heißt|ist\s+(?:jetzt\s+)?(?:der|die)|namens)\s+)?",
+        called=r"""(?:(?:(?:heisst|heiße|heißt|ist\s+(?:jetzt\s+)?(?:der|die)|namens)\s+)|(?<=^\W*\p{L}+\s+\p{L}+\s+)
+        (?=\p{L}+(?:\s+\p{Lu}\p{Ll}+)?(?:\s+(?-i:\p{Ll})|\W*$|\s*[,;.!]))|(?=\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+)?\s*,))""",
         no_name=r"""(?:\p{L}+(?:ung|heit|keit|schaft|tag|zeit|termin|schmerzen|fieber|kasse|geld|essen)
         |angst|recht|krebs|urlaub|probleme?|hilfe|hunger|lust|corona|diabetes
         |kaffee|tee|besuch|bescheid|platz|arbeit|auto|musik|sport|karten|sachen|briefe?|blumen|kuchen
-        |deutsch|herr|frau|ende|anfang|montags?|sie|ihr|ihnen)""",
+        |deutsch|herr|frau|ende|beste|hammer|hit|wahnsinn|anfang|montags?|sie|ihr|ihnen)""",
     ),
     constraints=Constraints(
         stated=(
@@ -158,7 +162,7 @@ GERMAN = Language(
             ),
             (
                 ("food", "alcohol", "medicine", "exercise", "travel"),
-                rf"{_IAM}(?:im\s+\p{{L}}+\s+monat\s+)?schwanger\b",
+                rf"{_IAM}(?:im\s+\p{{L}}+\s+monat\s+)?schwanger\b(?!\s+mit\b)",
             ),
             (("medicine",), rf"{_IAM}(?:gegen\s+{_DRUG}\s+allergisch|allergisch\s+(?:gegen|auf)\s+{_DRUG})"),
             (
@@ -181,8 +185,8 @@ GERMAN = Language(
                 rf"""{_I}\s+(?:sitze?|sitzt)\s+{_ADVERBS}im\s+rollstuhl\b|{_IAM}(?:im\s+rollstuhl
         |rollstuhlfahrer(?:in)?|auf\s+den\s+rollstuhl\s+angewiesen)\b""",
             ),
-            (("hearing",), rf"{_IAM}(?:schwerhorig|gehorlos|taub)\b|{_IHAVE}(?:horgerate?|tinnitus)\b"),
-            (("sight",), rf"{_IAM}(?:blind|farbenblind|sehbehindert)\b"),
+            (("hearing",), rf"{_IAM}(?:schwerhorig|gehorlos|taub){_END}|{_IHAVE}(?:horgerate?|tinnitus)\b"),
+            (("sight",), rf"{_IAM}(?:blind|farbenblind|sehbehindert){_END}"),
             (
                 ("animals",),
                 rf"""{_IAM}(?:gegen\s+{_CREATURE}\s+allergisch|allergisch\s+(?:gegen|auf)\s+{_CREATURE})
@@ -208,4 +212,9 @@ GERMAN = Language(
         "sight": r"\b(?:schrift\p{L}*|farben|diagramm\p{L}*)\b",
         "animals": r"\b(?:haustiere?|katzen?|hunde?|zoo|tierheim|reiten|wiese\p{L}*)\b",
     },
+    of_another=r"""\b(?:er|sie|man|jeder|alle|viele|manche|niemand|chef\p{L}*|leute|nachbar\p{L}*|freund\p{L}*|mutter
+        |vater|mann|frau|\p{L}+erin)\s+(?:immer\s+|wieder\s+)?(?:sagt|sagen|sagte|behaupte\p{L}*|meint\p{L}*|meinen
+        |glaubt|glauben|denkt|denken|dachte\p{L}*|findet|fragt)\b|\b(?:sagte|behauptet\p{L}*|meinte|schrieb|rief
+        |sagt)\s+(?:er|sie|man|der|die|mein|meine|(?-i:\p{Lu})\p{L}+)\b|\b(?:angenommen|nehmen\s+wir\s+an|als\s+ob)\b
+        |\b(?:ubersetz(?:e|en|t)?|formuliere?)\b|\bwitz\b|\b(?:schreib\p{L}*|bilde)\s+(?:\p{L}+\s+){0,3}satz""",
 )

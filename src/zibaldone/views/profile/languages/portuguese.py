@@ -19,6 +19,7 @@ _CREATURE = (
 _KIN = r"(?:filh[oa]s?|mulher|marido|espos[oa]|companheir[oa]|namorad[oa]|bebe|gemeos)"
 _MY = rf"\b(?:meus?|minhas?|noss[oa]s?)\s+{_KIN}(?:\s+(?-i:\p{{Lu}}\p{{Ll}}+))?"
 _START = r"(?:^\W*|[,;:.!(–—]\s*|\b(?:e|mas|porque|importante|tambem|eu|pois)\s+)"
+_CLAUSE = r"(?:^\W*|[,;:.!]\s*|\b(?:e|mas|porque|eu|agora|ja|atualmente|tambem|aqui)\s+)"
 _ADVERBS = r"(?:(?:muito|tambem|agora|ja|desde\s+\p{L}+|totalmente)\s+)*"
 _AM = rf"(?:{_START}(?:eu\s+)?(?:sou|somos)|{_MY}\s+(?:e|sao))\s+{_ADVERBS}"
 _HAVE = rf"(?:{_START}(?:eu\s+)?(?:tenho|temos)|{_MY}\s+(?:tem))\s+{_ADVERBS}(?:uma?\s+)?"
@@ -59,7 +60,7 @@ PORTUGUESE = Language(
         wish=r"\b(?:quero|queria|prefiro|gostava|gostaria)\s+que\s+(?=(?:tu|voce|sempre|nunca|me)\b)",
         lasts=r"""\b(?:sempre|nunca|jamais|(?:a\s+partir\s+de|de)\s+(?:agora|hoje)(?:\s+em\s+diante)?
         |daqui\s+em\s+diante|de\s+futuro|no\s+futuro|cada\s+vez|por\s+defeito|por\s+padrao
-        |em\s+tod[oa]s\b)""",
+        |em\s+tod[oa]s\s+(?:as|os)\s+(?:\p{L}+s\s+)?(?:receitas|respostas|e?mails|mensagens|textos|listas))\b""",
         once=r"""\b(?:hoje(?!\s+em\s+diante)|amanha|esta\s+(?:vez|noite|semana|carta)|este\s+(?:email
         |texto|paragrafo|documento)|por\s+enquanto|por\s+agora)\b""",
         form=r"""\bem\s+(?:portugues|ingles|frances|espanhol|alemao|italiano)\b(?=\W*$|,)|\bemojis?\b
@@ -67,7 +68,7 @@ PORTUGUESE = Language(
         |\babreviaturas\b
         |\b(?:respond|escrev|fal)\p{L}*(?:-me)?\s+(?:sempre\s+)?(?:de\s+forma\s+)?(?:breve|curto|claro
         |simples|formal)\p{L}*|\b(?:chama|trata)-me\s+(?:por\s+)?(?-i:\p{Lu})
-        |\bme\s+chame\s+de\s+(?-i:\p{Lu})|\bcorri[gj][ea]-me\b""",
+        |\bme\s+chame\s+de\s+(?-i:\p{Lu})|\bcorri[gj][ea]-me\b(?!\W+se\b)""",
         condition=r"""(?:quando|se|sempre\s+que|cada\s+vez\s+que)\s+(?:eu\s+)?(?:te\s+
         |lhe\s+)?(?:pergunt\p{L}+|ped\p{L}+|fal\p{L}+|mencion\p{L}+|quis\p{L}+|procur\p{L}+)\s+
         (?:(?:algo|por|sobre|de|do|da|um|uma|o|a|os|as)\s+)*(?P<topic>[^,;.!?]{2,60}?)\s*,?\s+(?=(?:nao
@@ -76,22 +77,22 @@ PORTUGUESE = Language(
         + r"""))""",
         scope=r"""\b(?:em|nas|nos|para)\s+(?:tod[oa]s\s+)?(?:as|os)?\s*(?P<topic>receitas|emails?|mails
         |respostas\s+a\s+\p{L}+|\p{L}{4,}s)\b|\bas\s+(?P<topic>\p{L}{4,})(?=\s+(?:sempre|para|com|em)\b)""",
-        reminds=r"^\W*(?:lembra-te|lembre-se|regra|nota)\s*:\s*",
+        reminds=r"^\W*(?:lembra-te|lembre-se|regra)\s*:\s*",
     ),
     facts=Facts(
         name=r"""\b(?:chamo-me|eu\s+me\s+chamo|me\s+chamo
         |(?:o\s+)?meu\s+nome\s+e)\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+){0,2})""",
-        age=r"\btenho\s+(?P<value>\d{1,3})\s+anos\b(?!\s+de\b)",
-        home=r"""\b(?<!\b(?:que|se|onde|nao)\s)(?:moro|moramos|vivo|vivemos)\s+(?:(?:agora|ja|atualmente
-        |aqui|desde\s+\p{L}+)\s+)*(?:em|no|na)\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?:de\s+|do\s+
-        |da\s+)?(?-i:\p{Lu})\p{L}+){0,2})
+        age=r"(?<!\b(?:que|se)\s)\btenho\s+(?P<value>\d{1,3})\s+anos(?=\W*$|\s*[,;.!()]|\s+(?:e|mas)\b)",
+        home=rf"""{_CLAUSE}(?:moro|moramos|vivo|vivemos)\s+(?:(?:agora|ja|atualmente
+        |aqui|desde\s+\p{{L}}+)\s+)*(?:em|no|na)\s+(?P<value>(?-i:\p{{Lu}})\p{{L}}+(?:\s+(?:de\s+|do\s+
+        |da\s+)?(?-i:\p{{Lu}})\p{{L}}+){{0,2}})
         |\b(?:mudei-me|me\s+mudei|mudamo-nos|nos\s+mudamos)\s+para\s+(?:o\s+
-        |a\s+)?(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+)?)""",
-        employer=r"""\b(?<!\b(?:que|se|nao|o|meu)\s)trabalho\s+(?:(?:agora|ja|atualmente
-        |desde\s+\p{L}+)\s+)*(?:na|no|para\s+a|para\s+o
-        |em)\s+(?P<value>(?-i:\p{Lu})[\p{L}&]+(?:\s+(?-i:\p{Lu})[\p{L}&]+){0,2})""",
-        occupation=r"""\b(?<!\b(?:que|se|nao|o|meu)\s)trabalho\s+(?:(?:agora
-        |ja)\s+)*como\s+(?P<value>\p{L}{4,})""",
+        |a\s+)?(?P<value>(?-i:\p{{Lu}})\p{{L}}+(?:\s+(?-i:\p{{Lu}})\p{{L}}+)?)""",
+        employer=rf"""{_CLAUSE}trabalho\s+(?:(?:agora|ja|atualmente
+        |desde\s+\p{{L}}+)\s+)*(?:na|no|para\s+a|para\s+o
+        |em)\s+(?P<value>(?-i:\p{{Lu}})[\p{{L}}&]+(?:\s+(?-i:\p{{Lu}})[\p{{L}}&]+){{0,2}})""",
+        occupation=rf"""{_CLAUSE}trabalho\s+(?:(?:agora
+        |ja)\s+)*como\s+(?P<value>(?!sempre|nunca|antes|louc)\p{{L}}{{4,}})""",
     ),
     people=People(
         my=r"\b(?:meus?|minhas?|noss[oa]s?)",
@@ -130,8 +131,8 @@ PORTUGUESE = Language(
                 rf"""{_START}(?:ando|estou)\s+(?:em|numa)\s+cadeira\s+de\s+rodas\b
         |{_START}uso\s+(?:cadeira\s+de\s+rodas|muletas|bengala)\b""",
             ),
-            (("hearing",), rf"{_AM}surd[oa]\b"),
-            (("sight",), rf"{_AM}(?:ceg[oa]|daltonic[oa])\b"),
+            (("hearing",), rf"{_AM}surd[oa]{_END}"),
+            (("sight",), rf"{_AM}(?:ceg[oa]|daltonic[oa]){_END}"),
             (("animals",), rf"{_AM}alergic[oa]s?{_TO}{_CREATURE}|{_HAVE}alergia{_TO}{_CREATURE}"),
         ),
         passing=r"\b(?:hoje|antes|ja\s+nao|se\s+fosse|seria|talvez|em\s+crianca|imagina|ontem)\b",
@@ -150,4 +151,7 @@ PORTUGUESE = Language(
         "sight": r"\b(?:letra|cores|grafico)\b",
         "animals": r"\b(?:animal|animais|gatos?|caes|cachorros?|zoo|quinta|cavalos?)\b",
     },
+    of_another=r"""\b(?:diz|dizem|dizia|disse|disseram|acha|acham|pensa|pensam|acredita)\b(?!\s+(?:o|a)\s+(?:meu\s+
+        |minha\s+)?(?:medic|doutor))|\b(?:vamos\s+supor|suponhamos|imagin[ae]\p{L}*|como\s+se)\b
+        |\btradu(?:z|za|zir)\b|\bpiada\b""",
 )

@@ -17,6 +17,7 @@ _CREATURE = r"(?:gatos?|perros?|polen|gramineas|acaros|polvo|caballos?|abejas?|a
 _KIN = r"(?:hij[oa]s?|mujer|marido|espos[oa]|pareja|novi[oa]|bebe|nin[oa]s?|gemel[oa]s)"
 _MY = rf"\b(?:mis?|nuestr[oa]s?)\s+{_KIN}(?:\s+(?-i:\p{{Lu}}\p{{Ll}}+))?"
 _START = r"(?:^\W*|[,;:.!(–—]\s*|\b(?:y|pero|porque|que|importante|ademas|tambien|pues|yo|es\s+que)\s+)"
+_CLAUSE = r"(?:^\W*|[,;:.!]\s*|\b(?:y|pero|porque|yo|ahora|ya|actualmente|tambien|aqui)\s+)"
 _ADVERBS = r"(?:(?:muy|tambien|ahora|ya|desde\s+\p{L}+|totalmente|severamente|medio)\s+)*"
 _AM = rf"(?:{_START}(?:yo\s+)?(?:soy|somos)|{_MY}\s+(?:es|son))\s+{_ADVERBS}"
 _HAVE = rf"""(?:{_START}(?:yo\s+)?(?:tengo|tenemos|sufro\s+de|padezco)|{_MY}\s+(?:tiene|tienen|sufre\s+de
@@ -57,7 +58,7 @@ SPANISH = Language(
         wish=r"\b(?:quiero|queremos|prefiero|me\s+gustaria|necesito)\s+que\s+(?=(?:siempre|nunca|me|no)\b)",
         lasts=r"""\b(?:siempre|nunca|jamas|(?:desde|a\s+partir\s+de)\s+(?:ahora|hoy|ya)
         |de\s+ahora\s+en\s+adelante|en\s+adelante|en\s+el\s+futuro|cada\s+vez|por\s+defecto|(?:en
-        |para)\s+(?:todas?|todos)\b)""",
+        |para)\s+tod[oa]s\s+(?:las|los|mis|tus)\s+(?:recetas|respuestas|correos|e?mails|mensajes|textos|listas))\b""",
         once=r"""\b(?:hoy(?!\s+en\s+adelante)|manana|esta\s+(?:vez|noche|tarde|semana|carta)
         |este\s+(?:correo|texto|mensaje|parrafo|documento)|por\s+ahora|de\s+momento)\b""",
         form=r"""\ben\s+(?:espanol|castellano|ingles|frances|catalan|gallego|euskera|italiano|portugues
@@ -65,7 +66,7 @@ SPANISH = Language(
         |\btus\s+respuestas\b|\bsin\s+rodeos\b|\btecnicismos\b
         |\b(?:respond|contest|escrib|habl)\p{L}*\s+(?:(?:siempre|de\s+forma|solo)\s+)*(?:breve|corto
         |claro|sencillo|en\s+pocas|con\s+pocas|formal|informal)\p{L}*|\bllamame\s+(?-i:\p{Lu})
-        |\bcorrigeme\b|\babreviaturas\b|\bmarkdown\b|\bparrafos\s+(?:largos|eternos)\b""",
+        |\bcorrigeme\b(?!\W+si\b)|\babreviaturas\b|\bmarkdown\b|\bparrafos\s+(?:largos|eternos)\b""",
         condition=r"""(?:cuando|si|cada\s+vez\s+que|siempre\s+que)\s+(?:yo\s+)?(?:te\s+|le\s+
         |os\s+)?(?:pregunt\p{L}+|pid\p{L}+|habl\p{L}+|mencion\p{L}+|quier\p{L}+|busqu\p{L}+|consult\p{L}+
         |necesit\p{L}+)\s+
@@ -81,17 +82,17 @@ SPANISH = Language(
     facts=Facts(
         name=r"""\b(?:me\s+llamo
         |mi\s+nombre\s+es)\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+){0,2})""",
-        age=r"(?<!\b(?:que|si)\s)\btengo\s+(?P<value>\d{1,3})\s+anos\b(?!\s+(?:de|para)\b)",
-        home=r"""\b(?<!\b(?:que|si|donde|no)\s)(?:vivo|vivimos|resido)\s+(?:(?:ahora|ya|actualmente|aqui
-        |desde\s+\p{L}+)\s+)*en\s+(?:la\s+
-        |el\s+)?(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?:de\s+)?(?-i:\p{Lu})\p{L}+){0,2})
+        age=r"(?<!\b(?:que|si)\s)\btengo\s+(?P<value>\d{1,3})\s+anos(?=\W*$|\s*[,;.!()]|\s+(?:y|pero)\b)",
+        home=rf"""{_CLAUSE}(?:vivo|vivimos|resido)\s+(?:(?:ahora|ya|actualmente|aqui
+        |desde\s+\p{{L}}+)\s+)*en\s+(?:la\s+
+        |el\s+)?(?P<value>(?-i:\p{{Lu}})\p{{L}}+(?:\s+(?:de\s+)?(?-i:\p{{Lu}})\p{{L}}+){{0,2}})
         |\bme\s+(?:mude
-        |he\s+mudado)\b[^.;!?]{0,30}?\ba\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+)?)""",
-        employer=r"""\b(?<!\b(?:que|si|no)\s)trabajo\s+(?:(?:ahora|ya|actualmente
-        |desde\s+\p{L}+)\s+)*(?:en|para)\s+(?:la\s+
-        |el\s+)?(?P<value>(?-i:\p{Lu})[\p{L}&]+(?:\s+(?:de\s+)?(?-i:\p{Lu})[\p{L}&]+){0,2})""",
-        occupation=r"""\b(?<!\b(?:que|si|no)\s)trabajo\s+(?:(?:ahora|ya|actualmente)\s+)*(?:como
-        |de)\s+(?P<value>(?!lunes|noche|dia|forma|manera)\p{L}{4,})""",
+        |he\s+mudado)\b[^.;!?]{{0,30}}?\ba\s+(?P<value>(?-i:\p{{Lu}})\p{{L}}+(?:\s+(?-i:\p{{Lu}})\p{{L}}+)?)""",
+        employer=rf"""{_CLAUSE}trabajo\s+(?:(?:ahora|ya|actualmente
+        |desde\s+\p{{L}}+)\s+)*(?:en|para)\s+(?:la\s+
+        |el\s+)?(?P<value>(?-i:\p{{Lu}})[\p{{L}}&]+(?:\s+(?:de\s+)?(?-i:\p{{Lu}})[\p{{L}}&]+){{0,2}})""",
+        occupation=rf"""{_CLAUSE}trabajo\s+(?:(?:ahora|ya|actualmente)\s+)*(?:como
+        |de)\s+(?P<value>(?!lunes|noche|dia|forma|manera|siempre|nunca|antes|loc[oa]|burr|mul[oa])\p{{L}}{{4,}})""",
     ),
     people=People(
         my=r"\b(?:mis?|nuestr[oa]s?)",
@@ -151,8 +152,8 @@ SPANISH = Language(
                 rf"""{_START}(?:voy|estoy|vamos)\s+en\s+silla\s+de\s+ruedas\b|{_MY}\s+(?:va
         |esta)\s+en\s+silla\s+de\s+ruedas\b|{_START}uso\s+(?:silla\s+de\s+ruedas|muletas|baston)\b""",
             ),
-            (("hearing",), rf"{_AM}sord[oa]\b|{_HAVE}(?:perdida\s+de\s+audicion|audifonos?)\b"),
-            (("sight",), rf"{_AM}(?:cieg[oa]|daltonic[oa])\b"),
+            (("hearing",), rf"{_AM}sord[oa]{_END}|{_HAVE}(?:perdida\s+de\s+audicion|audifonos?)\b"),
+            (("sight",), rf"{_AM}(?:cieg[oa]|daltonic[oa])(?!\s+de\s+amor){_END}"),
             (
                 ("animals",),
                 rf"""{_AM}alergic[oa]s?\s+(?:al?|a\s+l[oa]s?)\s+(?:(?:l[oa]s?|el)\s+)?{_CREATURE}
@@ -176,4 +177,6 @@ SPANISH = Language(
         "sight": r"\b(?:letra|colores|grafico\p{L}*)\b",
         "animals": r"\b(?:mascotas?|gatos?|perros?|zoo|granja|caballos?)\b",
     },
+    of_another=r"""\b(?:dice|dicen|decia|dijo|cree|creen|piensa|piensan|creia|afirma|opina)\b(?!\s+(?:mi|el|la)\s+(?:medic
+        |doctor))|\b(?:supongamos|imagina\p{L}*|como\s+si)\b|\btradu(?:ce|cir|zca)\p{L}*\b|\bchiste\b""",
 )
