@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
 
 from zibaldone.audit import AuditEntry
@@ -45,6 +45,8 @@ from zibaldone.views.hierarchy import Episode, Theme, XMemory
 from zibaldone.views.messages import Tuning
 from zibaldone.views.topics import Consolidation
 from zibaldone.worker import TURN_S
+
+T = TypeVar("T")
 
 
 class AsyncMemory:
@@ -169,8 +171,13 @@ class AsyncMemory:
         keep_files: bool = False,
     ) -> list[Message]:
         """See Memory.add."""
-        return await in_thread(
-            self._memory.add, messages, user=user, session=session, agent=agent, keep_files=keep_files
+        return await self._for_user(
+            self._memory.add,
+            messages=messages,
+            user=user,
+            session=session,
+            agent=agent,
+            keep_files=keep_files,
         )
 
     async def recall(
@@ -194,9 +201,9 @@ class AsyncMemory:
         now: TimeLike | None = None,
     ) -> Recall:
         """See Memory.recall."""
-        return await in_thread(
+        return await self._for_user(
             self._memory.recall,
-            query,
+            query=query,
             messages=messages,
             user=user,
             session=session,
@@ -216,7 +223,7 @@ class AsyncMemory:
 
     async def warm(self, *, user: Key) -> None:
         """See Memory.warm."""
-        await in_thread(self._memory.warm, user=user)
+        await self._for_user(self._memory.warm, user=user)
 
     async def search(
         self,
@@ -517,6 +524,10 @@ class AsyncMemory:
     async def count_tokens(self, text: str) -> int:
         """See Memory.count_tokens."""
         return await in_thread(self._memory.count_tokens, text)
+
+    async def _for_user(self, method: Callable[..., T], **options: Any) -> T:
+        """What a method of Memory gives that reads the index of options["user"], or adds to it."""
+        return await in_thread(method, **options)
 
 
 def wrapped(memory: AsyncMemory) -> Memory:

@@ -14,18 +14,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from zibaldone import audit, settings
 from zibaldone.aio import AsyncMemory, wrapped
 from zibaldone.core import Message
 from zibaldone.errors import StorageUnreachable
-from zibaldone.message_input import MessageLike
-from zibaldone.recalled import Recall
 from zibaldone.server.memory_process import (
     LENGTH,
     LET_GO,
@@ -38,11 +36,11 @@ from zibaldone.server.memory_process import (
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.text.remembered import emptied
 from zibaldone.threads import in_thread
-from zibaldone.validation import Key, TimeLike
 
 _COMMAND = "from zibaldone.server.memory_process import main; main()"
 _ENDS_S = 10.0  # for what is under way in a process that is to end
 _AGAIN_S = 1.0  # between two starts of a process that ends by itself
+T = TypeVar("T")
 _logger = logging.getLogger(__name__)
 
 
@@ -89,75 +87,16 @@ class DividedMemory(AsyncMemory):
         for process in self._processes:
             process.tell(LET_GO)
 
-    async def add(
-        self,
-        messages: MessageLike | Iterable[MessageLike],
-        *,
-        user: Key,
-        session: Key | None = None,
-        agent: Key | None = None,
-        keep_files: bool = False,
-    ) -> list[Message]:
-        """See Memory.add. Where the process ends meanwhile, messages that have ids are stored here."""
-        given = list(messages) if isinstance(messages, list | tuple) else messages
-        options = {"user": user, "session": session, "agent": agent, "keep_files": keep_files}
+    async def _for_user(self, method: Callable[..., T], **options: Any) -> T:
+        """In the user's process; where it ends meanwhile, messages that have ids are stored here."""
+        process = self._processes[self.lane(str(options["user"]))]
         try:
-            stored: list[Message] = await self._call(user, "add", messages=given, **options)
+            value: T = await process.call(method.__name__, options)
         except _Ended:
-            if not isinstance(given, list) or not all(isinstance(m, Message) and m.id for m in given):
+            if method.__name__ != "add" or not _have_ids(options["messages"]):
                 raise
-            return await super().add(given, user=user, session=session, agent=agent, keep_files=keep_files)
-        return stored
-
-    async def recall(
-        self,
-        query: str | None = None,
-        *,
-        messages: MessageLike | Iterable[MessageLike] | None = None,
-        user: Key,
-        session: Key | None = None,
-        exclude_session: Key | None = None,
-        exclude_seqs: Collection[int] = (),
-        roles: Sequence[str] | None = None,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        agent: Key | None = None,
-        budget_tokens: int = 1000,
-        views: Sequence[str] | None = None,
-        floor: float | None = None,
-        noise: bool = False,
-        now: TimeLike | None = None,
-    ) -> Recall:
-        """See Memory.recall."""
-        recalled: Recall = await self._call(
-            user,
-            "recall",
-            query=query,
-            messages=messages,
-            user=user,
-            session=session,
-            exclude_session=exclude_session,
-            exclude_seqs=exclude_seqs,
-            roles=roles,
-            since=since,
-            until=until,
-            metadata=metadata,
-            agent=agent,
-            budget_tokens=budget_tokens,
-            views=views,
-            floor=floor,
-            noise=noise,
-            now=now,
-        )
-        return recalled
-
-    async def warm(self, *, user: Key) -> None:
-        """See Memory.warm."""
-        await self._call(user, "warm", user=user)
-
-    async def _call(self, whose: Key, method: str, **options: Any) -> Any:
-        return await self._processes[self.lane(str(whose))].call(method, options)
+            return await super()._for_user(method, **options)
+        return value
 
 
 class _Process:
@@ -268,6 +207,10 @@ class _Process:
                     waiting.set_exception(
                         _Ended("the user's process ended meanwhile: whether anything was stored is not known")
                     )
+
+
+def _have_ids(messages: object) -> bool:
+    return isinstance(messages, list | tuple) and all(isinstance(m, Message) and m.id for m in messages)
 
 
 async def _next(reader: asyncio.StreamReader) -> CallAnswer:
