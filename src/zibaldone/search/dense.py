@@ -129,25 +129,27 @@ class Matrix:
         saved[f"{self._name}.factors"] = self._factors[: self._n][rows]
 
 
-class PlainMatrix:
-    """Rows of any numbers, as they are, that grow at the end, in one block of memory with room to spare."""
+class WholeMatrix:
+    """Rows of whole numbers of two bytes that grow at the end, in one block of memory with room to spare."""
 
     def __init__(self, dimension: int) -> None:
-        self._block: Vectors = np.zeros((0, dimension), dtype=np.float32)
+        self._block = np.zeros((0, dimension), dtype=np.int16)
         self._n = 0
-
-    @property
-    def rows(self) -> Vectors:
-        """(n, d) what is in; valid until the next `extend`."""
-        return self._block[: self._n]
 
     def extend(self, rows: Vectors) -> None:
         """Append rows (k, d)."""
         needed = self._n + len(rows)
         if needed > len(self._block):
-            self._block = _longer(self.rows, max(needed, len(self._block) * 3 // 2))
+            self._block = _longer(self._block[: self._n], max(needed, len(self._block) * 3 // 2))
         self._block[self._n : needed] = rows
         self._n = needed
+
+    def products_of_each(self, vectors: Vectors) -> Vectors:
+        """(n, k) each row times each of the vectors (k, d)."""
+        made = np.empty((self._n, len(vectors)), dtype=np.float32)
+        for some in pieces(0, self._n):
+            made[some] = self._block[some].astype(np.float32) @ vectors.T
+        return made
 
 
 def pieces(first: int, end: int) -> Iterator[slice]:

@@ -68,6 +68,7 @@ def regrouped(held: Structure, cap: int, least: float) -> dict[int, list[int]]:
     afresh = Structure(State(held.state.embedder))
     afresh.semantics, afresh._vectors = held.semantics, held._vectors
     afresh._theme = dict.fromkeys(held.semantics, NO_THEME)
+    afresh._loose = [*held.semantics]
     afresh.arrange(cap, least)
     return afresh.themes()
 

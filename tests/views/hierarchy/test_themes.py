@@ -9,7 +9,7 @@ from zibaldone.views.hierarchy.nodes import Semantic, Statement
 from zibaldone.views.hierarchy.semantics import Distilled
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import State
-from zibaldone.views.hierarchy.themes import group, grouped_at, join
+from zibaldone.views.hierarchy.themes import Anchors, group, grouped_at
 
 DIMENSION, CAP, TOGETHER = 16, 6, 0.4
 
@@ -118,8 +118,7 @@ def test_who_comes_later_joins_the_nearest_that_is_not_full():
     """One that no theme is near to, or only a full one, begins a theme."""
     angles = np.radians([0, 90, 2, 92, 270, 91])
     rows = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    grouped = [[0], [1]]
-    assert join(grouped, grouped, rows, [2, 3, 4, 5], 2, 0.5) == [[0, 2], [1, 3], [4], [5]]
+    assert Anchors(rows[:2], [1, 1]).join(rows[2:], 2, 0.5) == [0, 1, -1, -1]
 
 
 @pytest.mark.parametrize(

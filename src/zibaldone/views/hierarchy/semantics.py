@@ -10,6 +10,7 @@ or suppose. So "I adopted a dog" is new beside "I want to adopt a dog", and the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.text.dated_text import resolved
 from zibaldone.text.facts import Fact, day_of, facts
+from zibaldone.text.remembered import remembered
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms, words
@@ -26,6 +28,7 @@ from zibaldone.views.hierarchy.nodes import Semantic, Statement
 from zibaldone.views.hierarchy.third_person import third_person
 
 MOST_KNOWN = 10  # semantics that a fact is held against
+_REMEMBERED = 4096  # texts whose terms are kept
 _DENIES = frozenset("not no never nobody nothing none neither nor without hardly t cannot".split())
 _NOT_YET = frozenset(
     "will would should could might may if ll gonna want wish hope plan plans planning".split()
@@ -58,6 +61,7 @@ class Distilled:
 
 
 Known = Callable[[Vectors], Sequence[Sequence[Near]]]  # per row, known semantics that are similar enough
+Says = Callable[[AbstractSet[str]], bool]  # whether a known semantic says all of this
 Embed = Callable[[Sequence[str]], Vectors]
 
 
@@ -68,6 +72,7 @@ class Background:
     episode: int  # its id
     first_semantic: int  # the id of the first new one
     known: Known
+    says: Says  # of what is `salient`
     threshold: float  # that `known` applies
     df: Mapping[str, int]  # in how many of the `n` known statements each term occurs
     n: int
@@ -115,15 +120,14 @@ def settle(
     vectors = embed([some[0].text for some in facts])
     first_id = background.first_semantic
     times = {message.seq: message.time for message in messages}
-    fetched = background.known(vectors)
     new: list[Semantic] = []
     rows: list[int] = []
     firsts = np.zeros_like(vectors)  # of the new ones
     additions: list[Addition] = []
-    for row, (some, nearest) in enumerate(zip(facts, fetched, strict=True)):
+    for row, some in enumerate(facts):
         here = firsts[: len(rows)] @ vectors[row]
         near = [Near(new[i], float(here[i])) for i in np.flatnonzero(here >= background.threshold)]
-        same = _same(some[0], [*nearest, *near])
+        same = _same(some[0], vectors[row], near, background)
         if same is None:
             time = times[some[0].seq]
             assert time is not None  # what is stored has one
@@ -136,29 +140,40 @@ def settle(
         else:
             additions += [Addition(same, one) for one in some]
     if repeats:
-        near_repeats = background.known(embed([one.text for one in repeats]))
-        for repeat, nearest in zip(repeats, near_repeats, strict=True):
-            if (same := _same(repeat, nearest)) is not None:
+        for repeat, vector in zip(repeats, embed([one.text for one in repeats]), strict=True):
+            if (same := _same(repeat, vector, (), background)) is not None:
                 additions.append(Addition(same, repeat))
     return Distilled(tuple(new), vectors[rows], tuple(additions))
 
 
-def _same(statement: Statement, near: Sequence[Near]) -> int | None:
-    """The most similar semantic beside which there is nothing new in the statement."""
-    nearest = sorted(near, key=lambda other: (-round(other.similarity, 6), other.semantic.id))
+def _same(
+    statement: Statement, vector: Vectors, here: Sequence[Near], background: Background
+) -> int | None:
+    """The most similar semantic beside which there is nothing new in the statement.
+
+    `vector` (d,) is the statement's; `here`: those of its own episode that are similar. What is known is
+    compared only where its words leave room for that: nearly everything that is said is new.
+    """
+    text = statement.text
+    if not (background.says(salient(text)) or any(not novelty(text, [one.semantic]) for one in here)):
+        return None
+    (known,) = background.known(vector[None])
+    nearest = sorted([*known, *here], key=lambda other: (-round(other.similarity, 6), other.semantic.id))
     for other in nearest[:MOST_KNOWN]:
-        if not novelty(statement.text, [other.semantic]):
+        if not novelty(text, [other.semantic]):
             return other.semantic.id
     return None
 
 
-def novelty(text: str, known: Sequence[Semantic]) -> set[str]:
+def novelty(text: str, known: Sequence[Semantic]) -> AbstractSet[str]:
     """What a text says beyond these semantics: terms, numbers, names, dates, denial and plan."""
-    return _salient(text) - {term for one in known for said in one.statements for term in _salient(said.text)}
+    return salient(text) - {term for one in known for said in one.statements for term in salient(said.text)}
 
 
-def _salient(text: str) -> set[str]:
+@remembered(_REMEMBERED)
+def salient(text: str) -> frozenset[str]:
+    """What a text says, in terms: words that tell something, and marks of denial and plan."""
     spoken = set(words(text))
     marks = {"~not"} if _DENIES & spoken else set()
     marks |= {"~not yet"} if _NOT_YET & spoken else set()
-    return (set(terms(text)) - PHATIC) | marks
+    return frozenset((set(terms(text)) - PHATIC) | marks)

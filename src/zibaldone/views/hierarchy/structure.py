@@ -10,23 +10,27 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone.models.base import Vectors
 from zibaldone.search import dense
+from zibaldone.storage.batches import in_chunks
 from zibaldone.text.titles import telling
 from zibaldone.text.words import terms, words
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
-from zibaldone.views.hierarchy.semantics import MOST_KNOWN, Background, Distilled, Near
-from zibaldone.views.hierarchy.table import NO_THEME, SemanticRow, State, ThemeRow, Written
-from zibaldone.views.hierarchy.themes import group, grouped_at, join
+from zibaldone.views.hierarchy.said_terms import SaidTerms
+from zibaldone.views.hierarchy.semantics import MOST_KNOWN, Background, Distilled, Near, salient
+from zibaldone.views.hierarchy.table import NO_THEME, Move, SemanticRow, State, ThemeRow, Written
+from zibaldone.views.hierarchy.themes import Anchors, group, grouped_at
 from zibaldone.views.units import Key
 
 _NAME_WORDS = 4  # of a theme that no model has named
+_GRIDDED_AT_ONCE = 4096  # semantics
 _GRID = 4080.0  # below 4096 = sqrt(2^24), with room for what rounding adds to the length
 
 
@@ -47,12 +51,17 @@ class Structure:
         self.semantics: dict[int, Semantic] = {}
         self.df: Counter[str] = Counter()  # statements by term
         self.statements = 0
-        self._vectors: dict[int, Vectors] = {}  # (statements, d) by semantic
+        self._said = SaidTerms()
+        self._vectors: dict[int, bytes] = {}  # of its statements, as they are stored, by semantic
         self._units: dict[int, tuple[Key, ...]] = {}  # of its statements, by semantic
         self._theme: dict[int, int] = {}  # by semantic; NO_THEME until it is put into one
+        self._members: dict[int, list[int]] = {}  # by theme, rising; a list that changes is a new one
+        self._loose: list[int] = []  # semantics in no theme, rising
+        self._anchors: tuple[list[int], Anchors] | None = None  # themes by their place; None: to be made
         self._names: dict[int, tuple[str, str]] = {}  # of themes, and by which model
-        self._rows: dense.PlainMatrix | None = None  # of `semantics`, on the grid; None: to be made again
+        self._rows: dense.WholeMatrix | None = None  # of `semantics`, on the grid; None: to be made
         self._dirty_semantics: set[int] = set()
+        self._moved: dict[int, int] = {}  # semantics that are in another theme, and the one they were in
         self._dirty_themes: set[int] = set()
         self._unnamed: set[int] = set()
         self._gone: tuple[set[int], set[int]] = (set(), set())  # semantics, themes
@@ -66,13 +75,18 @@ class Structure:
         made._units = {number: row.units for number, row in rows.items()}
         made._theme = {number: row.theme for number, row in rows.items()}
         made._vectors = {
-            number: dense.from_bytes([stated[key][1] for key in row.units], state.dimension)
-            for number, row in rows.items()
+            number: b"".join(stated[key][1] for key in row.units) for number, row in rows.items()
         }
         themes = table.themes(connection, generation)
         made._names = {number: (row.name, row.made_by) for number, row in themes.items()}
         for semantic in made.semantics.values():
             made._count(semantic.statements, 1)
+            made._said.add(semantic.id, _said_by(semantic.statements))
+        for number, theme in made._theme.items():
+            if theme == NO_THEME:
+                made._loose.append(number)
+            else:
+                made._members.setdefault(theme, []).append(number)
         return made
 
     def background(self, threshold: float) -> Background:
@@ -85,10 +99,15 @@ class Structure:
             self.state.next_episode,
             self.state.next_semantic,
             known,
+            self.says,
             threshold,
             self.df,
             self.statements,
         )
+
+    def says(self, said: AbstractSet[str]) -> bool:
+        """Whether a semantic says all of what is `salient` in a text."""
+        return self._said.are_said_together(said) if said else bool(self.semantics)
 
     def known(self, vectors: Vectors, threshold: float) -> list[list[Near]]:
         """For each row of (n, d), the nearest semantics of this similarity at least, nearest first.
@@ -98,7 +117,7 @@ class Structure:
         without rounding, whatever the order of the sum. A similarity is off by about 0.0001.
         """
         ids = np.fromiter(self.semantics, np.int64, len(self.semantics))
-        similar = (self._gridded().rows @ _on_grid(vectors).T).astype(np.float64) / _GRID**2
+        similar = self._gridded().products_of_each(_on_grid(vectors)).astype(np.float64) / _GRID**2
         nearest: list[list[Near]] = []
         for column in similar.T:
             near = np.flatnonzero(column >= threshold)
@@ -112,26 +131,29 @@ class Structure:
         `vectors`: (statements, d) of each new semantic; `additions`: (n, d), of the further statements.
         """
         new: list[NewUnit] = []
-        gridded = self._gridded()
 
         def unit_of(statement: Statement, vector: Vectors) -> Key:
             new.append(NewUnit(statement, self.state.next_unit + len(new), vector))
             return statement.seq, new[-1].part
 
         for semantic, rows in zip(distilled.new, vectors, strict=True):
-            self.semantics[semantic.id], self._vectors[semantic.id] = semantic, rows
+            self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(rows)
             pairs = zip(semantic.statements, rows, strict=True)
             self._units[semantic.id] = tuple(unit_of(statement, row) for statement, row in pairs)
             self._theme[semantic.id] = NO_THEME
+            self._loose.append(semantic.id)
             self._count(semantic.statements, 1)
+            self._said.add(semantic.id, _said_by(semantic.statements))
             self._dirty_semantics.add(semantic.id)
-            gridded.extend(_on_grid(rows[:1]))
+            if self._rows is not None:
+                self._rows.extend(_on_grid(rows[:1]))
         for addition, row in zip(distilled.additions, additions, strict=True):
             old = self.semantics[addition.semantic]
             self.semantics[old.id] = replace(old, statements=(*old.statements, addition.statement))
             self._units[old.id] = (*self._units[old.id], unit_of(addition.statement, row))
-            self._vectors[old.id] = np.concatenate([self._vectors[old.id], row[None]])
+            self._vectors[old.id] += dense.to_bytes(row)
             self._count([addition.statement], 1)
+            self._said.add(old.id, salient(addition.statement.text))
             self._dirty_semantics.add(old.id)
         self.state = replace(
             self.state,
@@ -147,25 +169,37 @@ class Structure:
         Themes lose what goes and a name that may be of it, and are to be made anew. `origin`: for semantics
         of others, the episode of the first of those messages, and the semantic with that message's time.
         """
-        before, stated = self.themes(), self.stated_by(seqs)
+        stated = self.stated_by(seqs)
         for semantic in stated:
             left = [i for i, one in enumerate(semantic.statements) if one.seq not in seqs]
+            remaining = tuple(semantic.statements[i] for i in left)
             self._count([one for one in semantic.statements if one.seq in seqs], -1)
+            self._said.remove(semantic.id, _said_by(semantic.statements) - _said_by(remaining))
             self._unnamed.add(self._theme[semantic.id])
             if not left:
-                del self.semantics[semantic.id], self._vectors[semantic.id]
-                del self._units[semantic.id], self._theme[semantic.id]
-                self._gone[0].add(semantic.id)
+                self._lose(semantic.id)
                 continue
             self._dirty_semantics.add(semantic.id)
-            remaining = tuple(semantic.statements[i] for i in left)
             episode, retimed = origin[semantic.id]
             self.semantics[semantic.id] = replace(retimed, episode=episode, statements=remaining)
-            self._vectors[semantic.id] = self._vectors[semantic.id][left]
+            held, size = self._vectors[semantic.id], self.state.dimension * dense.BYTES
+            self._vectors[semantic.id] = b"".join(held[i * size : (i + 1) * size] for i in left)
             self._units[semantic.id] = tuple(self._units[semantic.id][i] for i in left)
         if stated:
-            self.state, self._rows = replace(self.state, grouped=0), None
-        self._end(before.keys() - self.themes().keys())
+            self.state, self._rows, self._anchors = replace(self.state, grouped=0), None, None
+
+    def _lose(self, semantic: int) -> None:
+        del self.semantics[semantic], self._vectors[semantic], self._units[semantic]
+        self._gone[0].add(semantic)
+        self._moved.pop(semantic, None)
+        theme = self._theme.pop(semantic)
+        if theme == NO_THEME:
+            self._loose.remove(semantic)
+            return
+        self._members[theme] = [one for one in self._members[theme] if one != semantic]
+        if not self._members[theme]:
+            del self._members[theme]
+            self._end({theme})
 
     def stated_by(self, seqs: AbstractSet[int]) -> list[Semantic]:
         """Semantics that any of these messages state."""
@@ -173,30 +207,46 @@ class Structure:
 
     def themes(self) -> dict[int, list[int]]:
         """The semantics of each theme, ids rising; a theme's id is that of its first when it was made."""
-        members: dict[int, list[int]] = {}
-        for semantic in sorted(self._theme):
-            if self._theme[semantic] != NO_THEME:
-                members.setdefault(self._theme[semantic], []).append(semantic)
-        return dict(sorted(members.items()))
+        return {theme: [*self._members[theme]] for theme in sorted(self._members)}
 
     def arrange(self, cap: int, least: float) -> None:
         """Put semantics into themes: those that have none, or all of them when it is time for that."""
-        ids, before = sorted(self.semantics), self.themes()
-        at = grouped_at(len(ids))
+        at = grouped_at(len(self.semantics))
         anew = (at, cap) != (self.state.grouped, self.state.theme_cap)
-        place_of = {number: place for place, number in enumerate(ids)}
-        new = [place_of[number] for number in ids if anew or self._theme[number] == NO_THEME]
-        if not new:
+        if not self.semantics or not (anew or self._loose):
             return
-        rows = np.stack([self._vectors[number][0] for number in ids])
-        groups = sorted([place_of[number] for number in members] for members in before.values())
+        changed: dict[int, list[int]] = {}
         if anew:
-            groups, new = group(rows[:at], cap, least), new[at:]
-        grouped = [[place for place in members if place < at] for members in groups if members[0] < at]
-        for members in join(groups, grouped, rows, new, cap, least):
-            self._regroup(ids[members[0]], [ids[place] for place in members], before)
-        self._end(before.keys() - self.themes().keys())
+            ids = sorted(self.semantics)
+            for members in group(self._firsts(ids[:at]), cap, least):
+                changed[ids[members[0]]] = [ids[place] for place in members]
+            self._anchors, self._loose = self._anchored(changed), ids[at:]
+        elif self._anchors is None:
+            self._anchors = self._anchored(self._members)
+        themes, anchors = self._anchors
+        for semantic, place in zip(self._loose, anchors.join(self._firsts(self._loose), cap, least), strict=True):
+            theme = themes[place] if place >= 0 else semantic
+            held = changed.get(theme) or ([] if anew else self._members.get(theme, []))
+            changed[theme] = [*held, semantic]
+        for theme, members in changed.items():
+            self._regroup(theme, members)
+        if anew:
+            self._end(self._members.keys() - changed.keys())
+            self._members = changed
+        else:
+            self._members.update(changed)
+        self._loose = []
         self.state = replace(self.state, grouped=at, theme_cap=cap)
+
+    def _anchored(self, members: Mapping[int, Sequence[int]]) -> tuple[list[int], Anchors]:
+        """What of these themes was grouped as a whole, for those that join: themes by place, and means."""
+        at = grouped_at(len(self.semantics))
+        beyond = next(islice(self.semantics, at, None), self.state.next_semantic)  # ids rise
+        themes = sorted(theme for theme in members if theme < beyond)
+        means = np.zeros((len(themes), self.state.dimension), dtype=np.float32)
+        for place, theme in enumerate(themes):
+            means[place] = self._firsts([one for one in members[theme] if one < beyond]).mean(axis=0)
+        return themes, Anchors(means, [len(members[theme]) for theme in themes])
 
     def name(self, theme: int, name: str, made_by: str) -> None:
         """What a model calls a theme."""
@@ -206,19 +256,19 @@ class Structure:
 
     def vector(self, semantic: int) -> Vectors:
         """(d,) of what it is known by."""
-        return np.asarray(self._vectors[semantic][0])
+        return np.asarray(self._firsts([semantic])[0])
 
     def unnamed(self) -> dict[int, list[str]]:
         """What themes say whose name is no model's, or of other semantics than those they have."""
         return {
             theme: [self.semantics[number].text for number in members]
-            for theme, members in self.themes().items()
+            for theme, members in sorted(self._members.items())
             if theme in self._unnamed or not self._names.get(theme, ("", ""))[1]
         }
 
     def take(self) -> Written:
         """What has changed since the last call."""
-        held = self.themes()
+        held = self._members
         for theme in sorted(self._unnamed & held.keys()):
             self._names[theme] = (self._plain_name(held[theme]), "")
         semantics = sorted(self._dirty_semantics & self.semantics.keys())
@@ -236,10 +286,15 @@ class Structure:
             ),
             tuple(ThemeRow(theme, *self._names[theme]) for theme in themes),
             tuple(sorted(self._gone[0])),
-            tuple(sorted(self._gone[1])),
+            tuple(sorted(self._gone[1] - held.keys())),
+            tuple(
+                Move(number, self._theme[number], self._moved[number])
+                for number in sorted(self._moved, key=lambda one: (self._theme[one], one))
+                if number not in self._dirty_semantics
+            ),
         )
         self._dirty_semantics, self._dirty_themes, self._unnamed = set(), set(), set()
-        self._gone = (set(), set())
+        self._gone, self._moved = (set(), set()), {}
         return written
 
     def _plain_name(self, members: Sequence[int]) -> str:
@@ -249,28 +304,33 @@ class Structure:
         parties = frozenset(word for speaker in speakers for word in words(speaker))
         return ", ".join(telling(texts, _NAME_WORDS, parties=parties)) or texts[0][:60]
 
-    def _regroup(self, theme: int, members: Sequence[int], before: Mapping[int, Sequence[int]]) -> None:
+    def _regroup(self, theme: int, members: Sequence[int]) -> None:
         """A model's name holds as long as all that it was given for is in the theme."""
-        old = before.get(theme, ())
+        old = self._members.get(theme, ())
         if members == old:
             return
         if not (self._names.get(theme, ("", ""))[1] and set(old) <= set(members)):
             self._unnamed.add(theme)
         for semantic in members:
             if self._theme[semantic] != theme:
+                self._moved.setdefault(semantic, self._theme[semantic])
                 self._theme[semantic] = theme
-                self._dirty_semantics.add(semantic)
 
     def _end(self, themes: AbstractSet[int]) -> None:
         self._gone[1].update(themes)
         for theme in themes:
             self._names.pop(theme, None)
 
-    def _gridded(self) -> dense.PlainMatrix:
+    def _firsts(self, semantics: Sequence[int]) -> Vectors:
+        """(n, d) of what they are known by."""
+        length = self.state.dimension * dense.BYTES
+        return dense.from_bytes([self._vectors[one][:length] for one in semantics], self.state.dimension)
+
+    def _gridded(self) -> dense.WholeMatrix:
         if self._rows is None:
-            self._rows = dense.PlainMatrix(self.state.dimension)
-            if self.semantics:
-                self._rows.extend(_on_grid(np.stack([self._vectors[number][0] for number in self.semantics])))
+            self._rows = dense.WholeMatrix(self.state.dimension)
+            for some in in_chunks(list(self.semantics), _GRIDDED_AT_ONCE):
+                self._rows.extend(_on_grid(self._firsts(some)))
         return self._rows
 
     def _count(self, statements: Sequence[Statement], sign: int) -> None:
@@ -280,6 +340,10 @@ class Structure:
                 self.df[term] += sign
                 if not self.df[term]:
                     del self.df[term]
+
+
+def _said_by(statements: Sequence[Statement]) -> frozenset[str]:
+    return frozenset(term for one in statements for term in salient(one.text))
 
 
 def _on_grid(vectors: Vectors) -> Vectors:

@@ -7,13 +7,14 @@ like: an episode is as long as twenty statements.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, select, text
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, select, text, update
 
 from zibaldone import log
 from zibaldone.core import Message
@@ -62,6 +63,10 @@ class State:
     def dimension(self) -> int:
         return int(self.embedder.rsplit("/", 2)[1])
 
+    def with_themes_of(self, other: State) -> State:
+        """With its word on what themes are of."""
+        return replace(self, grouped=other.grouped, theme_cap=other.theme_cap)
+
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
@@ -92,6 +97,15 @@ class ThemeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """A semantic that is in another theme, and is else what it was."""
+
+    semantic: int
+    theme: int
+    before: int  # the theme that it was in
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """Rows that are not what they were, and ids of those that are no more."""
 
@@ -99,6 +113,38 @@ class Written:
     themes: tuple[ThemeRow, ...] = ()
     gone_semantics: tuple[int, ...] = ()
     gone_themes: tuple[int, ...] = ()
+    moved: tuple[Move, ...] = ()  # by theme
+
+    def parts(self, most: int) -> Iterator[Written]:
+        """For transactions of their own: everything else first, then some `most` moves at a time.
+
+        What a theme gets is in one part, and a theme goes with the last that leaves it: after each part every
+        theme has a row, and every row a semantic.
+        """
+        rows = {row.id: row for row in self.themes}
+        left = Counter(move.before for move in self.moved)
+        gone = set(self.gone_themes)
+        here: list[Move] = []
+        parts: list[list[Move]] = []
+        for _, moves in groupby(self.moved, key=lambda move: move.theme):
+            here += moves
+            if len(here) >= most:
+                parts.append(here)
+                here = []
+        parts += [here] if here else []
+        early = rows.keys() - {move.theme for move in self.moved}
+        yield replace(
+            self,
+            themes=tuple(rows[theme] for theme in sorted(early)),
+            gone_themes=tuple(sorted(gone - left.keys())),
+            moved=(),
+        )
+        for some in parts:
+            left.subtract(move.before for move in some)
+            empty = {move.before for move in some if move.before in gone and not left[move.before]}
+            into = dict.fromkeys(move.theme for move in some)
+            named = tuple(rows[theme] for theme in into if theme in rows)
+            yield Written(themes=named, gone_themes=tuple(sorted(empty)), moved=tuple(some))
 
 
 def state(connection: Connection, generation: Generation) -> State | None:
@@ -307,6 +353,18 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
         hierarchy_themes,
         [key | {"theme": row.id, "name": row.name, "made_by": row.made_by} for row in changes.themes],
     )
+    _move(connection, generation, changes.moved)
+
+
+def _move(connection: Connection, generation: Generation, moves: Sequence[Move]) -> None:
+    if moves:
+        s = hierarchy_semantics.c
+        moved = update(hierarchy_semantics).where(
+            of(hierarchy_semantics, generation), s.semantic == bindparam("number")
+        )
+        connection.execute(
+            moved.values(theme=bindparam("into")), [{"number": m.semantic, "into": m.theme} for m in moves]
+        )
 
 
 def users_with_unnamed(connection: Connection, user: str | None = None) -> set[str]:

@@ -18,6 +18,8 @@ from zibaldone.search.clustering import agglomerate, halves
 CAP = 12  # semantics per theme; appendix B.3
 _AT_ONCE = 64  # so few are always put together anew
 _BLOCK = 512  # semantics that are compared with each other
+_JOINED_AT_ONCE = 256  # of those that join later: bounds the memory of a product with all groups
+_EQUAL = 2e-6
 
 Groups = list[list[int]]  # places of rows, rising in each
 
@@ -45,22 +47,36 @@ def group(rows: Vectors, cap: int, least: float) -> Groups:
     return sorted(groups)
 
 
-def join(
-    groups: Groups, grouped: Groups, rows: Vectors, new: Sequence[int], cap: int, least: float
-) -> Groups:
-    """`groups`, and in them the `new` rows: each in the nearest that is not full, or alone, in their order.
+class Anchors:
+    """Groups that were made in one go, as what comes later sees them.
 
-    How near, is said by the mean cosine with the rows that were `grouped`, without those that joined since.
+    How near one is, is said by the mean cosine with the rows that were grouped, without those that joined
+    since.
     """
-    groups = [[*members] for members in groups]
-    if new and grouped:
-        means = np.stack([rows[members].mean(axis=0) for members in grouped])
-        near = (rows[list(new)] @ means.T).round(6)  # a product's last bit depends on how many there are
-    for place, row in enumerate(new):
-        open_ = [len(members) < cap for members in groups[: len(grouped)]]
-        best = int(np.where(open_, near[place], -np.inf).argmax()) if any(open_) else -1
-        if best >= 0 and near[place, best] >= least:
-            groups[best].append(row)
-        else:
-            groups.append([row])
-    return groups
+
+    def __init__(self, means: Vectors, sizes: Sequence[int]) -> None:
+        """`means` (g, d) of the rows that were grouped; `sizes`: how many rows each group has by now."""
+        self._means = means
+        self._sizes = np.array(sizes, dtype=np.int64)
+
+    def join(self, rows: Vectors, cap: int, least: float) -> list[int]:
+        """Each of the rows (n, d), in their order: the place of the nearest group that is not full; or -1."""
+        joined = []
+        for start in range(0, len(rows), _JOINED_AT_ONCE):
+            for near in rows[start : start + _JOINED_AT_ONCE] @ self._means.T:
+                place = self._nearest(near, cap, least)
+                if place >= 0:
+                    self._sizes[place] += 1
+                joined.append(place)
+        return joined
+
+    def _nearest(self, near: Vectors, cap: int, least: float) -> int:
+        """A product's last bit depends on how many there are, so what is equal to six places is equal."""
+        open_ = np.where(self._sizes < cap, near, -np.inf)
+        highest = open_.max(initial=-np.inf)
+        if highest == -np.inf:
+            return -1
+        places = np.flatnonzero(open_ >= highest - _EQUAL)
+        rounded = near[places].round(6)
+        best = int(rounded.argmax())
+        return int(places[best]) if rounded[best] >= least else -1

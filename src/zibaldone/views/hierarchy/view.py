@@ -50,6 +50,7 @@ from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 6  # raise it when other nodes would be made of the same log without a model
 _MOST_USERS = 200  # whose levels stay in memory
+_MOVES_AT_ONCE = 1000  # semantics that change their theme in one transaction
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
 Read = Callable[[], AbstractContextManager[Connection]]
@@ -139,7 +140,8 @@ class HierarchyView:
         key = self._embedder_key
         if table.thresholds(connection, key) is None:
             table.set_thresholds(connection, key, prepared.thresholds.to_json())
-        self._write(connection, generation, prepared.builder, prepared.prepared, messages[-1].seq)
+        self._write_rows(connection, generation, prepared.prepared)
+        self._keep(connection, generation, prepared.builder, messages[-1].seq)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """A compact set of semantics, and episodes where they leave less open."""
@@ -236,12 +238,36 @@ class HierarchyView:
             builder.place = place
             self._builders.put(generation.user, builder, counters, generation.number)
             return ()
-        with database.write(generation.user) as connection:
-            if table.state(connection, generation) != state or _place(connection, generation) != place:
-                return ()  # somebody else went on from there: the next time
-            self._write(connection, generation, builder, prepared, generation.cursor)
-            log.touch(connection, generation.user)
+        self._write_in_parts(database, generation, builder, prepared, state, place)
         return ()
+
+    def _write_in_parts(
+        self,
+        database: Database,
+        generation: Generation,
+        builder: Builder,
+        prepared: Prepared,
+        state: State,
+        place: ReadUpTo,
+    ) -> None:
+        """As long as nobody else has gone on from `state` and `place`: then, or after a crash, the next time.
+
+        Until the last part the rows say that themes are to be made as before: whoever comes next makes all.
+        """
+        first, *others = prepared.written.parts(_MOVES_AT_ONCE)
+        parts = [replace(prepared, written=first)]
+        parts += [Prepared((), (), (), written, prepared.state) for written in others]
+        for number, part in enumerate(parts, 1):
+            last = number == len(parts)
+            left = part.state if last else part.state.with_themes_of(state)
+            with database.write(generation.user) as connection:
+                if table.state(connection, generation) != state or _place(connection, generation) != place:
+                    return
+                self._write_rows(connection, generation, replace(part, state=left))
+                if last:
+                    self._keep(connection, generation, builder, generation.cursor)
+                log.touch(connection, generation.user)
+            state = left
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
         """Of whom a theme waits for a model to name it."""
@@ -316,19 +342,15 @@ class HierarchyView:
         structure = Structure.load(connection, generation, state)
         return Builder.load(connection, generation, structure, reader, self._tokenizer, thresholds)
 
-    def _write(
-        self,
-        connection: Connection,
-        generation: Generation,
-        builder: Builder,
-        prepared: Prepared,
-        cursor: int,
-    ) -> None:
+    def _write_rows(self, connection: Connection, generation: Generation, prepared: Prepared) -> None:
         units.remove(connection, NAME, generation, prepared.gone)
         units.insert(connection, NAME, generation, prepared.units)
         table.write_episodes(connection, generation, prepared.episodes)
         table.write(connection, generation, prepared.written)
         table.set_state(connection, generation, prepared.state)
+
+    def _keep(self, connection: Connection, generation: Generation, builder: Builder, cursor: int) -> None:
+        """The next batch goes on from the one that wrote these rows."""
         builder.place = replace(_place(connection, generation), cursor=cursor)
         self._builders.put(
             generation.user, builder, log.state(connection, generation.user), generation.number
