@@ -144,11 +144,12 @@ class WholeMatrix:
         self._block[self._n : needed] = rows
         self._n = needed
 
-    def products_of_each(self, vectors: Vectors) -> Vectors:
-        """(n, k) each row times each of the vectors (k, d)."""
-        made = np.empty((self._n, len(vectors)), dtype=np.float32)
-        for some in pieces(0, self._n):
-            made[some] = self._block[some].astype(np.float32) @ vectors.T
+    def products_of_each(self, vectors: Vectors, rows: npt.NDArray[np.integer] | None = None) -> Vectors:
+        """(n, k) each row, or of these places, times each of the vectors (k, d)."""
+        made = np.empty((self._n if rows is None else len(rows), len(vectors)), dtype=np.float32)
+        for some in pieces(0, len(made)):
+            taken = self._block[some if rows is None else rows[some]]
+            made[some] = taken.astype(np.float32) @ vectors.T
         return made
 
 

@@ -1,4 +1,4 @@
-"""Which semantics say a term: whether any says all of some is asked of each statement.
+"""Which semantics say a term: which of them say all of some is asked of each statement.
 
 Terms are few that occur often. So the rarest of a statement's leaves a handful of semantics to look at,
 however many there are.
@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 import numpy as np
+import numpy.typing as npt
 
 
 class SaidTerms:
@@ -36,15 +37,13 @@ class SaidTerms:
             if not ids:
                 del self._ids[term]
 
-    def are_said_together(self, said: AbstractSet[str]) -> bool:
-        """Whether one semantic says all of this, at least one term."""
+    def saying_all(self, said: AbstractSet[str]) -> npt.NDArray[np.uint32]:
+        """Ids of semantics, rising, that say all of this, at least one term."""
         held = [ids for term in said if (ids := self._ids.get(term))]
         if len(held) < len(said):
-            return False
+            return np.empty(0, dtype=np.uint32)
         rarest, *others = sorted((np.frombuffer(ids, np.uint32) for ids in held), key=len)
-        left = rarest
+        left = rarest.copy()  # an array of `array` that is seen through cannot grow
         for row in others:
             left = left[row.take(np.searchsorted(row, left), mode="clip") == left]
-            if not len(left):
-                return False
-        return True
+        return left

@@ -61,7 +61,8 @@ class Distilled:
 
 
 Known = Callable[[Vectors], Sequence[Sequence[Near]]]  # per row, known semantics that are similar enough
-Says = Callable[[AbstractSet[str]], bool]  # whether a known semantic says all of this
+# The same, but nothing where none that is similar enough says all that a text says.
+Repeated = Callable[[Sequence[str], Vectors], Sequence[Sequence[Near]]]
 Embed = Callable[[Sequence[str]], Vectors]
 
 
@@ -72,7 +73,7 @@ class Background:
     episode: int  # its id
     first_semantic: int  # the id of the first new one
     known: Known
-    says: Says  # of what is `salient`
+    repeated: Repeated
     threshold: float  # that `known` applies
     df: Mapping[str, int]  # in how many of the `n` known statements each term occurs
     n: int
@@ -120,14 +121,17 @@ def settle(
     vectors = embed([some[0].text for some in facts])
     first_id = background.first_semantic
     times = {message.seq: message.time for message in messages}
+    fetched = background.repeated([some[0].text for some in facts], vectors)
     new: list[Semantic] = []
     rows: list[int] = []
     firsts = np.zeros_like(vectors)  # of the new ones
     additions: list[Addition] = []
-    for row, some in enumerate(facts):
+    for row, (some, nearest) in enumerate(zip(facts, fetched, strict=True)):
         here = firsts[: len(rows)] @ vectors[row]
         near = [Near(new[i], float(here[i])) for i in np.flatnonzero(here >= background.threshold)]
-        same = _same(some[0], vectors[row], near, background)
+        if not nearest and any(not novelty(some[0].text, [one.semantic]) for one in near):
+            (nearest,) = background.known(vectors[row : row + 1])  # it is to be among the nearest of all
+        same = _same(some[0], [*nearest, *near])
         if same is None:
             time = times[some[0].seq]
             assert time is not None  # what is stored has one
@@ -140,27 +144,18 @@ def settle(
         else:
             additions += [Addition(same, one) for one in some]
     if repeats:
-        for repeat, vector in zip(repeats, embed([one.text for one in repeats]), strict=True):
-            if (same := _same(repeat, vector, (), background)) is not None:
+        texts = [one.text for one in repeats]
+        for repeat, nearest in zip(repeats, background.repeated(texts, embed(texts)), strict=True):
+            if (same := _same(repeat, nearest)) is not None:
                 additions.append(Addition(same, repeat))
     return Distilled(tuple(new), vectors[rows], tuple(additions))
 
 
-def _same(
-    statement: Statement, vector: Vectors, here: Sequence[Near], background: Background
-) -> int | None:
-    """The most similar semantic beside which there is nothing new in the statement.
-
-    `vector` (d,) is the statement's; `here`: those of its own episode that are similar. What is known is
-    compared only where its words leave room for that: nearly everything that is said is new.
-    """
-    text = statement.text
-    if not (background.says(salient(text)) or any(not novelty(text, [one.semantic]) for one in here)):
-        return None
-    (known,) = background.known(vector[None])
-    nearest = sorted([*known, *here], key=lambda other: (-round(other.similarity, 6), other.semantic.id))
+def _same(statement: Statement, near: Sequence[Near]) -> int | None:
+    """The most similar semantic beside which there is nothing new in the statement."""
+    nearest = sorted(near, key=lambda other: (-round(other.similarity, 6), other.semantic.id))
     for other in nearest[:MOST_KNOWN]:
-        if not novelty(text, [other.semantic]):
+        if not novelty(statement.text, [other.semantic]):
             return other.semantic.id
     return None
 

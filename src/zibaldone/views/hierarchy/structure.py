@@ -6,6 +6,7 @@ a structure that was loaded goes on as the one that wrote them.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection
 
 from zibaldone.models.base import Vectors
@@ -60,6 +62,7 @@ class Structure:
         self._anchors: tuple[list[int], Anchors] | None = None  # themes by their place; None: to be made
         self._names: dict[int, tuple[str, str]] = {}  # of themes, and by which model
         self._rows: dense.WholeMatrix | None = None  # of `semantics`, on the grid; None: to be made
+        self._row_ids = array("q")  # of these rows
         self._dirty_semantics: set[int] = set()
         self._moved: dict[int, int] = {}  # semantics that are in another theme, and the one they were in
         self._dirty_themes: set[int] = set()
@@ -95,19 +98,43 @@ class Structure:
         def known(vectors: Vectors) -> list[list[Near]]:
             return self.known(vectors, threshold)
 
+        def repeated(texts: Sequence[str], vectors: Vectors) -> list[list[Near]]:
+            return self.repeated(texts, vectors, threshold)
+
         return Background(
             self.state.next_episode,
             self.state.next_semantic,
             known,
-            self.says,
+            repeated,
             threshold,
             self.df,
             self.statements,
         )
 
-    def says(self, said: AbstractSet[str]) -> bool:
-        """Whether a semantic says all of what is `salient` in a text."""
-        return self._said.are_said_together(said) if said else bool(self.semantics)
+    def repeated(self, texts: Sequence[str], vectors: Vectors, threshold: float) -> list[list[Near]]:
+        """As `known`, but nothing of a text when no semantic of this similarity says all that it says.
+
+        That is nearly all texts, so few are compared with every semantic.
+        """
+        rows = [
+            row
+            for row, (text, vector) in enumerate(zip(texts, vectors, strict=True))
+            if self._may_repeat(salient(text), vector, threshold)
+        ]
+        nearest: list[list[Near]] = [[] for _ in texts]
+        for row, near in zip(rows, self.known(vectors[rows], threshold) if rows else (), strict=True):
+            nearest[row] = near
+        return nearest
+
+    def _may_repeat(self, said: AbstractSet[str], vector: Vectors, threshold: float) -> bool:
+        if not said:
+            return bool(self.semantics)
+        saying = self._said.saying_all(said)
+        if not len(saying):
+            return False
+        places = np.searchsorted(self._gridded_ids(), saying)
+        similar = self._gridded().products_of_each(_on_grid(vector[None]), places)
+        return bool((similar.astype(np.float64) / _GRID**2 >= threshold).any())
 
     def known(self, vectors: Vectors, threshold: float) -> list[list[Near]]:
         """For each row of (n, d), the nearest semantics of this similarity at least, nearest first.
@@ -116,7 +143,7 @@ class Structure:
         whole numbers, whose products and partial sums are whole numbers below 2^24: float32 holds them
         without rounding, whatever the order of the sum. A similarity is off by about 0.0001.
         """
-        ids = np.fromiter(self.semantics, np.int64, len(self.semantics))
+        ids = self._gridded_ids()
         similar = self._gridded().products_of_each(_on_grid(vectors)).astype(np.float64) / _GRID**2
         nearest: list[list[Near]] = []
         for column in similar.T:
@@ -147,6 +174,7 @@ class Structure:
             self._dirty_semantics.add(semantic.id)
             if self._rows is not None:
                 self._rows.extend(_on_grid(rows[:1]))
+                self._row_ids.append(semantic.id)
         for addition, row in zip(distilled.additions, additions, strict=True):
             old = self.semantics[addition.semantic]
             self.semantics[old.id] = replace(old, statements=(*old.statements, addition.statement))
@@ -328,10 +356,15 @@ class Structure:
 
     def _gridded(self) -> dense.WholeMatrix:
         if self._rows is None:
-            self._rows = dense.WholeMatrix(self.state.dimension)
+            self._rows, self._row_ids = dense.WholeMatrix(self.state.dimension), array("q", self.semantics)
             for some in in_chunks(list(self.semantics), _GRIDDED_AT_ONCE):
                 self._rows.extend(_on_grid(self._firsts(some)))
         return self._rows
+
+    def _gridded_ids(self) -> npt.NDArray[np.int64]:
+        """(n,) the semantics of its rows, rising; not to be kept."""
+        self._gridded()
+        return np.frombuffer(self._row_ids, np.int64)
 
     def _count(self, statements: Sequence[Statement], sign: int) -> None:
         self.statements += sign * len(statements)
