@@ -252,7 +252,9 @@ class Structure:
         elif self._anchors is None:
             self._anchors = self._anchored(self._members)
         themes, anchors = self._anchors
-        for semantic, place in zip(self._loose, anchors.join(self._firsts(self._loose), cap, least), strict=True):
+        for semantic, place in zip(
+            self._loose, anchors.join(self._firsts(self._loose), cap, least), strict=True
+        ):
             theme = themes[place] if place >= 0 else semantic
             held = changed.get(theme) or ([] if anew else self._members.get(theme, []))
             changed[theme] = [*held, semantic]

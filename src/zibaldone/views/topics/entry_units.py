@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from operator import is_not
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -95,16 +96,22 @@ class LibraryRemarks:
         gone = [entry for one in had.values() if has.get(one.id) is not one for entry in _standing(one)]
         come = [entry for one in has.values() if had.get(one.id) is not one for entry in _standing(one)]
         keys = dict.fromkeys(key for key, _, _ in (*gone, *come))
-        touched = {key: dict(together.pop(key, {})) for key in keys}
-        for group in touched.values():
-            for remark in _remarks(group):
-                made.pop(remark.key, None)
+        touched = {key: dict(together.get(key, ())) for key in keys}
         for key, place, _ in gone:
             del touched[key][place]
         for key, place, entry in come:
             touched[key][place] = entry
+        # Most entries of a document that was changed stand where they stood, but for their row.
+        changed = {}
+        for key, group in touched.items():
+            old, new = _in_order(together.pop(key, {})), _in_order(group)
+            if len(old) != len(new) or any(map(is_not, old, new)):
+                changed[key] = old, new
+        for old, _ in changed.values():
+            for remark in _as_remarks(old):
+                del made[remark.key]
         together |= {key: group for key, group in touched.items() if group}
-        made |= {remark.key: remark for group in touched.values() for remark in _remarks(group)}
+        made |= {remark.key: remark for _, new in changed.values() for remark in _as_remarks(new)}
         return LibraryRemarks(has, together, made)
 
 
@@ -120,13 +127,14 @@ def _standing(document: Document) -> Iterator[tuple[tuple[int, ...], _Place, Ent
             yield said_together(entry), _Place(entry.part, *where, row), entry
 
 
-def _remarks(together: Mapping[_Place, Entry]) -> list[Remark]:
-    """Of what was said together."""
-    entries = [together[place] for place in sorted(together)]
-    return _as_remarks(entries) if entries else []
+def _in_order(together: Mapping[_Place, Entry]) -> list[Entry]:
+    """What was said together."""
+    return [together[place] for place in sorted(together)] if len(together) > 1 else list(together.values())
 
 
 def _as_remarks(entries: Sequence[Entry]) -> list[Remark]:
+    if not entries:
+        return []
     return [Remark(tuple(entries))] if len(entries) <= _MOST_ENTRIES else [Remark((one,)) for one in entries]
 
 

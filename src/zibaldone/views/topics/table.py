@@ -88,12 +88,10 @@ def save(
     changed = [one for one in new.values() if old.get(one.id) is not one and old.get(one.id) != one]
     gone = [one for one in old if one not in new]
     d = topic_documents.c
+    replaced = _stored(connection, generation, [*gone, *(one.id for one in changed if one.id in old)])
     _delete(connection, topic_documents, generation, d.document, [*gone, *(one.id for one in changed)])
     rows = [_to_row(generation, one) for one in changed]
     _insert(connection, topic_documents, rows)
-    replaced = [
-        _to_row(generation, old[number]) for number in (*gone, *(c.id for c in changed if c.id in old))
-    ]
     total = int(held or "0", 16) + sum(map(_number, rows)) - sum(map(_number, replaced))
     had: Mapping[Key, tuple[Entry, ...]] = before.parts if before else {}
     differ = [key for key, parts in after.parts.items() if had.get(key) != parts]
@@ -118,6 +116,17 @@ def _number(row: Mapping[str, Any]) -> int:
     """A document's part in the digest: its row, but for whose it is."""
     values = [value for name, value in sorted(row.items()) if name not in ("user", "generation")]
     return int.from_bytes(blake2b(repr(values).encode(), digest_size=8).digest())
+
+
+def _stored(
+    connection: Connection, generation: Generation, documents: Sequence[str]
+) -> list[Mapping[str, Any]]:
+    query = select(topic_documents).where(of(topic_documents, generation))
+    return [
+        dict(row)
+        for some in in_chunks(documents, _PER_STATEMENT)
+        for row in connection.execute(query.where(topic_documents.c.document.in_(some))).mappings()
+    ]
 
 
 def last_before(connection: Connection, user: str, session: str, seq: int) -> int | None:

@@ -40,11 +40,10 @@ def _settled(library: Library, entries: Sequence[Entry], work: Work) -> tuple[Li
     slots = {claim.slot for entry in entries for claim in claims(entry)}
     if not slots:
         return library, entries
-    held = [
-        (document.id, entry)
-        for document in library.everything()
-        for entry in _claiming(document, slots, work)
-    ]
+    index = work.workbench.index
+    index.follow(library.documents.values())
+    documents = [*(library.documents[doc_id] for doc_id in index.claiming(slots)), library.current]
+    held = [(document.id, entry) for document in documents for entry in _claiming(document, slots, work)]
     given = [*held, *((CURRENT, entry) for entry in entries)]
     changed = settle(enumerate(entry for _, entry in given))
     if not changed:
@@ -76,7 +75,7 @@ def _claiming(document: Document, slots: AbstractSet[str], work: Work) -> list[E
             for entry in document.entries
             if entry.current and any(c.slot in slots for c in claims(entry))
         ]
-    claimed = work.workbench.profile(document).slots
+    claimed = work.workbench.index.profile(document).slots
     return list({key_of(entry): entry for slot in slots & claimed.keys() for entry in claimed[slot]}.values())
 
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
-from zibaldone.views.topics.consolidate.duplicates import Sameness, sameness
+from zibaldone.views.topics.consolidate.duplicates import sameness
 from zibaldone.views.topics.consolidate.merging import merge_small
 from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
@@ -85,8 +85,10 @@ class _Shelf:
         slots = {claim.slot for entry in fresh for claim in claims(entry)}
         numbered: list[tuple[int, Entry]] = []
         homes: list[str] = []
-        for doc_id, document in self.documents.items():
-            claimed = self.work.workbench.profile(document).slots
+        index = self.work.workbench.index
+        index.follow(self.documents.values())
+        for doc_id in index.claiming(slots):
+            claimed = index.profile(self.documents[doc_id]).slots
             rivals = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
             for entry in rivals.values():
                 numbered.append((len(numbered), entry))
@@ -171,18 +173,14 @@ class _Shelf:
         """Those that no document says already; the others are folded into what says so."""
         left = []
         known: dict[str, dict[Key, Entry]] = {}
-        keys = [sameness(entry) for entry in entries]
-        there: dict[Sameness, tuple[str, Entry]] = {}
-        for doc_id, document in self.documents.items():
-            of_document = self.work.workbench.profile(document).by_sameness
-            for key in of_document.keys() & keys:
-                there.setdefault(key, (doc_id, of_document[key]))
-        for key, entry in zip(keys, entries, strict=True):
-            home, same = there.get(key, ("", None))
-            if same is None:
-                left.append(entry)
-            else:
+        index = self.work.workbench.index
+        index.follow(self.documents.values())
+        for entry in entries:
+            if there := index.saying(sameness(entry)):
+                home, same = there
                 known.setdefault(home, {})[key_of(same)] = self.work.merge([same, entry])
+            else:
+                left.append(entry)
         for doc_id, changed in known.items():
             self._change(doc_id, changed)
         return left

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel
 
 from zibaldone.models.asker import TaskAnswer
@@ -19,26 +19,16 @@ from zibaldone.text.remembered import remembered
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.contradictions import slots_of
-from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness, spokesman
+from zibaldone.views.topics.consolidate.document_index import DocumentIndex, DocumentProfile
+from zibaldone.views.topics.consolidate.duplicates import groups, sameness, spokesman
 from zibaldone.views.topics.library import Key, Library, key_of
-from zibaldone.views.topics.markdown.document import Block, Document
+from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
 
 R = TypeVar("R", bound=BaseModel)
 V = TypeVar("V")
 _FEW = 20  # entries before which the mean of all is not trusted
 _REMEMBERED = 50_000  # texts whose vectors and token counts are kept
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentProfile:
-    """What is looked up in a document again and again; a function of its body."""
-
-    total: Vectors  # (d,) sum of its entries' vectors
-    entries: int
-    slots: Mapping[str, list[Entry]]
-    by_sameness: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
-    terms: Counter[str]  # in how many of its entries each occurs
 
 
 class Workbench:
@@ -58,9 +48,7 @@ class Workbench:
         self._embed, self._ask = embed, ask
         self._vectors: dict[str, Vectors] = {}
         self._tokens: dict[str, int] = {}
-        self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}
-        self._counted: dict[str, DocumentProfile] = {}  # documents whose terms are in the counts, by id
-        self._df: Counter[str] = Counter()
+        self.index = DocumentIndex(self._profile)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(n, d) of some texts, at least one."""
@@ -85,33 +73,15 @@ class Workbench:
             known |= made
         return [known[line] for line in lines]
 
-    def profile(self, document: Document) -> DocumentProfile:
-        """Computed once for each body."""
-        body, held = self._profiles.get(document.id, (None, None))
-        if held is None or body is not document.body:
-            current = [entry for entry in document.entries if entry.current]
-            held = DocumentProfile(
-                self.total(document.entries),
-                len(document.entries),
-                slots_of(current),
-                {key: entry for entry in current if (key := sameness(entry))},
-                Counter(term for entry in document.entries for term in terms_of(entry.text)),
-            )
-            self._profiles[document.id] = (document.body, held)
-        return held
-
-    def document_frequencies(self, documents: Iterable[Document]) -> Counter[str]:
-        """In how many entries of these documents each term occurs: the counts of before, and what changed."""
-        now = {document.id: self.profile(document) for document in documents}
-        for doc_id, counted in list(self._counted.items()):
-            if now.get(doc_id) is not counted:
-                self._df.subtract(counted.terms)
-                del self._counted[doc_id]
-        for doc_id, profile in now.items():
-            if doc_id not in self._counted:
-                self._df.update(profile.terms)
-                self._counted[doc_id] = profile
-        return Counter(self._df)
+    def _profile(self, document: Document) -> DocumentProfile:
+        current = [entry for entry in document.entries if entry.current]
+        return DocumentProfile(
+            self.total(document.entries),
+            len(document.entries),
+            slots_of(current),
+            {hash(key): entry for entry in current if (key := sameness(entry))},
+            Counter(term for entry in document.entries for term in terms_of(entry.text)),
+        )
 
     @property
     def has_model(self) -> bool:
@@ -176,26 +146,26 @@ class Work:
 
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
         """Take the statistics from these: of terms for titles and summaries, of vectors for likeness."""
-        total = self.workbench.total(entries)
-        listed = list(documents)
-        self.df.update(self.workbench.document_frequencies(listed))
-        for document in listed:
-            profile = self.workbench.profile(document)
-            self.entries += profile.entries
-            total = total + profile.total
+        total, listed, index = self.workbench.total(entries), list(documents), self.workbench.index
+        index.follow(listed)
+        self.df.update(index.df)
+        if listed:
+            totals, counts = index.totals(listed)
+            self.entries += int(counts.sum())
+            total = np.add.reduce(np.concatenate([total[None], totals]), axis=0)
         for entry in entries:
             self.df.update(terms_of(entry.text))
         self.entries += len(entries)
         self._mean = np.asarray(total / (self.entries + _FEW), dtype=np.float32)
 
-    def lean(self, rows: Vectors, counts: Sequence[int] | None = None) -> Vectors:
+    def lean(self, rows: Vectors, counts: npt.ArrayLike | None = None) -> Vectors:
         """(n, d) unit rows: how sums of so many vectors differ from what all of this user's have in common.
 
         Without that, big documents would be like anything: the mean of many texts is the mean of all.
         """
         if self._mean is None:
             return unit(rows)
-        of = np.ones(len(rows), dtype=np.float32) if counts is None else np.array(counts, dtype=np.float32)
+        of = np.ones(len(rows), dtype=np.float32) if counts is None else np.asarray(counts, dtype=np.float32)
         return unit(rows - of[:, None] * self._mean)
 
     def centres(self, groups: Iterable[Sequence[Entry]]) -> Vectors:
@@ -207,10 +177,7 @@ class Work:
 
     def document_centres(self, documents: Iterable[Document]) -> Vectors:
         """(n, d) of documents."""
-        profiles = [self.workbench.profile(document) for document in documents]
-        return self.lean(
-            np.stack([profile.total for profile in profiles]), [profile.entries for profile in profiles]
-        )
+        return self.lean(*self.workbench.index.totals(list(documents)))
 
 
 @remembered(50_000)
