@@ -19,6 +19,8 @@ def test_each_size_and_many_users_are_measured(tmp_path, monkeypatch):
     assert 1500 <= sizes[2].tokens < 1600
     for size in sizes:
         assert set(size.last_ms) == set(options.views)
+        assert size.longest_write_ms > 0
+        assert size.peak_bytes > size.text_bytes
         assert size.cold.processor_ms > 0
         assert size.cold.interpreter_bytes < size.cold.memory_bytes
         assert size.database_bytes > size.text_bytes > 0

@@ -29,7 +29,7 @@ def resident_bytes(pid: int | None = None, *, kind: str = "VmRSS") -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-_AT_FIRST = resident_bytes(), time.process_time()  # before what follows is imported
+AT_FIRST = resident_bytes(), time.process_time()  # before what follows is imported
 
 from zibaldone.memory import Memory  # noqa: E402
 
@@ -46,8 +46,8 @@ def main(folder: str, user: str, question: str) -> None:
                 {
                     "recall_ms": (time.perf_counter() - start) * 1000,
                     "processor_ms": (time.process_time() - imported) * 1000,
-                    "imports_ms": (imported - _AT_FIRST[1]) * 1000,
-                    "interpreter_bytes": _AT_FIRST[0],
+                    "imports_ms": (imported - AT_FIRST[1]) * 1000,
+                    "interpreter_bytes": AT_FIRST[0],
                     "memory_bytes": resident_bytes(),
                     "mapped_bytes": resident_bytes(kind="RssFile") - mapped,
                     "memory_before_bytes": before,

@@ -1,7 +1,8 @@
 """One user's memory as it grows, and many users in one folder: what adding, maintaining and opening take.
 
 Figures are of the processor where they can be: other work on the machine changes these less than the times
-that go by. The last thousand messages of each size are maintained one view after the other, so that a view
+that go by. A process of its own fills each memory, and tells how much room it took at its highest. The last
+thousand messages of each size are maintained one view after the other, so that a view
 whose cost grows with the history is seen. A recall that is cold is a new process's first; the operating
 system's file cache stays warm.
 """
@@ -25,6 +26,7 @@ from rich.table import Table
 from zibaldone.bench.beam import BEAMQuestions
 from zibaldone.bench.locomo import LoCoMoQuestions
 from zibaldone.bench.outcome import Measurement, Progress, Run
+from zibaldone.bench.own_process import in_own_process
 from zibaldone.bench.registry import ScaleOptions
 from zibaldone.bench.stats import percentile
 from zibaldone.bench.table import Column, TableLine, tabulate, transpose
@@ -61,6 +63,8 @@ class SizeFigures:
     add_s: float  # of the processor, as the next two
     maintain_s: float
     last_ms: dict[str, float]  # a message of the last thousand, by view
+    peak_bytes: int  # resident memory above the interpreter, at its highest while all that was done
+    longest_write_ms: float  # transaction of a maintenance, of the time that goes by
     warm_p50_ms: float
     warm_processor_ms: float
     cold: ColdRecall
@@ -93,11 +97,13 @@ def run(options: ScaleOptions, run: Run) -> Measurement:
     results = []
     for size in options.sizes:
         stored = list(itertools.islice(messages(), size))
-        results.append(_measured(stored, run.folder / f"size-{size}", options.views, run.progress))
+        results.append(
+            _measured(stored, options.path, run.folder / f"size-{size}", options.views, run.progress)
+        )
     if options.tokens:
         folder = run.folder / "tokens"
         stored = list(_of_tokens(messages(), options.tokens, folder))
-        results.append(_measured(stored, folder / "memory", options.views, run.progress))
+        results.append(_measured(stored, options.path, folder, options.views, run.progress))
     tables = [_table(f"one user's memory: {data}", results, options.views)] if results else []
     many = _many_users(options, messages(), run) if options.users else None
     if many:
@@ -153,21 +159,14 @@ def _of_tokens(messages: Iterable[Message], tokens: int, folder: Path) -> Iterat
 
 
 def _measured(
-    stored: Sequence[Message], folder: Path, views: Sequence[str], progress: Progress
+    stored: Sequence[Message], path: Path | None, folder: Path, views: Sequence[str], progress: Progress
 ) -> SizeFigures:
-    last = stored[-_LAST:]
-    with Memory(folder, chat=None, maintained=views) as memory:
+    progress("growing", 0, 0)
+    with Memory(folder / "counting", chat=None) as memory:
         tokens = sum(memory.count_tokens(message.content) for message in stored)
-        began = time.process_time()
-        _add(memory, stored[: -len(last)], progress)
-        add_s, began = time.process_time() - began, time.process_time()
-        progress("maintaining", 0, 0)
-        memory.maintain(user=USER)
-        maintain_s, began = time.process_time() - began, time.process_time()
-        _add(memory, last, progress)
-        add_s += time.process_time() - began
-        last_ms = {view: _maintained_ms(memory, view, len(last), progress) for view in views}
-        maintain_s += sum(last_ms.values()) * len(last) / 1000
+    folder, last = folder / "memory", min(_LAST, len(stored))
+    arguments = (str(folder), str(len(stored)), str(last), ",".join(views), str(path or ""))
+    grown, usage = in_own_process("zibaldone.bench.growing", *arguments)
     database_bytes = sum(path.stat().st_size for path in folder.glob("*") if path.is_file())
     index_bytes = sum(path.stat().st_size for path in (folder / "index").rglob("*.index"))
     asks = questions(stored, _WARM_UPS + _WARM)
@@ -183,9 +182,11 @@ def _measured(
         messages=len(stored),
         tokens=tokens,
         text_bytes=sum(len(message.content.encode()) for message in stored),
-        add_s=add_s,
-        maintain_s=maintain_s,
-        last_ms=last_ms,
+        add_s=grown["add_s"],
+        maintain_s=grown["maintain_s"] + sum(grown["last_ms"].values()) * last / 1000,
+        last_ms=grown["last_ms"],
+        peak_bytes=int(usage.peak_megabytes * 1e6) - grown["interpreter_bytes"],
+        longest_write_ms=grown["longest_write_ms"],
         warm_p50_ms=percentile(walls[_WARM_UPS:], 50),
         warm_processor_ms=median(processors[_WARM_UPS:]),
         cold=_cold(folder, asks[0]),
@@ -194,14 +195,20 @@ def _measured(
     )
 
 
-def _add(memory: Memory, messages: Sequence[Message], progress: Progress, user: str = USER) -> None:
-    for start in range(0, len(messages), _BATCH):
-        progress("adding", start, len(messages))
-        memory.add(messages[start : start + _BATCH], user=user)
+def add(memory: Memory, messages: Iterable[Message], user: str) -> float:
+    """Some at a time; processor seconds."""
+    began, waiting, making = time.process_time(), iter(messages), 0.0
+    while True:
+        reading = time.process_time()
+        batch = list(itertools.islice(waiting, _BATCH))
+        making += time.process_time() - reading  # that is ours
+        if not batch:
+            return time.process_time() - began - making
+        memory.add(batch, user=user)
 
 
-def _maintained_ms(memory: Memory, view: str, messages: int, progress: Progress) -> float:
-    progress(f"maintaining {view}", 0, 0)
+def maintained_ms(memory: Memory, view: str, messages: int) -> float:
+    """Of the processor a message, of which there are so many that the view has not read."""
     began = time.process_time()
     memory.maintain(user=USER, views=[view])
     return 1000 * (time.process_time() - began) / messages
@@ -270,6 +277,8 @@ _LINES = (
     TableLine("add all, processor s", lambda s: s.add_s, ".1f"),
     TableLine("maintain all, processor s", lambda s: s.maintain_s, ".1f"),
     TableLine("  ms a message", lambda s: 1000 * s.maintain_s / s.messages, ".2f"),
+    TableLine("  the longest write, ms", lambda s: s.longest_write_ms, ".0f"),
+    TableLine("  memory at its highest, MB", lambda s: s.peak_bytes / 1e6, ".0f"),
 )
 _RECALLS = (
     TableLine("first recall of a process, ms", lambda s: s.cold.wall_ms, ".0f"),

@@ -83,7 +83,7 @@ class DocumentIndex:
         return None
 
     def totals(self, documents: Sequence[Document]) -> tuple[Vectors, npt.NDArray[np.int64]]:
-        """Of any documents, at least one: sums of their entries' vectors (n, d), and how many entries (n,)."""
+        """(n, d) sums of the vectors of each one's entries, of at least one; and (n,) how many entries."""
         rows = []
         for document in documents:
             profile = self.profile(document)
