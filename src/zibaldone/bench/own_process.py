@@ -31,7 +31,8 @@ def in_own_process(module: str, *arguments: str) -> tuple[dict[str, Any], Proces
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE)  # noqa: S603
     assert process.stdout is not None
-    answer = process.stdout.read()
+    with process.stdout as printed:
+        answer = printed.read()
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)

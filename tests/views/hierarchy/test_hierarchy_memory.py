@@ -19,6 +19,7 @@ from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.generations import serving
 from zibaldone.models.base import ChatReply, ChatRequest
 from zibaldone.testing import HashEmbedder, ScriptedModel
+from zibaldone.views.hierarchy import table, view
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import NO_THEME, State
 
@@ -296,6 +297,38 @@ def _named(request: ChatRequest) -> str | ChatReply:
     if request.task == "hierarchy.name_theme":
         return json.dumps({"name": "What they like"})
     raise ModelFailed("not today")
+
+
+def test_a_grouping_that_was_cut_short_leaves_no_damage_and_is_done_again(tmp_path, monkeypatch):
+    """Themes are written in parts: after each the rows agree, and the next maintenance makes all of them."""
+    monkeypatch.setattr(view, "_MOVES_AT_ONCE", 4)
+    set_state = table.set_state
+    for parts in (1, 4):
+        folders = tmp_path / f"cut-{parts}", tmp_path / f"whole-{parts}"
+        for folder in folders:
+            with Memory(folder, chat=None, maintained=["messages", "hierarchy"]) as memory:
+                memory.add(conversation(1, talks=16), user="ann")
+                memory.maintain(user="ann")
+                memory.add(conversation(2, talks=12), user="ann")
+                memory.forget(user="ann", seqs=[1])
+                if folder is folders[0]:
+                    left = iter(range(parts))
+
+                    def failing(connection, generation, given, left=left):
+                        if given.theme_cap and generation.cursor == 168 and next(left, None) is None:
+                            raise KeyboardInterrupt
+                        set_state(connection, generation, given)
+
+                    monkeypatch.setattr(table, "set_state", failing)
+                    with pytest.raises(KeyboardInterrupt):
+                        memory.maintain(user="ann")
+                    monkeypatch.setattr(table, "set_state", set_state)
+                    assert memory.check_integrity().ok
+        for folder in folders:
+            with Memory(folder, chat=None, maintained=["messages", "hierarchy"]) as memory:
+                memory.maintain(user="ann")
+                check(memory)
+        assert rows(folders[0]) == rows(folders[1])
 
 
 def test_a_model_names_themes_and_what_it_does_not_answer_is_marked(tmp_path):

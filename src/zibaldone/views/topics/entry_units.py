@@ -109,7 +109,7 @@ class LibraryRemarks:
                 changed[key] = old, new
         for old, _ in changed.values():
             for remark in _as_remarks(old):
-                del made[remark.key]
+                made.pop(remark.key, None)
         together |= {key: group for key, group in touched.items() if group}
         made |= {remark.key: remark for _, new in changed.values() for remark in _as_remarks(new)}
         return LibraryRemarks(has, together, made)
