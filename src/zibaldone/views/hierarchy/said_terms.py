@@ -21,26 +21,26 @@ class SaidTerms:
     def __init__(self) -> None:
         self._ids: dict[str, array[int]] = {}  # rising
 
-    def add(self, semantic: int, said: Iterable[str]) -> None:
+    def add(self, semantic: int, terms: Iterable[str]) -> None:
         """It says this, too."""
-        for term in said:
+        for term in terms:
             ids = self._ids.setdefault(term, array("I"))
             place = bisect_left(ids, semantic)
             if place == len(ids) or ids[place] != semantic:
                 ids.insert(place, semantic)
 
-    def remove(self, semantic: int, said: Iterable[str]) -> None:
+    def remove(self, semantic: int, terms: Iterable[str]) -> None:
         """It says this no more."""
-        for term in said:
+        for term in terms:
             ids = self._ids[term]
             del ids[bisect_left(ids, semantic)]
             if not ids:
                 del self._ids[term]
 
-    def saying_all(self, said: AbstractSet[str]) -> npt.NDArray[np.uint32]:
+    def saying_all(self, terms: AbstractSet[str]) -> npt.NDArray[np.uint32]:
         """Ids of semantics, rising, that say all of this, at least one term."""
-        held = [ids for term in said if (ids := self._ids.get(term))]
-        if len(held) < len(said):
+        held = [ids for term in terms if (ids := self._ids.get(term))]
+        if len(held) < len(terms):
             return np.empty(0, dtype=np.uint32)
         rarest, *others = sorted((np.frombuffer(ids, np.uint32) for ids in held), key=len)
         left = rarest.copy()  # an array of `array` that is seen through cannot grow

@@ -126,10 +126,10 @@ class Structure:
             nearest[row] = near
         return nearest
 
-    def _may_repeat(self, said: AbstractSet[str], vector: Vectors, threshold: float) -> bool:
-        if not said:
+    def _may_repeat(self, wanted: AbstractSet[str], vector: Vectors, threshold: float) -> bool:
+        if not wanted:
             return bool(self.semantics)
-        saying = self._said.saying_all(said)
+        saying = self._said.saying_all(wanted)
         if not len(saying):
             return False
         places = np.searchsorted(self._gridded_ids(), saying)

@@ -19,8 +19,8 @@ from zibaldone.text.remembered import remembered
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.contradictions import slots_of
-from zibaldone.views.topics.consolidate.document_index import DocumentIndex, DocumentProfile
 from zibaldone.views.topics.consolidate.duplicates import groups, sameness, spokesman
+from zibaldone.views.topics.consolidate.library_index import DocumentProfile, LibraryIndex
 from zibaldone.views.topics.library import Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
@@ -48,7 +48,7 @@ class Workbench:
         self._embed, self._ask = embed, ask
         self._vectors: dict[str, Vectors] = {}
         self._tokens: dict[str, int] = {}
-        self.index = DocumentIndex(self._profile)
+        self.index = LibraryIndex(self._profile)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(n, d) of some texts, at least one."""

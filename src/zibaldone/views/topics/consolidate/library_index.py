@@ -27,7 +27,7 @@ class DocumentProfile:
     terms: Counter[str]  # in how many of its entries each occurs
 
 
-class DocumentIndex:
+class LibraryIndex:
     """Of the documents that it followed last. It computes nothing that depends on those of before."""
 
     def __init__(self, profile: Callable[[Document], DocumentProfile]) -> None:
