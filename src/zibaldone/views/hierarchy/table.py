@@ -132,13 +132,17 @@ class Written:
                 parts.append(here)
                 here = []
         parts += [here] if here else []
-        early = rows.keys() - {move.theme for move in self.moved}
+        # Names of themes that only lose, which have rows already; those of semantics that are new come first.
+        renamed = rows.keys() - {move.theme for move in self.moved}
+        first = renamed & {row.theme for row in self.semantics}
         yield replace(
             self,
-            themes=tuple(rows[theme] for theme in sorted(early)),
+            themes=tuple(rows[theme] for theme in sorted(first)),
             gone_themes=tuple(sorted(gone - left.keys())),
             moved=(),
         )
+        for names in in_chunks(sorted(renamed - first), most):
+            yield Written(themes=tuple(rows[theme] for theme in names))
         for some in parts:
             left.subtract(move.before for move in some)
             empty = {move.before for move in some if move.before in gone and not left[move.before]}
