@@ -261,6 +261,15 @@ def test_an_amendment_speaks_of_what_is_near(desk):
     assert desk.links() == []
 
 
+@pytest.mark.parametrize(
+    "text", ["I can't run any more, which makes the stairs hard.", "What is no longer so, or never was."]
+)
+def test_an_end_of_nothing_that_has_a_word_of_its_own_ends_nothing(desk, text):
+    """What is over is told in words that say too little to look anything up by."""
+    desk.say("I run every day.", text)
+    assert desk.links() == []
+
+
 def test_a_chain_is_followed_to_the_newest(desk):
     """Whoever asks of the first learns of the last."""
     desk.say("My dentist is Dr. Patel.", "My dentist is Dr. Lee now.", "My dentist is Dr. Moss now.")

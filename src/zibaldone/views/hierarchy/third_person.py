@@ -9,22 +9,23 @@ from __future__ import annotations
 import regex
 
 from zibaldone.text.dated_text import IRREGULAR_PAST
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import STOP_WORDS
 
-_OTHERS = regex.compile(
+_OTHERS = lazy_pattern(
     r"\b(?:we|us|our|ours|ourselves|you|your|yours|yourself|ya|let['’]s)\b", regex.IGNORECASE
 )
-_UNSURE = regex.compile(r"\b(?:mine|myself|let me|i['’]d)\b", regex.IGNORECASE)
-_WOULD = regex.compile(r"\bI['’]d(?=\s+(?:love|like|prefer|rather|be|say)\b)")
+_UNSURE = lazy_pattern(r"\b(?:mine|myself|let me|i['’]d)\b", regex.IGNORECASE)
+_WOULD = lazy_pattern(r"\bI['’]d(?=\s+(?:love|like|prefer|rather|be|say)\b)")
 # With an "I", or opening with what the sentence is about: else its subject may have been left out.
-_OPENS = regex.compile(r"\bI\b|^(?:My|(?:The|A|An|One|This|That|It|They|He|She)\b.*\b(?:my|me))\b")
+_OPENS = lazy_pattern(r"\bI\b|^(?:My|(?:The|A|An|One|This|That|It|They|He|She)\b.*\b(?:my|me))\b")
 _MENTIONS = 2  # of the speaker's name; more is no sentence that anybody would write
-_FIRST = regex.compile(r"\b(?:I|me|my|im|ive)\b", regex.IGNORECASE)
-_QUOTED = regex.compile(r"[\"“”«»]|(?<!\w)['‘’]\w")  # somebody else's "I" may stand inside
+_FIRST = lazy_pattern(r"\b(?:I|me|my|im|ive)\b", regex.IGNORECASE)
+_QUOTED = lazy_pattern(r"[\"“”«»]|(?<!\w)['‘’]\w")  # somebody else's "I" may stand inside
 _ADVERBS = (
     r"(?P<adverbs>(?:(?:\w+ly|just|also|always|still|never|even|now|already|often|once|sometimes)\s+){0,2})"
 )
-_I = regex.compile(rf"\bI\s+{_ADVERBS}(?P<verb>[\w'’]+)")
+_I = lazy_pattern(rf"\bI\s+{_ADVERBS}(?P<verb>[\w'’]+)")
 _AS_IT_IS = frozenset(
     """can could will would should may might must had did can't couldn't won't wouldn't shouldn't hadn't
     didn't cannot wasn't""".split()
@@ -37,7 +38,7 @@ _PRESENT = frozenset(
     wear wish work write""".split()
 )
 # A second verb of the same subject would have to change too: "I knit and bake". Any bare word may be one.
-_AND = regex.compile(rf"(?:\b(?:and|or|but|then)|,)\s+{_ADVERBS}(?P<next>[\w'’]+)", regex.IGNORECASE)
+_AND = lazy_pattern(rf"(?:\b(?:and|or|but|then)|,)\s+{_ADVERBS}(?P<next>[\w'’]+)", regex.IGNORECASE)
 _NO_VERB = ("ing", "ed", "s", "ly")
 _ENDINGS = ("ss", "sh", "ch", "x", "o", "z")
 

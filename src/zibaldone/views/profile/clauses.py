@@ -7,6 +7,8 @@ from typing import Literal, get_args
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
+
 Kind = Literal["instruction", "preference", "decision", "relation", "fact"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FLAGS = regex.IGNORECASE | regex.VERBOSE
@@ -43,7 +45,7 @@ HAVE = rf"{SUBJECT}(?:['’]ve|\s+have|\s+had)?\s+{ADVERBS}"
 AM = rf"{SUBJECT}(?:['’](?:m|re)|\s+am|\s+are|m)\s+{ADVERBS}"
 
 # What was just said, not what one likes: "I like that idea", "I love it", "I like how you put it"
-REACTION = regex.compile(
+REACTION = lazy_pattern(
     r"""(?:it(?!\s+when)|its|that|this|these|those|them|him|her|you|your|yours|u|how|what|hearing
     |seeing\s+(?:you|your)|where
     |(?:\p{L}+ing|to\s+\p{L}+)\s+(?:it|this|that|them|these|those|him|her)\b
@@ -61,7 +63,7 @@ REACTION = regex.compile(
     FLAGS,
 )
 TO_YOU = frozenset("you your yours yourself u ya".split())
-_OBJECT_ENDS = regex.compile(
+_OBJECT_ENDS = lazy_pattern(
     r"\s*(?:[,.:](?!\p{N})|[;!?()–—]|\s-+\s|\b(?:because|since|so|but|as|when|while|which|though|although"
     r"|and\s+I|and\s+we|anymore|"
     r"any\s+more|any\s+longer|these\s+days|at\s+all|too|either|right\s+now)\b)",

@@ -21,6 +21,7 @@ import regex
 
 from zibaldone.core import EDITOR, MACHINES, Message
 from zibaldone.rendering import OMISSION
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import terms
 from zibaldone.views.timeline.clauses import LONGEST_READ, Clause, clauses
 
@@ -34,7 +35,7 @@ _NEW_TERMS = 2  # unheard, that a step brings
 _SHORT = 4  # words that a clause is longer than it is: short ones do not win by one telling word
 _SILENT = MACHINES | {EDITOR}
 # Words by which a turn only takes up what was said.
-_REPLY = regex.compile(
+_REPLY = lazy_pattern(
     r"""^\W*(?:(?:yeah|yes|yep|yup|sure|ok(?:ay)?|right|cool|great|nice|perfect|awesome|absolutely|definitely|exactly
       |thanks?|thank\s+you|got\s+it|i\s+(?:see|agree|get\s+it)|sounds?\s+(?:good|great|like)|no(?:pe)?|hmm+|oh|alright
       |good\s+(?:point|idea)|makes\s+sense)\b
@@ -42,10 +43,10 @@ _REPLY = regex.compile(
     | those\s+(?:are|sound)\b)""",
     regex.IGNORECASE | regex.VERBOSE,
 )
-_LETTER = regex.compile(r"[\p{L}\p{N}]")
+_LETTER = lazy_pattern(r"[\p{L}\p{N}]")
 # A sentence or a paragraph is over: at the end of a text, and at the beginning of what follows it.
-_CLOSED = regex.compile(r"(?:[.!?…。！？:;][\"'”’)\]]*|\n)$")
-_CLOSES = regex.compile(r"[\"'”’)\]]*\s*[.!?…。！？:;\n]")
+_CLOSED = lazy_pattern(r"(?:[.!?…。！？:;][\"'”’)\]]*|\n)$")
+_CLOSES = lazy_pattern(r"[\"'”’)\]]*\s*[.!?…。！？:;\n]")
 
 
 @dataclass(frozen=True, slots=True)

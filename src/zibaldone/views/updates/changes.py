@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import terms
 from zibaldone.views.updates.clauses import StatedClause, Value, is_measure, meaning
 from zibaldone.views.updates.conditions import key_of_condition, turned_to
@@ -297,27 +298,28 @@ def _changed_elsewhere(clause: StatedClause, value: Value) -> frozenset[str]:
     return (clause.terms | clause.names) - others - frozenset(terms(verb[0]))
 
 
+_FROM_NOW_ON = lazy_pattern(r"\b(?:instead|from\s+now\s+on)\b", regex.IGNORECASE)
+_LASTS = lazy_pattern(
+    r"\b(?:is|are|takes?|lasts?|valid\s+for)\s+(?:about\s+|just\s+|only\s+|now\s+)*$", regex.IGNORECASE
+)
+_IS_CALLED = lazy_pattern(
+    r"\b(?:is|are|['’]s|called|named)\s+(?:now\s+|currently\s+)?(?:the\s+|at\s+|in\s+)?$", regex.IGNORECASE
+)
+
+
 def _held_now(clause: StatedClause, value: Value) -> frozenset[str]:
     """What has this value now."""
     before = clause.text[: value.start]
     is_foreign = clause.is_foreign and value.kind != "name" and IS_ELSEWHERE.search(before)
-    if not (
-        is_foreign
-        or IS.search(before)
-        or regex.search(r"\b(?:instead|from\s+now\s+on)\b", clause.text, regex.I)
-    ):
+    if not (is_foreign or IS.search(before) or _FROM_NOW_ON.search(clause.text)):
         return frozenset()
     if SPAN_BEFORE.search(before) and not IS.search(before):
         return frozenset()
-    if value.kind in DURATION and not regex.search(
-        r"\b(?:is|are|takes?|lasts?|valid\s+for)\s+(?:about\s+|just\s+|only\s+|now\s+)*$", before, regex.I
-    ):
+    if value.kind in DURATION and not _LASTS.search(before):
         return frozenset()
     if clause.past:
         return frozenset()
-    if value.kind == "name" and not regex.search(
-        r"\b(?:is|are|['’]s|called|named)\s+(?:now\s+|currently\s+)?(?:the\s+|at\s+|in\s+)?$", before, regex.I
-    ):
+    if value.kind == "name" and not _IS_CALLED.search(before):
         return frozenset()
     return _subject(clause, clause.text, value)
 
@@ -342,10 +344,11 @@ def _granted(clause: StatedClause) -> Iterator[Change]:
             yield Change("new", clause, value, _with_unit(subject, value), rises=_rises(clause, value))
 
 
+_LEARNED = lazy_pattern(r"^.{0,30}\b(?:that|saw|heard|learned|told\s+me|found\s+out|noticed|reali[sz]ed)\s")
+
+
 def _subject(clause: StatedClause, text: str, value: Value) -> frozenset[str]:
-    without_frame = regex.sub(
-        r"^.{0,30}\b(?:that|saw|heard|learned|told\s+me|found\s+out|noticed|reali[sz]ed)\s", "", text
-    )
+    without_frame = _LEARNED.sub("", text)
     # Of two names one is the value, and the other says of what: "our hotel in Naples is the Bellini".
     values = (clause.value_terms - clause.names).union(terms(value.norm) if value.kind == "name" else ())
     own = (meaning(without_frame) - values) & (clause.terms | clause.names)

@@ -7,7 +7,7 @@ Offline, and English. A clause that asks or supposes states nothing; what is sai
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import regex
 
@@ -141,6 +141,7 @@ _SUPPOSED = lazy_pattern(
     |rumou?r|kidding|joking|jk|dream(?:ed|t|ing)?|pretend)\b|['’]d\b(?!\s+rather)""",
     regex.IGNORECASE | regex.VERBOSE,
 )
+_SUPPOSED_ON = lazy_pattern(r"\W*(?:if|suppose|imagine|what\s+if|when\s+i)\b", regex.IGNORECASE)
 _LEANS = lazy_pattern(
     r"(?:and\s+|but\s+|so\s+|which\s+)?(?:it|they|that|this|he|she|which)\b", regex.IGNORECASE
 )
@@ -189,6 +190,7 @@ PEOPLE = frozenset(
 )
 _OF_BEFORE = lazy_pattern(r"\bof\s+(?:my\s+|our\s+|the\s+)?$", regex.IGNORECASE)
 _POSSESSED = lazy_pattern(rf"['’]s\s+(?!(?:{'|'.join(sorted(STOP_WORDS))})\b)", regex.IGNORECASE)
+_APOSTROPHES = ("'", "’")
 _NAME_FOLLOWS = lazy_pattern(r"\s\p{Lu}\p{Ll}")  # "Sister Maguire"
 _PLACE_BEFORE = lazy_pattern(r"\b(?:at|to|from|by)\s+$", regex.IGNORECASE)
 _POSSESSOR = {"his": "he", "her": "she", "your": "you"}
@@ -282,9 +284,7 @@ def _of_sentence(sentence: str, start: int, end: int) -> Iterator[StatedClause]:
         elif question and place == len(parts) - 1 and len(parts) == 1:
             asking = True
         supposes = supposes_on or bool(_SUPPOSED.search(part))
-        supposes_on = supposes_on or bool(
-            regex.match(r"\W*(?:if|suppose|imagine|what\s+if|when\s+i)\b", part, regex.I)
-        )
+        supposes_on = supposes_on or bool(_SUPPOSED_ON.match(part))
         leans_on = before if before and _LEANS.match(part) else None
         clause = _clause(
             part,
@@ -294,9 +294,10 @@ def _of_sentence(sentence: str, start: int, end: int) -> Iterator[StatedClause]:
             supposes=supposes,
             leans_on=leans_on,
             before=before.text if before else "",
+            sentence=sentence,
+            context=context,
             foreign=foreign,
         )
-        clause = replace(clause, sentence=sentence, context=context)
         yield clause
         before = clause
 
@@ -320,6 +321,8 @@ def _clause(
     supposes: bool,
     leans_on: StatedClause | None,
     before: str,
+    sentence: str,
+    context: frozenset[str],
     foreign: bool,
 ) -> StatedClause:
     values = tuple(_values(text, foreign=foreign))
@@ -337,10 +340,15 @@ def _clause(
     name_spans = [(value.start, value.end) for value in values if value.kind == "name"]
     for match in _WORD.finditer(text):
         low = match[0].casefold()
-        possessed = bool(_POSSESSED.match(text, match.end())) and match[0] != "It"
-        titles = match.start() and match[0][0].isupper() and _NAME_FOLLOWS.match(text, match.end())
-        if low in PEOPLE and not titles and (possessed or not _OF_BEFORE.search(text, 0, match.start())):
-            owners.add(low)
+        possessed = (
+            text.startswith(_APOSTROPHES, match.end())
+            and bool(_POSSESSED.match(text, match.end()))
+            and match[0] != "It"
+        )
+        if low in PEOPLE and (possessed or not _OF_BEFORE.search(text, 0, match.start())):
+            titles = match.start() and match[0][0].isupper() and _NAME_FOLLOWS.match(text, match.end())
+            if not titles:
+                owners.add(low)
         if (
             possessed
             and low not in STOP_WORDS
@@ -381,6 +389,8 @@ def _clause(
         (leans_on.terms | leans_on.names | leans_on.lead) if leans_on else frozenset(),
         bool(_OWN.search(text)),
         before,
+        sentence,
+        context,
         is_foreign=foreign,
     )
 
@@ -410,7 +420,7 @@ def _values(text: str, *, foreign: bool) -> Iterator[Value]:
         add("day", _day(match), *match.span())
     if has_digit:
         for match in _PHONE.finditer(text):
-            digits = regex.sub(r"\D", "", match[0])
+            digits = "".join(letter for letter in match[0] if letter.isdecimal())
             if 7 <= len(digits) <= 14:
                 add("phone", digits, *match.span())
     for match in _CLOCK.finditer(text):

@@ -162,9 +162,10 @@ class Detector:
             places = [place for place, _ in with_shares[:_MOST_CANDIDATES]]
             as_many = Counter(shares for _, shares in with_shares)
             general = {p for p, n in with_shares if sum(as_many[m] for m in as_many if m >= n) > _GENERAL}
-        else:
-            assert change.value is not None
+        elif change.value is not None:
             places = [place for place, _ in self._index.places([change.value.kind])[:_MOST_CANDIDATES]]
+        else:
+            return  # "I can't run any more": of words that say so little nothing can be looked up
         self._fetch_all({seq for seq, _, _ in places})
         weighed: list[tuple[float, Place, str]] = []
         for place in places:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import regex
-
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import STOP_WORDS, term_of, words
 from zibaldone.views.updates.clauses import StatedClause, Value, light
 from zibaldone.views.updates.cues import FLAGS, MISTAKEN, NEWS
@@ -18,13 +17,13 @@ _LONGEST = 25  # words of a sentence; a longer one shares words with many
 _MOST_NEW = 4  # words that may stand in the place
 _ENOUGH = 2  # words of content around it
 _MANY = 3  # the same, where these words stand in many sentences
-_CUE = regex.compile(
+_CUE = lazy_pattern(
     r"""(?<!\b(?:right|until|by|till)\s)\bnow\b(?!\s+that\b)|\bthese\s+days\b|\bnowadays\b|\binstead\b(?!\s+of)
     |\bfrom\s+(?:now|today|tomorrow|(?:this|next)\s+\w+)(?:\s+on)?\b|\bas\s+of\b
     |\bsince\s+(?:last|this|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b""",
     FLAGS,
 )
-_OPENING = regex.compile(
+_OPENING = lazy_pattern(
     r"""\W*(?:(?:ok|okay|oh|so|hm+|well|and|but|no|wait|big|small|quick|good|bad)\W+)*
     (?:(?:actually|correction|on\s+second\s+thoughts?|scratch\s+that|forget\s+that|i\s+changed\s+my\s+mind)\s*[,:]?
     |(?:news|update|heads\s+up|sorry|wait|change\s+of\s+plans?|(?:[\p{L}-]+\s+){0,2}changes?|new\s+[\p{L}-]+)\s*[,:]
@@ -32,17 +31,18 @@ _OPENING = regex.compile(
     FLAGS,
 )
 # What is replaced need not be a value after one of these.
-_REPLACES = regex.compile(
+_REPLACES = lazy_pattern(
     r"""\binstead\b(?!\s+of)|\bfrom\s+now\s+on\b|\bthese\s+days\b|\bnowadays\b|^\W*(?:\p{L}+\W+){0,2}(?:actually|correction
     |on\s+second\s+thoughts?|scratch\s+that|forget\s+that|change\s+of\s+plans?)\b|\bchanged\s+(?:my|our)\s+minds?\b""",
     FLAGS,
 )
-_SINCE = regex.compile(
+_SINCE = lazy_pattern(
     r"\W*(?:since|because\s+of|due\s+to|thanks\s+to)\s+(?!i\b|we\b)[^,]{2,40}?,?\s+(?=(?:i|we|my|our)\b)",
     FLAGS,
 )
-_MIND = regex.compile(r"\bchanged\s+(?:my|our)\s+minds?\b", FLAGS)
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:[.,:]\d+)*")
+_COMMA = lazy_pattern(r",\s")
+_MIND = lazy_pattern(r"\bchanged\s+(?:my|our)\s+minds?\b", FLAGS)
+_WORD = lazy_pattern(r"[\p{L}\p{M}\p{N}]+(?:[.,:]\d+)*")
 _CUE_WORDS = frozenset(
     """now instead actually finally currently days nowadays already just only really today please going
     gonna""".split()
@@ -53,7 +53,7 @@ _ATTITUDES = frozenset(
     for word in "feel feeling ready sure worried trouble confident clear curious hope love hate".split()
     for _, term in term_of(word)
 )
-_MINE = regex.compile(r"\b(?:my|our)\s+$", FLAGS)
+_MINE = lazy_pattern(r"\b(?:my|our)\s+$", FLAGS)
 _PREPOSITIONS = frozenset(
     "in on at with to from for by of about under over near into as than like until after before since".split()
 )
@@ -216,7 +216,7 @@ def _stated(clause: StatedClause) -> tuple[str, int]:
     """The text that states something, and where in the clause's it starts."""
     start = opening_end(clause.text)
     text = clause.text[start:]
-    for comma in regex.finditer(r",\s", text):
+    for comma in _COMMA.finditer(text):
         if len(_frame(text[: comma.start()], start)) > 1:
             return text[: comma.start()], start
     return text, start

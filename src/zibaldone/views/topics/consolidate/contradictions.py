@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
+from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.remembered import remembered
 from zibaldone.text.statements import statements
 from zibaldone.text.words import STOP_WORDS, terms, words
@@ -29,21 +30,21 @@ _PLAIN = r"\p{Ll}[\p{L}'’-]*"
 _COPULA = r"(?:is|are|was|were|became|has\s+become|has\s+been)"
 _NOW = r"(?:(?:now|currently|still|actually)\s+)?"
 _LEAD = r"(?:(?:in|at|by|from|called|named|located|based|the|an?|city|town|country|of)\s+)*"
-_DEFINITE = regex.compile(
+_DEFINITE = lazy_pattern(
     rf"(?P<slot>[Tt]he\s+{_PLAIN}.*\s)(?P<is>{_COPULA})\s+{_NOW}(?P<lead>{_LEAD})(?P<value>\S.*)"
 )
-_INVERTED = regex.compile(
+_INVERTED = lazy_pattern(
     rf"(?P<value>{_NAME})\s+(?P<is>{_COPULA})\s+{_NOW}the\s+(?P<slot>{_PLAIN}(?:\s+{_PLAIN})*\s+{_NAME})"
 )
-_OWNED = regex.compile(
+_OWNED = lazy_pattern(
     rf"(?P<key>{_NAME})['’]s?\s+(?P<noun>{_PLAIN}(?:\s+{_PLAIN}){{0,4}}?)\s+(?P<is>{_COPULA})\s+{_NOW}"
     rf"(?P<lead>{_LEAD})(?P<value>\S.*)"
 )
-_OWNED_INVERTED = regex.compile(
+_OWNED_INVERTED = lazy_pattern(
     rf"(?P<value>{_NAME})\s+(?P<is>{_COPULA})\s+{_NOW}(?P<key>{_NAME})['’]s?\s+"
     rf"(?P<noun>{_PLAIN}(?:\s+{_PLAIN}){{0,4}})"
 )
-_RELATED = regex.compile(
+_RELATED = lazy_pattern(
     rf"(?P<key>{_NAME})\s+{_NOW}(?P<relation>{_PLAIN}(?:\s+{_PLAIN})*?)\s+"
     rf"(?P<lead>(?:(?:the|an?|city|town|country|of)\s+)*)(?P<value>{_NAME}|{_PLAIN}(?:\s+{_PLAIN})?)"
 )
