@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 from hypothesis import settings
 from pytest_socket import disable_socket, enable_socket, socket_allow_hosts
 from sqlalchemy import create_engine
@@ -119,8 +120,12 @@ def _few(owner: Any) -> settings | None:
 
 
 def pytest_configure() -> None:
-    """Clients share what they trust: each of hundreds would read the file of all authorities again."""
+    """Make once what each of hundreds of clients and commands would make again.
+
+    A context of TLS, for which the file of all authorities is read, and the tree of commands.
+    """
     ssl.create_default_context = cache(ssl.create_default_context)
+    typer.testing._get_command = cache(typer.testing._get_command)
 
 
 def pytest_runtest_setup() -> None:
