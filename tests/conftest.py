@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import ssl
 
 # A worker of pytest-xdist for each core, and no library's threads beside them; set before numpy comes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -23,10 +24,12 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"  # tests fork: without it the tok
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 from hypothesis import settings
 from pytest_socket import disable_socket, enable_socket, socket_allow_hosts
 from sqlalchemy import create_engine
@@ -94,8 +97,9 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported stays: garbage is looked for among what tests make."""
+    """What is imported stays: garbage is looked for among what tests make, and seldom."""
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
 
 
@@ -113,6 +117,15 @@ def _few(owner: Any) -> settings | None:
     full: settings = getattr(owner, _SETTINGS, None) or owner.settings
     few = max(_LEAST, full.max_examples // _SHARE)
     return settings(full, max_examples=few) if few < full.max_examples else None
+
+
+def pytest_configure() -> None:
+    """Make once what each of hundreds of clients and commands would make again.
+
+    A context of TLS, for which the file of all authorities is read, and the tree of commands.
+    """
+    ssl.create_default_context = cache(ssl.create_default_context)
+    typer.testing._get_command = cache(typer.testing._get_command)
 
 
 def pytest_runtest_setup() -> None:

@@ -45,11 +45,6 @@ class ServerKey:
     used: datetime | None  # last, give or take half a minute; None: never
     revoked: datetime | None  # None: it opens
 
-    @property
-    def is_admin(self) -> bool:
-        """Whether it opens every user's memory."""
-        return self.user is None
-
 
 @dataclass(frozen=True, slots=True)
 class CreatedKey:

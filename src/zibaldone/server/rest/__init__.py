@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,6 +24,11 @@ ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 OPERATIONS: tuple[Operation, ...] = (*messages.OPERATIONS, *recalling.OPERATIONS, *views.OPERATIONS)
 
 
+@cache
+def _document() -> dict[str, Any]:
+    return document(OPERATIONS, version("zibaldone"))
+
+
 class Rest:
     """The part of the server that serves /v1/memory."""
 
@@ -30,10 +37,10 @@ class Rest:
 
     def routes(self) -> Sequence[BaseRoute]:
         """A route per path."""
-        shown = document(OPERATIONS, version("zibaldone"))
 
-        async def openapi(_: Request) -> Response:
-            return JSONResponse(shown)
+        # No coroutine: the first one takes a tenth of a second, which it takes in a thread.
+        def openapi(_: Request) -> Response:
+            return JSONResponse(_document())
 
         by_path: dict[str, list[Operation]] = {}
         for operation in OPERATIONS:

@@ -77,10 +77,6 @@ class OutputShape(BaseModel):
 # What is asked for in a URL
 
 
-class NothingQuery(QueryShape):
-    """No parameters."""
-
-
 class UserQuery(QueryShape):
     """Whose memory."""
 
