@@ -419,8 +419,9 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
     known = sum(bool(len(word.exact)) for word in of_question) / max(len(of_question), 1)
-    found = (nearby / whole).astype(np.float32), unseen / whole, known, (theirs / whole).astype(np.float32)
-    return values, _WordsFound(*found)
+    return values, _WordsFound(
+        (nearby / whole).astype(np.float32), unseen / whole, known, (theirs / whole).astype(np.float32)
+    )
 
 
 def _coined_by(machines: Mask, word: _Matched, index: UnitIndex) -> bool:

@@ -19,8 +19,8 @@ def codes(text: str) -> tuple[str, ...]:
     """Those of a text, in lower case and in order, each once."""
     if not any(sign in text for sign in "_./:@#\\-"):
         return ()
-    found = (match.group().casefold() for match in _WRITTEN.finditer(text))
-    return tuple(dict.fromkeys(code for code in found if _MADE.search(code)))
+    written = (match.group().casefold() for match in _WRITTEN.finditer(text))
+    return tuple(dict.fromkeys(code for code in written if _MADE.search(code)))
 
 
 def has_code(text: str, code: str) -> bool:
