@@ -39,7 +39,7 @@ def half(recall):
     return replace(recall, evidence=tuple(passage for passage in recall.evidence if 2 not in passage.sources))
 
 
-@pytest.mark.parametrize("chat", ["demo", "nurse", "workshop"])
+@pytest.mark.parametrize("chat", ["demo", "nurse", "workshop", "agent"])
 def test_every_phrase_is_in_its_message(chat):
     """Of the parts and of what is outdated."""
     rows = [json.loads(line) for line in felt_chat(chat).read_text(encoding="utf-8").splitlines()]
@@ -62,7 +62,7 @@ def test_there_are_forty_of_nine_kinds():
 
 def test_another_chat_is_none():
     """The error names those that there are."""
-    with pytest.raises(InvalidInput, match="demo, nurse, workshop"):
+    with pytest.raises(InvalidInput, match="demo, nurse, workshop, agent"):
         felt_questions("../nurse")
 
 

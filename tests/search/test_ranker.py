@@ -190,6 +190,36 @@ def test_a_code_is_not_taken_for_those_that_are_spelt_like_it(talk):
         assert talk.ranked(f"What did I say about {codes[n]}?")[0] == seqs[n]
 
 
+def test_an_identifier_is_found_as_it_is_written(talk):
+    """Not what has its pieces apart, though that comes first where the pieces are asked for."""
+    pieces, _, whole = talk.say(
+        "[1] Bea: They told the user that the column with the id is too long.",
+        "[2] Bea: We all went home.",
+        "[3] Bea: Yesterday they told the team that the column user_id is far too long.",
+    )
+    talk.fill()
+    assert talk.ranked("user_id")[0] == whole
+    assert talk.ranked("user id")[0] == pieces
+
+
+def test_an_identifier_that_an_assistant_alone_named_asks_for_the_assistant():
+    """Of an ordinary word it is no sign: an assistant says more than anybody."""
+    index = index_of(
+        *(
+            (seq, "turn", "user", text)
+            for seq, text in enumerate(("commit", "deploy it", "ok fix", "drop it"), 1)
+        ),
+        (5, "turn", "assistant", "Migration a77c1 adds the weight of a parcel, and the bassoon."),
+    )
+
+    by_assistant = {
+        text: features(index, read_question(text, START.date(), index), np.zeros(256, dtype=np.float32))[0]
+        for text in ("what did a77c1 do", "who has a bassoon")
+    }
+    assert by_assistant["what did a77c1 do"]["by_assistant"][4] == 0
+    assert by_assistant["who has a bassoon"]["by_assistant"][4] >= 1
+
+
 def test_a_synonym_counts_less_than_the_word_itself(talk):
     """Of two messages that differ in the word, the one with the question's own comes first."""
     talk.fill()

@@ -106,6 +106,8 @@ ENDED = [
     ("now", "The rent of my brother's flat is 780 euros.", "The rent of my brother's flat is 900 euros now."),
 ]
 HOLDS = [
+    ("I'm wavering between a red or blue sofa.", "They sent the sofa in blue instead of red."),
+    ("The kitchen will be sage or navy.", "We painted the kitchen in navy, not sage."),
     ("The board meeting is on Tuesday.", "We moved the hiring meeting to Thursday."),  # another thing
     ("My dentist is Dr. Patel.", "My daughter's dentist is Dr. Lee now."),  # another person
     ("We work with Acme.", "We also work with Globex now."),  # added

@@ -1,9 +1,10 @@
 """Questions to a chat, as a person types them: is what they need in the recalled text?
 
-`felt.jsonl` has forty to the demo's conversation, written before recall was asked any; two more sets are to
-chats with an assistant over months, of their own: a nurse's, in English, and a carpenter's, in German. A
-question has parts; a part is the messages that say it, any one of which will do, each with the phrase that
-does. A question without parts was never answered in the conversation: nothing should be recalled.
+`felt.jsonl` has forty to the demo's conversation, written before recall was asked any; three more sets are to
+chats with an assistant over months, of their own: a nurse's, in English, a carpenter's, in German, and a
+developer's with a coding agent and its tools. A question has parts; a part is the messages that say it, any
+one of which will do, each with the phrase that does. A question without parts was never answered in the
+conversation: nothing should be recalled.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from zibaldone.memory import Memory
 from zibaldone.recalled import Recall
 
 DEMO = "demo"
-_CHATS = ("nurse", "workshop")  # beside the demo's
+_CHATS = ("nurse", "workshop", "agent")  # beside the demo's
 NEVER = "never"  # the kind of what was never said
 ALL = "all"  # the last row
 

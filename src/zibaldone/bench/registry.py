@@ -115,7 +115,9 @@ class FloorOptions:
 class FeltOptions:
     """Questions to a chat as people type them, forty to the demo's: is what they need recalled?"""
 
-    chat: str = option("demo", "demo, nurse (a chat with an assistant) or workshop (one in German).")
+    chat: str = option(
+        "demo", "demo, nurse (a chat with an assistant), workshop (one in German) or agent (of code)."
+    )
     budget: Ints = option((300, 1000), "Token budgets, with commas.")
     questions: bool = option(False, "Each question, with what it misses and why.")
     floor: float | None = _floor()

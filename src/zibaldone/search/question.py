@@ -12,6 +12,7 @@ import regex
 from zibaldone.search.asking import asks_elsewhere
 from zibaldone.search.lexical import LexicalIndex
 from zibaldone.search.request import Aim, Request, read_request
+from zibaldone.text.codes import codes
 from zibaldone.text.dates import find_days
 from zibaldone.text.foreign_dates import with_english_dates
 from zibaldone.text.remembered import remembered
@@ -58,6 +59,7 @@ _OWN = frozenset(  # of who asks, in some languages; "tell me" and "show us" are
 _SEVERAL = 4  # words of a question that tell its language; fewer may be names
 _COGNATE = 6  # letters of a word that may be English but for its ending
 _LETTERS, _LATIN = regex.compile(r"\p{L}+"), regex.compile(r"\p{Latin}+")
+_MOST_CODES = 8
 _MOST_DAYS = 16  # times that one question can ask for
 _NEUTRAL = frozenset({"partner", "spouse"})  # whichever of the partners it is
 _OF_A_COUPLE = frozenset({"relationship", "marriage", "couple"})
@@ -91,6 +93,7 @@ class Question:
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
     names_of: tuple[tuple[str, str], ...] = ()  # (term, term of a name that stands for it)
     asks_own: bool = False  # about who asks: "my", "I"
+    codes: tuple[str, ...] = ()  # identifiers that it names, see text/codes; their words are terms too
     is_foreign: bool = False  # in another language than memory, as far as can be told: see is_foreign
 
     @property
@@ -160,6 +163,7 @@ def take_apart(
         days=days,
         names_of=_names_of(content, people),
         asks_own=not _OWN.isdisjoint(words(text)),
+        codes=codes(request.subject)[:_MOST_CODES],
         is_foreign=foreign,
     )
 

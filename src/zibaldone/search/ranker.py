@@ -16,6 +16,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
+from functools import partial, reduce
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +30,9 @@ from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, s
 from zibaldone.search.question import Acquaintance, Question, is_foreign, narrowed, take_apart
 from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
+from zibaldone.text.codes import has_code
 from zibaldone.text.spellings import terms_alike
-from zibaldone.text.words import is_unspaced
+from zibaldone.text.words import is_unspaced, terms
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
@@ -41,6 +44,7 @@ UNTOLD = 0.5  # the confidence of a question that cannot be compared with what m
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
 
+_THEIRS = 2  # times the share of a question's words that assistants alone said, by which they are asked for
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
 
@@ -65,7 +69,9 @@ class Weights:
     tells: float = 2.5  # the question asks for a time, a place or a number, and the unit has one
     date: float = 4.0  # it was said in the time that the question names, or soon after
     same_day: float = 2.0  # it was said on the very day, or it names that day
-    by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
+    # an assistant says it, by how much assistants say; 0 when that is asked for, less where it has words of
+    # the question that nobody else said
+    by_assistant: float = 0.0
 
 
 FEATURES = tuple(field.name for field in fields(Weights))
@@ -282,6 +288,7 @@ def features(
         window = index.windows[radius]
         values[name] = standardised(window.sum(centred) / window.sizes, by_people)
     values |= _clues(index, question)
+    values["by_assistant"] *= np.maximum(0, 1 - _THEIRS * words.theirs)
     # A time, a place or a number of what the question is not about is none that it asks for.
     values["tells"] = values["tells"] * ((values["lexical_2"] > 0) | (values["dense"] > 0))
     leaning = np.float32(index.leaning)
@@ -307,6 +314,7 @@ class _WordsFound:
     covered_nearby: Floats
     unseen: float  # the share that no unit has
     known: float  # how many of them some unit has, as a share, each the same
+    theirs: Floats  # (n,) the share in those units that assistants alone ever said
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +327,7 @@ class _Matched:
     likeness: Doubles  # 1, or the squared cosine
     idf: float
     weight: float  # its idf, where a few units are not the whole world
+    form: str | None  # as the question has it; None: an identifier
 
 
 def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
@@ -347,7 +356,24 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
             np.concatenate(likeness),
             idf,
             inverse_frequency(len(exact), n + SILENT),
+            form,
         )
+
+
+def _codes(index: UnitIndex, question: Question) -> Iterator[_Matched]:
+    """For every identifier of the question that some unit has as it is written: as much as all its pieces."""
+    for code in question.codes:
+        pieces = [_postings(index, (term,))[0] for term in set(terms(code))]
+        if not pieces:
+            continue
+        likely = reduce(partial(np.intersect1d, assume_unique=True), sorted(pieces, key=len))
+        rows = np.array(
+            [row for row in likely.tolist() if has_code(index.units[row].text, code)], dtype=np.int64
+        )
+        if len(rows):
+            ones, n = np.ones(len(rows)), len(index)
+            idf, weight = inverse_frequency(len(rows), n), inverse_frequency(len(rows), n + SILENT)
+            yield _Matched(rows, rows, ones, ones, len(pieces) * idf, weight, None)
 
 
 def covered(index: UnitIndex, question: Question) -> Doubles:
@@ -372,12 +398,16 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
-    nearby, whole, unseen, known = np.zeros(n), 0.0, 0.0, 0
+    nearby, whole, unseen = np.zeros(n), 0.0, 0.0
+    theirs, by_assistant = np.zeros(n), index.by_assistant > 0
     attests = _attests(index, question)
-    for word in _matched(index, question):
+    of_question = list(_matched(index, question))
+    for word in chain(of_question, _codes(index, question)):
         whole += word.weight
-        known += bool(len(word.exact))
         unseen += 0.0 if len(word.exact) else word.weight
+        if _coined_by(by_assistant, word, index):
+            there, _ = index.windows[0].spread(word.exact, np.ones(len(word.exact)))
+            theirs[np.unique(there)] += word.weight
         by_people = attests[word.rows]
         there, likeness = index.windows[2].spread(word.rows[by_people], word.likeness[by_people])
         nearby[there] += word.weight * np.minimum(likeness, 1)
@@ -388,8 +418,17 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    share = known / max(len(question.terms), 1)
-    return values, _WordsFound((nearby / whole).astype(np.float32), unseen / whole, share)
+    known = sum(bool(len(word.exact)) for word in of_question) / max(len(of_question), 1)
+    return values, _WordsFound(
+        (nearby / whole).astype(np.float32), unseen / whole, known, (theirs / whole).astype(np.float32)
+    )
+
+
+def _coined_by(machines: Mask, word: _Matched, index: UnitIndex) -> bool:
+    """Whether machines alone ever said an identifier, or a word that means nothing to the embedder."""
+    if not len(word.exact) or not machines[word.exact].all():
+        return False
+    return word.form is None or index.is_coined(word.form)
 
 
 def _attests(index: UnitIndex, question: Question) -> Mask:

@@ -34,6 +34,7 @@ _SHORT = 4
 _CALLED = lazy_pattern(
     rf"\b(?:{'|'.join(sorted(PEOPLE))}),?\s+(\p{{Lu}}[\p{{L}}\p{{M}}]+)"
 )  # "my sister Ann"
+_EITHER = lazy_pattern(r"((?:[\p{L}\p{N}]+\s+){1,2})or((?:\s+[\p{L}\p{N}]+){1,2})", regex.IGNORECASE)
 _MOST_AROUND = 4  # words around the one that is said to be over
 
 
@@ -260,6 +261,11 @@ def _restates(older: StatedClause, new: StatedClause, value: Value) -> bool:
     )
 
 
+def _is_one_choice(value: frozenset[str], text: str) -> bool:
+    """Whether a text weighs it with something else, "sage or navy": that was never so, and cannot be over."""
+    return any(value & set(terms(beside[1] + " " + beside[2])) for beside in _EITHER.finditer(text))
+
+
 def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
     theirs = older.terms | older.names | older.value_terms
     wanted = change.needs
@@ -281,7 +287,7 @@ def _names_old(change: Change, older: StatedClause, *, near: bool) -> float:
         if plain and (not older.is_own or len(older.terms) > _MOST_AROUND):
             return 0
         return float(len(change.subject))
-    if (change.taken - change.old) & older.context:
+    if (change.taken - change.old) & older.context or _is_one_choice(change.old, older.text):
         return 0
     rest = change.subject & (older.terms | older.names)
     if change.clause.is_foreign and 2 * len(rest) < len(change.subject):

@@ -1,0 +1,30 @@
+"""Names that were made and not grown: `user_id`, `v2.3.1`, `src/app.py`, `10.0.0.7:5432`, `ERR-404`.
+
+To an index they are several words, each as common as any. Whole they stand in few places.
+"""
+
+from __future__ import annotations
+
+import regex
+
+from zibaldone.text.patterns import lazy_pattern
+
+_PIECE = r"[\p{L}\p{M}\p{N}]+"
+_WRITTEN = lazy_pattern(rf"{_PIECE}(?:(?:[_./:@#\\-]|::|->){_PIECE})+")
+# A hyphen or a slash between words makes no code of them, nor does a dot behind a sentence: "and/or", "e.g".
+_MADE = lazy_pattern(r"_|\p{N}|\p{L}{2}(?:[.:@#\\]|::|->)\p{L}|\p{L}{2}/\p{L}+[/.]")
+
+
+def codes(text: str) -> tuple[str, ...]:
+    """Those of a text, in lower case and in order, each once."""
+    if not any(sign in text for sign in "_./:@#\\-"):
+        return ()
+    written = (match.group().casefold() for match in _WRITTEN.finditer(text))
+    return tuple(dict.fromkeys(code for code in written if _MADE.search(code)))
+
+
+def has_code(text: str, code: str) -> bool:
+    """Whether a text has the code, and not only as a part of a longer word: `id` is none of `user_id`."""
+    return bool(
+        regex.search(rf"(?<![\p{{L}}\p{{N}}_]){regex.escape(code)}(?![\p{{L}}\p{{N}}_])", text.casefold())
+    )
