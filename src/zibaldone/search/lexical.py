@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,11 @@ class LexicalIndex:
             np.concatenate([np.zeros(0), *(part[1] for part in parts)]),
         )
 
+    def known(self, terms: AbstractSet[str]) -> set[str]:
+        """Those of the terms that some row may have; quicker than to ask for each, of hundreds."""
+        saved = set() if self._saved is None else self._saved.known(terms)
+        return saved.union(terms & self._rows.keys())
+
     def lengths(self) -> Floats:
         """(n,) how many terms each row has."""
         return np.array(self._lengths, dtype=np.float32)
@@ -166,6 +172,9 @@ class _SavedPostings:
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
         return self._between(*self._range(term))
+
+    def known(self, terms: AbstractSet[str]) -> set[str]:
+        return set(terms).intersection(self._terms)
 
     def _between(self, begin: int, end: int) -> tuple[Ints, Doubles]:
         rows = np.cumsum(self._gaps[begin:end], dtype=np.int64)

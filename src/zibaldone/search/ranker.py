@@ -28,12 +28,18 @@ from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, s
 from zibaldone.search.question import Acquaintance, Question, is_foreign, narrowed, take_apart
 from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
+from zibaldone.text.kinds import members
 from zibaldone.text.spellings import terms_alike
-from zibaldone.text.words import is_unspaced
+from zibaldone.text.words import is_unspaced, term_of
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
 NAME = 0.9  # the cosine that a name has to the word for who it is
+_USUAL = 0.1  # the share of units that name something of a kind, from which on to name it tells nothing
+_CERTAIN = (
+    3.0  # that many times less, in natural logarithms, it tells as much as a time where one is asked for
+)
+_OF_KIND = 0.5  # the likeness of a thing to the name of its kind, for confidence
 _LOOKED_AT = 32  # units by which a memory's language is told
 _OF_EACH = 200  # characters of each
 _FEW_KNOWN = 0.5  # of the words of a question in another language: names, numbers, cognates
@@ -62,7 +68,7 @@ class Weights:
     answers: float = 0.75  # among people: the unit before it asks something
     asks: float = -0.7  # among people: it ends with a question
     proper_nouns: float = 0.9  # log(1 + proper nouns and quotations in it, up to three)
-    tells: float = 2.5  # the question asks for a time, a place or a number, and the unit has one
+    tells: float = 2.5  # the question asks for a time, place, number or thing of a kind, and the unit has one
     date: float = 4.0  # it was said in the time that the question names, or soon after
     same_day: float = 2.0  # it was said on the very day, or it names that day
     by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
@@ -276,13 +282,14 @@ def features(
     of_rows = index.vectors.products(vector)
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
-    values, words = _lexical(index, question)
+    things = _things(index, question)
+    values, words = _lexical(index, question, things)
     by_people = index.by_assistant == 0
     for name, radius in (("dense", 0), ("dense_2", 2)):
         window = index.windows[radius]
         values[name] = standardised(window.sum(centred) / window.sizes, by_people)
-    values |= _clues(index, question)
-    # A time, a place or a number of what the question is not about is none that it asks for.
+    values |= _clues(index, question, things)
+    # A time, a place, a number or a thing of what the question is not about is none that it asks for.
     values["tells"] = values["tells"] * ((values["lexical_2"] > 0) | (values["dense"] > 0))
     leaning = np.float32(index.leaning)
     values |= {name: values[name] * leaning for name in _LEANING}
@@ -310,9 +317,44 @@ class _WordsFound:
 
 
 @dataclass(frozen=True, slots=True)
+class _Things:
+    """The units that name something of the kind that a question asks for."""
+
+    rows: Ints
+    terms: frozenset[str]  # of the kind's own name
+    telling: float  # 0 to 1: what a tenth of memory is of tells nothing
+
+
+def _things(index: UnitIndex, question: Question) -> _Things | None:
+    """None where no kind is asked for, or nothing of it was ever named."""
+    for kind in question.kinds:
+        if not (of_kind := members(kind)):
+            continue
+        known = index.lexical.known({term for terms in of_kind for term in terms})
+        found = [_with_all(index, terms) for terms in of_kind if known.issuperset(terms)]
+        rows = np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+        if not len(rows):
+            return None
+        share = len(rows) / (len(index) + SILENT)
+        telling = min(1.0, max(0.0, math.log(_USUAL / share) / _CERTAIN))
+        own = frozenset(term for word in kind.split() for _, term in term_of(word))
+        return _Things(rows, own, telling) if telling else None
+    return None
+
+
+def _with_all(index: UnitIndex, terms: Sequence[str]) -> Ints:
+    """The rows that have all of these terms."""
+    rows, _ = index.lexical.postings(terms[0])
+    for term in terms[1:]:
+        rows = np.intersect1d(rows, index.lexical.postings(term)[0], assume_unique=True)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
 class _Matched:
     """Where one word of the question stands, in all its spellings, and where words of like meaning do."""
 
+    term: str
     exact: Ints  # rows of the word itself
     rows: Ints  # of all of them, a row more than once
     frequencies: Doubles  # of each of `rows`, as if all words were the question's
@@ -341,6 +383,7 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
                 likeness.append(np.full(len(where), cosine**2))
         yield _Matched(
+            term,
             exact,
             np.concatenate(rows),
             np.concatenate(frequencies),
@@ -365,10 +408,13 @@ def covered(index: UnitIndex, question: Question) -> Doubles:
     return np.minimum(shares / max(known or whole, 1e-9), 1)
 
 
-def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _WordsFound]:
+def _lexical(
+    index: UnitIndex, question: Question, things: _Things | None
+) -> tuple[dict[str, Floats], _WordsFound]:
     """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
 
-    One frequency per word is summed over the word and those of like meaning, and saturates once.
+    One frequency per word is summed over the word and those of like meaning, and saturates once. A kind is
+    half there where something of it is.
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
@@ -377,9 +423,15 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     for word in _matched(index, question):
         whole += word.weight
         known += bool(len(word.exact))
-        unseen += 0.0 if len(word.exact) else word.weight
-        by_people = attests[word.rows]
-        there, likeness = index.windows[2].spread(word.rows[by_people], word.likeness[by_people])
+        rows, likeness = word.rows, word.likeness
+        if things and word.term in things.terms:
+            rows = np.concatenate([rows, things.rows])
+            likeness = np.concatenate([likeness, np.full(len(things.rows), _OF_KIND)])
+            unseen += 0.0 if len(word.exact) else word.weight * (1 - _OF_KIND)
+        else:
+            unseen += 0.0 if len(word.exact) else word.weight
+        by_people = attests[rows]
+        there, likeness = index.windows[2].spread(rows[by_people], likeness[by_people])
         nearby[there] += word.weight * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
@@ -414,7 +466,7 @@ def _postings(index: UnitIndex, same: Sequence[str]) -> tuple[Ints, Doubles]:
     return rows, counts
 
 
-def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
+def _clues(index: UnitIndex, question: Question, things: _Things | None) -> dict[str, Floats]:
     """What speaker, time and form say, whatever the words."""
     speaker, date, same_day = (np.zeros(len(index), dtype=np.float32) for _ in range(3))
     for name in question.speakers:
@@ -429,18 +481,21 @@ def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
             for row, first_named, last_named in index.named_days:
                 if first_named >= first and last_named <= last:
                     same_day[row] = 1
+    tells = np.maximum.reduce(
+        [
+            index.time_words * np.float32(question.asks_when),
+            index.place_names * np.float32(question.asks_where),
+            index.numbers * np.float32(question.asks_how_many),
+        ]
+    )
+    if things:
+        tells[things.rows] = np.maximum(tells[things.rows], np.float32(things.telling))
     return {
         "speaker": speaker,
         "answers": index.answers,
         "asks": index.asks,
         "proper_nouns": index.proper_nouns,
-        "tells": np.maximum.reduce(
-            [
-                index.time_words * np.float32(question.asks_when),
-                index.place_names * np.float32(question.asks_where),
-                index.numbers * np.float32(question.asks_how_many),
-            ]
-        ),
+        "tells": tells,
         "date": np.asarray(date, dtype=np.float32),
         "same_day": same_day,
         "by_assistant": index.by_assistant * np.float32(not question.asks_assistant),
