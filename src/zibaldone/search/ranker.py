@@ -28,9 +28,9 @@ from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, s
 from zibaldone.search.question import Acquaintance, Question, is_foreign, narrowed, take_apart
 from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
-from zibaldone.text.kinds import members
+from zibaldone.text.kinds import kind_named
 from zibaldone.text.spellings import terms_alike
-from zibaldone.text.words import is_unspaced, term_of
+from zibaldone.text.words import is_unspaced
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
@@ -39,7 +39,7 @@ _USUAL = 0.1  # the share of units that name something of a kind, from which on 
 _CERTAIN = (
     3.0  # that many times less, in natural logarithms, it tells as much as a time where one is asked for
 )
-_OF_KIND = 0.5  # the likeness of a thing to the name of its kind, for confidence
+_OF_KIND = 0.6  # the likeness of a thing to the name of its kind, for confidence
 _LOOKED_AT = 32  # units by which a memory's language is told
 _OF_EACH = 200  # characters of each
 _FEW_KNOWN = 0.5  # of the words of a question in another language: names, numbers, cognates
@@ -288,9 +288,12 @@ def features(
     for name, radius in (("dense", 0), ("dense_2", 2)):
         window = index.windows[radius]
         values[name] = standardised(window.sum(centred) / window.sizes, by_people)
-    values |= _clues(index, question, things)
-    # A time, a place, a number or a thing of what the question is not about is none that it asks for.
+    values |= _clues(index, question)
+    # A time, a place or a number of what the question is not about is none that it asks for; a thing of the
+    # kind is itself what it is about.
     values["tells"] = values["tells"] * ((values["lexical_2"] > 0) | (values["dense"] > 0))
+    if things:
+        values["tells"][things.rows] = np.maximum(values["tells"][things.rows], np.float32(things.telling))
     leaning = np.float32(index.leaning)
     values |= {name: values[name] * leaning for name in _LEANING}
     return values, _confidence(index, question, words, cosines, inside)
@@ -327,19 +330,17 @@ class _Things:
 
 def _things(index: UnitIndex, question: Question) -> _Things | None:
     """None where no kind is asked for, or nothing of it was ever named."""
-    for kind in question.kinds:
-        if not (of_kind := members(kind)):
-            continue
-        known = index.lexical.known({term for terms in of_kind for term in terms})
-        found = [_with_all(index, terms) for terms in of_kind if known.issuperset(terms)]
-        rows = np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
-        if not len(rows):
-            return None
-        share = len(rows) / (len(index) + SILENT)
-        telling = min(1.0, max(0.0, math.log(_USUAL / share) / _CERTAIN))
-        own = frozenset(term for word in kind.split() for _, term in term_of(word))
-        return _Things(rows, own, telling) if telling else None
-    return None
+    kind = next((kind for name in question.kinds if (kind := kind_named(name))), None)
+    if kind is None:
+        return None
+    known = index.lexical.known(kind.terms)
+    found = [_with_all(index, terms) for terms in kind.names if terms[0] in known and known.issuperset(terms)]
+    rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
+    if not len(rows):
+        return None
+    share = len(rows) / (len(index) + SILENT)
+    telling = min(1.0, math.log(_USUAL / share) / _CERTAIN)
+    return _Things(rows, kind.own_terms, telling) if telling > 0 else None
 
 
 def _with_all(index: UnitIndex, terms: Sequence[str]) -> Ints:
@@ -414,7 +415,7 @@ def _lexical(
     """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
 
     One frequency per word is summed over the word and those of like meaning, and saturates once. A kind is
-    half there where something of it is.
+    mostly there where something of it is.
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
@@ -466,7 +467,7 @@ def _postings(index: UnitIndex, same: Sequence[str]) -> tuple[Ints, Doubles]:
     return rows, counts
 
 
-def _clues(index: UnitIndex, question: Question, things: _Things | None) -> dict[str, Floats]:
+def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
     """What speaker, time and form say, whatever the words."""
     speaker, date, same_day = (np.zeros(len(index), dtype=np.float32) for _ in range(3))
     for name in question.speakers:
@@ -488,8 +489,6 @@ def _clues(index: UnitIndex, question: Question, things: _Things | None) -> dict
             index.numbers * np.float32(question.asks_how_many),
         ]
     )
-    if things:
-        tells[things.rows] = np.maximum(tells[things.rows], np.float32(things.telling))
     return {
         "speaker": speaker,
         "answers": index.answers,

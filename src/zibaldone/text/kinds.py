@@ -9,8 +9,10 @@ text.
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 
 import regex
 
@@ -58,16 +60,26 @@ def asked_kinds(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for kind in found if kind))
 
 
-@lru_cache(256)
-def members(kind: str) -> frozenset[tuple[str, ...]]:
-    """The terms of each thing of a kind, several for a name of several words; none of what is no kind."""
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What belongs to a kind."""
+
+    own_terms: frozenset[str]  # of its own name
+    names: frozenset[tuple[str, ...]]  # the terms of each member, several for a name of several words
+    terms: frozenset[str]  # all of these
+
+
+@lru_cache(64)
+def kind_named(name: str) -> Kind | None:
+    """The kind that is called so; None of what is none, or of so much that it tells nothing."""
     text = _tree()
     found: set[str] = set()
-    for start in _senses(text, kind):
+    for start in _senses(text, name):
         found.update(_below(text, start))
-    own = {term for word in words(kind) for _, term in term_of(word)}
-    named = (tuple(name.split(" ")) for name in found)
-    return frozenset(terms for terms in named if own.isdisjoint(terms))
+    own = frozenset(term for word in words(name) for _, term in term_of(word))
+    split = (tuple(member.split(" ")) for member in found)
+    names = frozenset(terms for terms in split if own.isdisjoint(terms))
+    return Kind(own, names, frozenset(chain.from_iterable(names))) if names else None
 
 
 def _senses(text: str, kind: str) -> list[int]:
