@@ -175,12 +175,12 @@ class _SavedPostings:
         return self._between(*self._range(term))
 
     def known(self, terms: frozenset[str]) -> frozenset[str]:
-        found = self._known.get(terms)
-        if found is None:
+        there = self._known.get(terms)
+        if there is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            found = self._known[terms] = terms.intersection(self._terms)
-        return found
+            there = self._known[terms] = terms.intersection(self._terms)
+        return there
 
     def _between(self, begin: int, end: int) -> tuple[Ints, Doubles]:
         rows = np.cumsum(self._gaps[begin:end], dtype=np.int64)

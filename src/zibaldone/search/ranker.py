@@ -334,8 +334,10 @@ def _things(index: UnitIndex, question: Question) -> _Things | None:
     if kind is None:
         return None
     known = index.lexical.known(kind.terms)
-    found = [_with_all(index, terms) for terms in kind.names if terms[0] in known and known.issuperset(terms)]
-    rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
+    having = [
+        _with_all(index, terms) for terms in kind.names if terms[0] in known and known.issuperset(terms)
+    ]
+    rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *having]))
     if not len(rows):
         return None
     share = len(rows) / (len(index) + SILENT)

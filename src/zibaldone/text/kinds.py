@@ -42,7 +42,7 @@ _PLURALS = (("ies", "y"), ("ves", "f"), ("es", ""), ("s", ""))
 @remembered(1_000)
 def asked_kinds(question: str) -> tuple[str, ...]:
     """What kinds a question may ask for, the narrowest reading first: "board games", "games"."""
-    found = []
+    kinds = []
     for opening in _OPENS.finditer(question):
         named: list[str] = []
         for word in words(opening[1]):
@@ -52,12 +52,12 @@ def asked_kinds(question: str) -> tuple[str, ...]:
                 break
             named.append(word)
         # "board games", "games": the head is last; "shoes cost" and "pets live" have it before.
-        found += [
+        kinds += [
             " ".join(named[:end][-length:])
             for end in (len(named), len(named) - 1)
             for length in range(end, 0, -1)
         ]
-    return tuple(dict.fromkeys(kind for kind in found if kind))
+    return tuple(dict.fromkeys(kind for kind in kinds if kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class Kind:
 def kind_named(name: str) -> Kind | None:
     """The kind that is called so; None of what is none, or of so much that it tells nothing."""
     text = _tree()
-    found: set[str] = set()
+    below: set[str] = set()
     for start in _senses(text, name):
-        found.update(_below(text, start))
+        below.update(_below(text, start))
     own = frozenset(term for word in words(name) for _, term in term_of(word))
-    split = (tuple(member.split(" ")) for member in found)
+    split = (tuple(member.split(" ")) for member in below)
     names = frozenset(terms for terms in split if own.isdisjoint(terms))
     return Kind(own, names, frozenset(chain.from_iterable(names))) if names else None
 
@@ -93,8 +93,8 @@ def _senses(text: str, kind: str) -> list[int]:
 
 def _places(text: str, name: str) -> list[int]:
     """Where a name stands, whole."""
-    found = (match.start() for match in regex.finditer(regex.escape(name) + r"(?=[|\n])", text))
-    return [place for place in found if text[place - 1] == "|" or text[place - 2] == "\n"]
+    starts = (match.start() for match in regex.finditer(regex.escape(name) + r"(?=[|\n])", text))
+    return [place for place in starts if text[place - 1] == "|" or text[place - 2] == "\n"]
 
 
 def _below(text: str, start: int) -> list[str]:
