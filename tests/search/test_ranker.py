@@ -671,3 +671,46 @@ def test_a_log_about_one_thing_finds_that_thing(talk):
     assert talk.ranked("What is our cat called?")[-1] == pin or pin not in talk.ranked(
         "What is our cat called?"
     )
+
+
+MUNDANE = ("The boiler was mended.", "My parcel came late.", "The bus was full.", "The shelf fell down.")
+
+
+def confidence_of(question, *texts):
+    """With which a memory of these texts answers."""
+    index = index_of(*((seq, "message", "user", text) for seq, text in enumerate(texts, 1)))
+    read = read_question(question, START.date(), index)
+    return score(index, read, shared_static_embedder().embed([read.subject])[0]).confidence
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Do I have any pets?", "The gerbil got out of its cage."),
+        ("Which instruments do I play?", "An hour of bassoon every night."),
+        ("What countries have I been to?", "We hiked across Peru in June."),
+        ("What drinks do I like?", "I begin the day with an espresso."),
+        ("What desserts do we like?", "There is ice cream in the cellar."),
+    ],
+)
+def test_a_member_answers_a_question_for_its_kind(question, answer):
+    """It is no question about nothing, though no word is shared; without the member it is one."""
+    assert confidence_of(question, *MUNDANE, answer) > 0.01 > confidence_of(question, *MUNDANE)
+
+
+def test_a_kind_of_which_every_message_is_tells_nothing():
+    """Where all is of animals, an animal is no sign."""
+    animals = [
+        f"The {animal} sleeps." for animal in ("gerbil", "horse", "cat", "goat", "rabbit", "duck")
+    ] * 10
+    index = index_of(*((seq, "message", "user", text) for seq, text in enumerate(animals, 1)))
+    read = read_question("What animals do we keep?", START.date(), index)
+    values, _ = features(index, read, np.zeros(ZEROS, dtype=np.float32))
+    assert not values["tells"].any()
+
+
+def test_a_saved_memory_knows_members_too():
+    """The kinds of a question are found in what was saved and in what came since."""
+    index = index_of((1, "message", "user", "The gerbil got out."), (2, "message", "user", "It rains."))
+    opened = UnitIndex(index.vectors.dimension, shared_static_embedder(), index.save())
+    assert opened.lexical.known(frozenset({"gerbil", "horse"})) == {"gerbil"}

@@ -15,6 +15,7 @@ from zibaldone.search.request import Aim, Request, read_request
 from zibaldone.text.codes import codes
 from zibaldone.text.dates import find_days
 from zibaldone.text.foreign_dates import with_english_dates
+from zibaldone.text.kinds import asked_kinds
 from zibaldone.text.remembered import remembered
 from zibaldone.text.words import (
     FOREIGN_FUNCTION_WORDS,
@@ -42,6 +43,7 @@ _ASKS_HOW_MANY = regex.compile(
 )
 _ASKS = regex.compile(r"[?？؟]\s*$")  # keywords have no function words either
 _MOST_TERMS = 64
+_LONGEST = 1000  # characters of a question that asks for a kind of things
 _OF_MEMORY = 0.3  # of a question's words, function words included: memory has more of its own language's
 _LANGUAGE = 100  # different words of a memory, among which the function words of its language are
 _LITTLE = 3  # letters of most function words of most languages
@@ -94,6 +96,7 @@ class Question:
     names_of: tuple[tuple[str, str], ...] = ()  # (term, term of a name that stands for it)
     asks_own: bool = False  # about who asks: "my", "I"
     codes: tuple[str, ...] = ()  # identifiers that it names, see text/codes; their words are terms too
+    kinds: tuple[str, ...] = ()  # that it may ask for, the narrowest reading first: see text/kinds
     is_foreign: bool = False  # in another language than memory, as far as can be told: see is_foreign
 
     @property
@@ -164,6 +167,7 @@ def take_apart(
         names_of=_names_of(content, people),
         asks_own=not _OWN.isdisjoint(words(text)),
         codes=codes(request.subject)[:_MOST_CODES],
+        kinds=asked_kinds(text) if len(text) <= _LONGEST else (),
         is_foreign=foreign,
     )
 

@@ -31,12 +31,18 @@ from zibaldone.search.question import Acquaintance, Question, is_foreign, narrow
 from zibaldone.search.request import Request
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.codes import has_code
+from zibaldone.text.kinds import kind_named
 from zibaldone.text.spellings import terms_alike
 from zibaldone.text.words import is_unspaced, terms
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
 NAME = 0.9  # the cosine that a name has to the word for who it is
+_USUAL = 0.1  # the share of units that name something of a kind, from which on to name it tells nothing
+_CERTAIN = (
+    3.0  # that many times less, in natural logarithms, it tells as much as a time where one is asked for
+)
+_OF_KIND = 0.6  # the likeness of a thing to the name of its kind, for confidence
 _LOOKED_AT = 32  # units by which a memory's language is told
 _OF_EACH = 200  # characters of each
 _FEW_KNOWN = 0.5  # of the words of a question in another language: names, numbers, cognates
@@ -66,7 +72,7 @@ class Weights:
     answers: float = 0.75  # among people: the unit before it asks something
     asks: float = -0.7  # among people: it ends with a question
     proper_nouns: float = 0.9  # log(1 + proper nouns and quotations in it, up to three)
-    tells: float = 2.5  # the question asks for a time, a place or a number, and the unit has one
+    tells: float = 2.5  # the question asks for a time, place, number or thing of a kind, and the unit has one
     date: float = 4.0  # it was said in the time that the question names, or soon after
     same_day: float = 2.0  # it was said on the very day, or it names that day
     # an assistant says it, by how much assistants say; 0 when that is asked for, less where it has words of
@@ -282,7 +288,8 @@ def features(
     of_rows = index.vectors.products(vector)
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
-    values, words = _lexical(index, question)
+    things = _things(index, question)
+    values, words = _lexical(index, question, things)
     by_people = index.by_assistant == 0
     for name, radius in (("dense", 0), ("dense_2", 2)):
         window = index.windows[radius]
@@ -290,7 +297,11 @@ def features(
     values |= _clues(index, question)
     values["by_assistant"] *= np.maximum(0, 1 - _THEIRS * words.theirs)
     # A time, a place or a number of what the question is not about is none that it asks for.
+    # A time, a place or a number of what the question is not about is none that it asks for; a thing of the
+    # kind is itself what it is about.
     values["tells"] = values["tells"] * ((values["lexical_2"] > 0) | (values["dense"] > 0))
+    if things:
+        values["tells"][things.rows] = np.maximum(values["tells"][things.rows], np.float32(things.telling))
     leaning = np.float32(index.leaning)
     values |= {name: values[name] * leaning for name in _LEANING}
     return values, _confidence(index, question, words, cosines, inside)
@@ -318,9 +329,44 @@ class _WordsFound:
 
 
 @dataclass(frozen=True, slots=True)
+class _Things:
+    """The units that name something of the kind that a question asks for."""
+
+    rows: Ints
+    terms: frozenset[str]  # of the kind's own name
+    telling: float  # 0 to 1: what a tenth of memory is of tells nothing
+
+
+def _things(index: UnitIndex, question: Question) -> _Things | None:
+    """None where no kind is asked for, or nothing of it was ever named."""
+    kind = next((kind for name in question.kinds if (kind := kind_named(name))), None)
+    if kind is None:
+        return None
+    known = index.lexical.known(kind.terms)
+    having = [
+        _with_all(index, terms) for terms in kind.names if terms[0] in known and known.issuperset(terms)
+    ]
+    rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *having]))
+    if not len(rows):
+        return None
+    share = len(rows) / (len(index) + SILENT)
+    telling = min(1.0, math.log(_USUAL / share) / _CERTAIN)
+    return _Things(rows, kind.own_terms, telling) if telling > 0 else None
+
+
+def _with_all(index: UnitIndex, terms: Sequence[str]) -> Ints:
+    """The rows that have all of these terms."""
+    rows, _ = index.lexical.postings(terms[0])
+    for term in terms[1:]:
+        rows = np.intersect1d(rows, index.lexical.postings(term)[0], assume_unique=True)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
 class _Matched:
     """Where one word of the question stands, in all its spellings, and where words of like meaning do."""
 
+    term: str
     exact: Ints  # rows of the word itself
     rows: Ints  # of all of them, a row more than once
     frequencies: Doubles  # of each of `rows`, as if all words were the question's
@@ -350,6 +396,7 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
                 likeness.append(np.full(len(where), cosine**2))
         yield _Matched(
+            term,
             exact,
             np.concatenate(rows),
             np.concatenate(frequencies),
@@ -373,7 +420,7 @@ def _codes(index: UnitIndex, question: Question) -> Iterator[_Matched]:
         if len(rows):
             ones, n = np.ones(len(rows)), len(index)
             idf, weight = inverse_frequency(len(rows), n), inverse_frequency(len(rows), n + SILENT)
-            yield _Matched(rows, rows, ones, ones, len(pieces) * idf, weight, None)
+            yield _Matched(code, rows, rows, ones, ones, len(pieces) * idf, weight, None)
 
 
 def covered(index: UnitIndex, question: Question) -> Doubles:
@@ -391,10 +438,13 @@ def covered(index: UnitIndex, question: Question) -> Doubles:
     return np.minimum(shares / max(known or whole, 1e-9), 1)
 
 
-def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _WordsFound]:
+def _lexical(
+    index: UnitIndex, question: Question, things: _Things | None
+) -> tuple[dict[str, Floats], _WordsFound]:
     """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
 
-    One frequency per word is summed over the word and those of like meaning, and saturates once.
+    One frequency per word is summed over the word and those of like meaning, and saturates once. A kind is
+    mostly there where something of it is.
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
@@ -404,12 +454,18 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     of_question = list(_matched(index, question))
     for word in chain(of_question, _codes(index, question)):
         whole += word.weight
-        unseen += 0.0 if len(word.exact) else word.weight
         if _coined_by(by_assistant, word, index):
             there, _ = index.windows[0].spread(word.exact, np.ones(len(word.exact)))
             theirs[np.unique(there)] += word.weight
-        by_people = attests[word.rows]
-        there, likeness = index.windows[2].spread(word.rows[by_people], word.likeness[by_people])
+        rows, likeness = word.rows, word.likeness
+        if things and word.term in things.terms:
+            rows = np.concatenate([rows, things.rows])
+            likeness = np.concatenate([likeness, np.full(len(things.rows), _OF_KIND)])
+            unseen += 0.0 if len(word.exact) else word.weight * (1 - _OF_KIND)
+        else:
+            unseen += 0.0 if len(word.exact) else word.weight
+        by_people = attests[rows]
+        there, likeness = index.windows[2].spread(rows[by_people], likeness[by_people])
         nearby[there] += word.weight * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
@@ -468,18 +524,19 @@ def _clues(index: UnitIndex, question: Question) -> dict[str, Floats]:
             for row, first_named, last_named in index.named_days:
                 if first_named >= first and last_named <= last:
                     same_day[row] = 1
+    tells = np.maximum.reduce(
+        [
+            index.time_words * np.float32(question.asks_when),
+            index.place_names * np.float32(question.asks_where),
+            index.numbers * np.float32(question.asks_how_many),
+        ]
+    )
     return {
         "speaker": speaker,
         "answers": index.answers,
         "asks": index.asks,
         "proper_nouns": index.proper_nouns,
-        "tells": np.maximum.reduce(
-            [
-                index.time_words * np.float32(question.asks_when),
-                index.place_names * np.float32(question.asks_where),
-                index.numbers * np.float32(question.asks_how_many),
-            ]
-        ),
+        "tells": tells,
         "date": np.asarray(date, dtype=np.float32),
         "same_day": same_day,
         "by_assistant": index.by_assistant * np.float32(not question.asks_assistant),
