@@ -49,7 +49,10 @@ def readings_elsewhere(statement: str, own: str, *, among_people: bool) -> list[
         people = _relation(language, own)
         if order is not None:
             return [order, *people]
-        of_another = pattern(language.of_another).search(unaccented(statement))
+        told = unaccented(statement)
+        of_another = any(
+            pattern(piece).search(told) for piece in (language.of_another, language.reported, language.made_up)
+        )
         areas = frozenset() if of_another else _areas(language, unaccented(own))
         facts = [] if of_another else [*_facts(language, own)]
         if areas and not facts:
@@ -106,6 +109,8 @@ def _instruction(language: Language, statement: str) -> Reading | None:
     text = unaccented(statement)
     if statement.rstrip().endswith("?"):
         return None
+    if pattern(language.reported).search(text) or pattern(orders.subject).search(text):
+        return None  # a third person's: in some languages it is the same form
     condition = pattern(r"(?:^\W*|[,;:.!]\s*)(?:", orders.opening, ")", orders.condition).search(text)
     main = text[condition.end() :] if condition else text
     reminded = pattern(orders.reminds).match(main)

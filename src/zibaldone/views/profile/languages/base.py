@@ -32,6 +32,7 @@ class Orders:
     condition: str  # "when I ask you about", up to its <topic> or around it
     scope: str  # "in recipes": with its <topic>
     reminds: str  # "remember:", which makes an order of any phrase that lasts
+    subject: str  # somebody named behind the verb, who makes a statement of what looks like an order
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ class Language:
     people: People
     constraints: Constraints
     areas: Mapping[Area, str]  # words that say that a question is about an area of life
+    reported: str  # somebody else's words or advice, orders among them
+    made_up: str  # of a story, a dream, a text to be written
     of_another: str  # what makes it somebody else's words or thought, a supposition or a text to translate
 
 

@@ -72,6 +72,7 @@ FRENCH = Language(
         scope=r"""\b(?:dans|pour)\s+(?:tou[st]e?s?\s+)?(?:les|mes|des)\s+(?P<topic>\p{L}+(?:\s+(?:de|a
         |aux?)\s+\p{L}+)?)""",
         reminds=r"^\W*(?:retiens|rappelle-toi|regle)\s*:\s*",
+        subject=r""",\s+(?:celui-(?:la|ci)|celle-(?:la|ci)|(?:le|la|les|cet?|cette|mon|ma)\s+\p{L}+)\s*(?:[:.!]|$)""",
     ),
     facts=Facts(
         name=r"""\bje\s+m'appelle\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+){0,2})
@@ -155,6 +156,9 @@ FRENCH = Language(
         "sight": r"\b(?:police|couleurs|graphique)\b",
         "animals": r"\b(?:animal|animaux|chats?|chiens?|zoo|ferme|chevaux)\b",
     },
+    reported=r"""\b(?:d'apres|selon)\s+(?!mon\s+(?:medecin|docteur))|\bcomme\s+(?:dit|disait|disent)\b|,\s+(?:dit|disait|disaient|conseille|recommande)\s+(?:ma|mon|le|la|les|un|une)\b""",
+    made_up=r"""\bdans\s+(?:mon|ma|le|la|une?|cet?|cette|mes)\s+(?:\p{L}+\s+)?(?:roman|reves?|histoire|conte|piece|film|chanson|poeme|jeu|nouvelle|scenario|fable)\b
+        |\b(?:ecris|ecrire|ecrivez|redige\p{L}*|lettre|poeme|histoire|texte|phrases?|dialogue|chanson|devinette|commence\p{L}*)\b[^.!?:]*:""",
     of_another=r"""\b(?:il|elle|on|ils|elles|chef\p{L}*|tout\s+le\s+monde|mere|pere|ami\p{L}*)\s+(?:me\s+)?(?:dit|disent|disait
         |pense|pensent|croit|croient|pretend\p{L}*)\b|\b(?:disait|dit)(?:-il|-elle|-on)?\s+(?-i:\p{Lu})\p{L}+|\bdi(?:sai)?t-
         |\b(?:supposons|imagine\p{L}*|comme\s+si|admettons)\b|\btradui\p{L}*\b|\bblague\b""",

@@ -89,6 +89,7 @@ GERMAN = Language(
         |den\s+)*(?P<topic>(?-i:\p{Lu})\p{L}+(?:\s+(?:an|fur|uber|von|mit)\s+(?-i:\p{Lu})\p{L}+)?)
         |\bjede[snmr]?\s+(?P<topic>(?-i:\p{Lu})\p{L}+)""",
         reminds=r"^\W*(?:\p{L}+\W+){0,3}?(?:merk(?:e)?\s+dir|erinner(?:e)?\s+mich|regel|grundregel)\s*:\s*",
+        subject=r"""(?!)""",
     ),
     facts=Facts(
         name=r"""\bich\s+(?:heisse
@@ -212,6 +213,13 @@ GERMAN = Language(
         "sight": r"\b(?:schrift\p{L}*|farben|diagramm\p{L}*)\b",
         "animals": r"\b(?:haustiere?|katzen?|hunde?|zoo|tierheim|reiten|wiese\p{L}*)\b",
     },
+    reported=r"""(?<!\b(?:arzt|arztin|hausarzt|hausarztin|doktor)\s)\b(?:sagt|meint|behauptet|glaubt|findet|erzahlt|schwort)\b(?:\s+(?:immer|oft|gern|ja|mir|uns|dir|halt))*\s*[,:]
+        |,\s+(?:(?:so|das|wie|jedenfalls|zumindest)\s+)*(?:sagt|sagen|sagte|meint|meinte|rat|raten|empfiehlt|schreibt|behauptet|heisst\s+es)\b
+        |\blaut\s+(?!(?:meine[mr]|dem|der)\s+\p{L}*(?:arzt|doktor))\p{L}|\bzufolge\b""",
+    made_up=r"""\b(?:in|fur|bei)\s+(?:(?:meine[mnr]?|das|dem|der|den|eine[mnr]?|unsere[mnr]?|diese[mnr]?)\s+)?(?:\p{L}+(?:en|er|em)\s+)?(?:roman|traum|geschichte|gedicht
+        |theaterstuck|stuck|film|lied|marchen|rollenspiel|buch|drehbuch|horspiel|krimi)\b|\bim\s+(?:traum|roman|film|stuck|theaterstuck|marchen|lied|gedicht|spiel)\b
+        |(?<!\bich\s)\b(?:schreib(?:e|t)?|verfass\p{L}*|dicht(?:e|et)|gedicht|geschichte|brief|text|satz|satze|lied|lautet|beginnt|spiel(?:e|te|t)?\s+(?:ich\s+)?den
+        |ratsel)\b[^.!?:]*:""",
     of_another=r"""\b(?:er|sie|man|jeder|alle|viele|manche|niemand|chef\p{L}*|leute|nachbar\p{L}*|freund\p{L}*|mutter
         |vater|mann|frau|\p{L}+erin)\s+(?:immer\s+|wieder\s+)?(?:sagt|sagen|sagte|behaupte\p{L}*|meint\p{L}*|meinen
         |glaubt|glauben|denkt|denken|dachte\p{L}*|findet|fragt)\b|\b(?:sagte|behauptet\p{L}*|meinte|schrieb|rief

@@ -78,6 +78,7 @@ PORTUGUESE = Language(
         scope=r"""\b(?:em|nas|nos|para)\s+(?:tod[oa]s\s+)?(?:as|os)?\s*(?P<topic>receitas|emails?|mails
         |respostas\s+a\s+\p{L}+|\p{L}{4,}s)\b|\bas\s+(?P<topic>\p{L}{4,})(?=\s+(?:sempre|para|com|em)\b)""",
         reminds=r"^\W*(?:lembra-te|lembre-se|regra)\s*:\s*",
+        subject=r""",\s+(?:[oa]s?|ess[ea]|est[ea]|aquel[ea])\s+(?!serio|verdade)(?:(?:meu|minha|teu|tua)\s+)?\p{L}+\s*(?:[:.!]|$)""",
     ),
     facts=Facts(
         name=r"""\b(?:chamo-me|eu\s+me\s+chamo|me\s+chamo
@@ -151,6 +152,9 @@ PORTUGUESE = Language(
         "sight": r"\b(?:letra|cores|grafico)\b",
         "animals": r"\b(?:animal|animais|gatos?|caes|cachorros?|zoo|quinta|cavalos?)\b",
     },
+    reported=r"""\b(?:segundo|de\s+acordo\s+com)\s+(?!(?:o|a)\s+(?:meu\s+|minha\s+)?(?:medic|doutor))|,\s+(?:como\s+)?(?:diz|dizem|dizia|aconselha|recomenda)\s+(?:o|a|os|as|meu|minha)\b""",
+    made_up=r"""\bn(?:[oa]s?|um|uma)\s+(?:(?:meu|minha|este|esta|teu)\s+)?(?:\p{L}+\s+)?(?:romance|conto|sonhos?|historia|peca|filme|cancao|musica|poema|jogo|guiao|roteiro|fabula)\b
+        |\b(?:escrev(?:e|a|er|am)|redig\p{L}*|poema|conto|carta|texto|frases?|dialogo|cancao|adivinha|comece)\b[^.!?:]*:""",
     of_another=r"""\b(?:diz|dizem|dizia|disse|disseram|acha|acham|pensa|pensam|acredita)\b(?!\s+(?:o|a)\s+(?:meu\s+
         |minha\s+)?(?:medic|doutor))|\b(?:vamos\s+supor|suponhamos|imagin[ae]\p{L}*|como\s+se)\b
         |\btradu(?:z|za|zir)\b|\bpiada\b""",

@@ -78,6 +78,7 @@ SPANISH = Language(
         |para)\s+\p{L}+)?)|\b(?:cada|las|los)\s+(?P<topic>(?!dos\b|tres\b)\p{L}{4,})(?=\s+(?:siempre|para
         |con|en)\b)""",
         reminds=r"^\W*(?:recuerda|acuerdate|regla|norma|apunta)\s*:\s*",
+        subject=r""",\s+(?:(?:el|la|los|las|ese|esa|este|esta)\s+(?!verdad\b)\p{L}+|(?:mi|tu|su)\s+\p{L}+)\s*(?:[:.!]|$)""",
     ),
     facts=Facts(
         name=r"""\b(?:me\s+llamo
@@ -177,6 +178,9 @@ SPANISH = Language(
         "sight": r"\b(?:letra|colores|grafico\p{L}*)\b",
         "animals": r"\b(?:mascotas?|gatos?|perros?|zoo|granja|caballos?)\b",
     },
+    reported=r"""\bsegun\s+(?!(?:mi|el|la)\s+(?:medic|doctor))|,\s+(?:como\s+)?(?:dice|dicen|decia|aconseja|recomienda)\s+(?:mi|el|la|los|las|un|una|que)\b""",
+    made_up=r"""\ben\s+(?:mi|la|el|una?|est[ea]|mis)\s+(?:\p{L}+\s+)?(?:novela|cuento|historia|suenos?|obra|pelicula|cancion|poema|juego|guion|fabula)\b
+        |\b(?:escrib(?:e|eme|a|ir|enos)|redact(?:a|ame|ar)|poema|cuento|carta|texto|frases?|dialogo|cancion|adivinanza|empiece|comience|diga)\b[^.!?:]*:""",
     of_another=r"""\b(?:dice|dicen|decia|dijo|cree|creen|piensa|piensan|creia|afirma|opina)\b(?!\s+(?:mi|el|la)\s+(?:medic
         |doctor))|\b(?:supongamos|imagina\p{L}*|como\s+si)\b|\btradu(?:ce|cir|zca)\p{L}*\b|\bchiste\b""",
 )
