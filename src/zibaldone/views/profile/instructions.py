@@ -144,11 +144,10 @@ def instruction(statement: str, *, among_people: bool) -> Reading | None:
         return None
     if not rest.strip(" .!") or rest[0] in ",;:":  # "hmm, so if I need to ..."
         return None
-    clause = f"{act} {rest}"
     lasting = (match.captures("lasting") or []) + [match["frame"] or ""]
     polite = "please" in " ".join(lasting).casefold()
     refuses = bool(_NEGATIVE.search(" ".join(match.captures("lasting")))) or act in ("avoid", "stop")
-    of_form = bool(_FORM.search(clause))
+    of_form = bool(_FORM.search(f"{act} {outside[begins + len(act) :].strip()}"))
     if not lasts and _IN_ONE.search(statement):
         return None
     if not (lasts or of_form or (polite and refuses)) or (_ONCE.search(statement) and condition is None):

@@ -66,6 +66,18 @@ class Constraints:
     passing: str  # what makes a statement one of the past, of a wish or of today
 
 
+@dataclass(frozen=True, slots=True)
+class Leanings:
+    """What a first person likes and has decided on, each with its <what>; of a favourite its <value> too."""
+
+    liked: str  # or disliked
+    against: str  # of what was matched: what makes it a dislike, or a decision against
+    favourite: str
+    decided: str
+    reaction: str  # where <what> begins so, it is something that was just said: "your idea"
+    unsettled: str  # anywhere in the statement: not yet, or only supposed
+
+
 @dataclass(frozen=True)
 class Language:
     """One language's table."""
@@ -76,6 +88,7 @@ class Language:
     facts: Facts
     people: People
     constraints: Constraints
+    leanings: Leanings
     areas: Mapping[Area, str]  # words that say that a question is about an area of life
     reported: str  # somebody else's words or advice, orders among them
     made_up: str  # of a story, a dream, a text to be written
