@@ -36,7 +36,7 @@ from zibaldone.views.updates.unread import UnreadLinks, before, behind, read_unr
 from zibaldone.views.user_cache import UserCache
 
 _MOST_USERS = 1000
-_ANALYSIS = 9  # raise it when other links would be made of the same log without a model
+_ANALYSIS = 10  # raise it when other links would be made of the same log without a model
 
 
 @dataclass(frozen=True, slots=True)
