@@ -29,7 +29,9 @@ def memory(tmp_path):
 
 
 def confidence(memory, question):
-    return memory.recall(question, user="u", budget_tokens=300, now="2023-06-01T00:00:00Z", floor=0).confidence
+    return memory.recall(
+        question, user="u", budget_tokens=300, now="2023-06-01T00:00:00Z", floor=0
+    ).confidence
 
 
 def test_a_known_day_alone_is_reason_enough(memory):

@@ -24,8 +24,8 @@ _UNSEEN_SMALL = 2.4
 # memory speaks of most, and no sign tells that. From here on a probability rises to this one, and no further.
 _SURE, _SUREST = 0.8, 0.955
 # Of a day that memory knows, and of a speaker and one word more, the signs tell less, and a day itself speaks
-# for an answer. Log-odds of a question are these two: constant, and what the signs' own count for. Fitted on LoCoMo and
-# BEAM, each chat left out: log loss .61 for days and .71 for speakers, where a constant of 1 has 2 and 2.8.
+# for an answer. The log-odds are a constant, and a share of those by the signs. Fitted on LoCoMo and BEAM,
+# each chat left out: log loss .61 for days and .71 for speakers, where a constant of 1 has 2 and 2.8.
 _BESIDE: dict[Literal["day", "speaker"], tuple[float, float]] = {"day": (1.80, 0.37), "speaker": (0.24, 0.19)}
 _FURTHEST = 9.2  # log-odds of a hundredth of a percent
 

@@ -455,8 +455,9 @@ def _confidence(
     """How likely memory is to answer; see `confidence`.
 
     A day or month that memory knows of and hardly a word besides its own is reason enough (1), and so are a
-    speaker and no word and all that was ever spoken of; with words besides they are signs. A question about no word at all is none (0). Of one in another language
-    than memory, which knows few of its words, neither words nor vectors say anything for or against: UNTOLD.
+    speaker and no word, and all that was ever spoken of; with words besides they are signs. A question about
+    no word at all is none (0). Of one in another language than memory, which knows few of its words, neither
+    words nor vectors say anything for or against: UNTOLD.
     """
     if inside is not None and not inside.any():
         return 0.0

@@ -1,8 +1,8 @@
 """What a statement in German, Spanish, French or Portuguese says of its speaker, by tables (`languages`).
 
 Precise before complete, as the English grammar: standing instructions, what constrains somebody, their name,
-age, home and work, what they like and decide, and who people are to them. A sentence that fits no pattern of its language is none of
-these. What a question in these languages calls for is read here too.
+age, home and work, what they like and decide, and who people are to them. A sentence that fits no pattern of
+its language is none of these. What a question in these languages calls for is read here too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def readings_elsewhere(statement: str, own: str, *, among_people: bool) -> list[
             return [order, *people]
         told = unaccented(statement)
         of_another = any(
-            pattern(piece).search(told) for piece in (language.of_another, language.reported, language.made_up)
+            pattern(piece).search(told)
+            for piece in (language.of_another, language.reported, language.made_up)
         )
         areas = frozenset() if of_another else _areas(language, unaccented(own))
         facts = [] if of_another else [*_facts(language, own)]
@@ -224,7 +225,7 @@ def _leanings(language: Language, own: str) -> Iterator[Reading]:
 
 
 def _what(language: Language, match: regex.Match[str], own: str) -> str:
-    """"" where it is what was just said: "your idea"."""
+    """Of a match; nothing where it is what was just said: "your idea"."""
     a, b = next(span for span in match.spans("what") if span[0] >= 0)
     if pattern(r"\W*", language.leanings.reaction).match(match.string, a):
         return ""

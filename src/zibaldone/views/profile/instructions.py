@@ -48,14 +48,14 @@ _ONCE = lazy_pattern(
 # One text, which only "always" makes all of them: "no jargon in the summary", "in the answer"
 _IN_ONE = lazy_pattern(
     r"""\b(?:in|for|of|from|to)\s+(?:the|my|your|that|our)\s+(?:next\s+|final\s+|first\s+|last\s+|above\s+)?(?:summary|essay|email|e-mail|letter
-    |text|answer|reply|response|draft|report|story|poem|post|article|speech|translation|paragraph|introduction|conclusion
+    |question|text|answer|reply|response|draft|report|story|poem|post|article|speech|translation|paragraph|introduction|conclusion
     |outline|table|list|caption|abstract|message|presentation|script|song|cover\s+letter)\b""",
     FLAGS,
 )
 # What a thing is asked to be, or to be about: "a boy who never sleeps", "a song called Always"
 _OF_ITS_CONTENT = lazy_pattern(
     r"""(?<!\b(?:so|sure|remember|know|note)\s)\b(?:who|whom|whose|which|that|where|in\s+which)\s+(?!(?:I|we|you|is|are|apply|follow)\b)
-    |\b(?:called|titled|entitled|named|saying|starring|featuring)\s|\b(?:stor(?:y|ies)|novel|tale|poem|song|essay|scene|film|joke|riddle|rule|sign|note)\s+
+    |\blike\s+(?:I|we)\s+(?!(?:said|told|asked|mentioned|do|did|always\s+say)\b)|\b(?:called|titled|entitled|named|saying|starring|featuring)\s|\b(?:stor(?:y|ies)|novel|tale|poem|song|essay|scene|film|joke|riddle|rule|sign|note)\s+
     (?:about|of|for|on|with|where|to)\s""",
     FLAGS,
 )

@@ -45,9 +45,10 @@ _QUALIFIES = lazy_pattern(
 _POSSESSED = lazy_pattern(r"['’]s?\s+", regex.IGNORECASE)
 _ASPECTS = frozenset(
     terms(
-        """price cost fee charge rate total amount tuition rent bill budget date time start beginning end ending
-        deadline due length duration size number capacity weight height age version location venue address name
-        level score limit goal target price tag opening closing schedule slot"""
+        """price cost fee charge rate total amount tuition rent bill budget date time start beginning end
+        ending deadline due length duration size number capacity weight height age version location venue
+        address
+        name level score limit goal target price tag opening closing schedule slot"""
     )
 )
 

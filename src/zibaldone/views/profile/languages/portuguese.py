@@ -44,7 +44,8 @@ _ORDER = r"""(?:responde?|responda|escreve|escreva|fala|fale|usa|use|utiliza|uti
 
 PORTUGUESE = Language(
     marks=frozenset(
-        """gosto gostamos adoro odeio prefiro detesto decidi decidimos resolvi resolvemos escolhi optei recusei acabei acabamos nossa nosso
+        """gosto gostamos adoro odeio prefiro detesto decidi decidimos
+        resolvi resolvemos escolhi optei recusei acabei acabamos nossa nosso
         eu sou tenho moro moramos trabalho meu minha meus minhas chamo sempre nunca jamais
         responde responda uses sugiras usa use evita evite nao
         favor agora posso mudei chama chamar tem e""".split()
