@@ -1,8 +1,8 @@
 """Of what people say and do not mean of themselves, is any of it read as an entry? And what they do mean?
 
 Messages in people's words, half of them misleading: reports, suppositions, idioms, fiction, texts to be
-written, orders for one answer, third persons. Those of an odd line are for
-development, those of an even one held out.
+written, orders for one answer, third persons. Those of an odd line are
+for development, those of an even one held out.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def spoken_messages() -> list[SpokenMessage]:
 
 def sentence_outcomes(folder: Path, embedder: Embedder) -> Iterator[SentenceOutcome]:
     """One per half and kind of language; every message has a user of its own in a memory in `folder`."""
-    told = spoken_messages()
+    messages = spoken_messages()
     right = []
     with Memory(folder, embedder=embedder) as memory:
-        for place, spoken in enumerate(told):
+        for place, spoken in enumerate(messages):
             user = f"speaker-{place}"
             memory.add(spoken.text, user=user)
             known = [(entry.kind, entry.text) for entry in memory.profile(user).entries()]
@@ -74,7 +74,7 @@ def sentence_outcomes(folder: Path, embedder: Embedder) -> Iterator[SentenceOutc
     for half, languages in product(HALVES, LANGUAGES):
         mine = [
             (spoken, fits)
-            for spoken, fits in zip(told, right, strict=True)
+            for spoken, fits in zip(messages, right, strict=True)
             if (spoken.half, spoken.languages) == (half, languages)
         ]
         meant = [fits for spoken, fits in mine if spoken.entries]

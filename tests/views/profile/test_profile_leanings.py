@@ -2,6 +2,7 @@
 
 import pytest
 
+from zibaldone import Memory
 from zibaldone.views.profile.grammar import readings, supersedes
 
 READ = [
@@ -46,3 +47,20 @@ def test_what_is_taken_back_no_longer_holds():
     """The same thing, liked and then not."""
     (before,), (after,) = readings("Ich mag Rosinen."), readings("Ich mag keine Rosinen.")
     assert supersedes(after, before)
+
+
+@pytest.mark.parametrize(
+    ("question", "comes"),
+    [
+        ("Empfiehl mir ein Hotel in Rom.", True),
+        ("Wie hieß das Hotel in Rom?", False),
+        ("Empfiehl mir ein Buch.", False),
+    ],
+)
+def test_advice_brings_the_preference_that_the_question_names(tmp_path, question, comes):
+    """By a word of it, since the embedder knows no German."""
+    with Memory(tmp_path) as memory:
+        memory.add(["Ich mag kleine Hotels.", "Der Zug nach Bonn hatte Verspätung."], user="ann")
+        recalled = memory.recall(question, user="ann", budget_tokens=500, floor=0)
+    standing = {each.evidence.text for each in recalled.trace.decisions if each.evidence.standing}
+    assert standing == ({"Ich mag kleine Hotels."} if comes else set())

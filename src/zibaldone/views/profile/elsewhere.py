@@ -49,9 +49,9 @@ def readings_elsewhere(statement: str, own: str, *, among_people: bool) -> list[
         people = _relation(language, own)
         if order is not None:
             return [order, *people]
-        told = unaccented(statement)
+        whole = unaccented(statement)
         of_another = any(
-            pattern(piece).search(told)
+            pattern(piece).search(whole)
             for piece in (language.of_another, language.reported, language.made_up)
         )
         areas = frozenset() if of_another else _areas(language, unaccented(own))

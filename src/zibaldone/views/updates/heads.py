@@ -53,9 +53,9 @@ _ASPECTS = frozenset(
 )
 
 
-def of_two_things(one: StatedClause, one_value: Value, other: StatedClause, other_value: Value) -> bool:
+def of_two_things(newer: StatedClause, new_value: Value, older: StatedClause, old_value: Value) -> bool:
     """Whether what one value is of only qualifies what the other is of."""
-    first, second = _subject(one, one_value), _subject(other, other_value)
+    first, second = _subject(newer, new_value), _subject(older, old_value)
     if first is None or second is None or first.head & second.head:
         return False
     if (first.head | second.head) & _ASPECTS:
