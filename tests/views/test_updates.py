@@ -203,6 +203,33 @@ HOLDS_ELSEWHERE = [
     ("Das Zimmer kostet 80 Euro.", "Das Frühstück im Zimmer kostet jetzt 12 Euro."),
 ]
 
+TWO_THINGS = [
+    ("The museum costs 12 euros.", "The audio guide for the museum costs 4 euros now."),
+    ("The flight takes 3 hours.", "The transfer after the flight takes 2 hours now."),
+    ("The flat costs 900 a month.", "The flat insurance costs 30 a month now."),
+    ("The scarf for the choir costs 20.", "The choir costs 35 now."),
+    ("The boat costs 400.", "The boat's anchor costs 90 now."),
+]
+ONE_THING = [
+    ("The audio guide for the museum costs 4 euros.", "The audio guide costs 6 euros now."),
+    ("The price of the cruise is 800.", "The cruise price is 950 now."),
+    ("The bus to the airport leaves at 7 am.", "The airport bus leaves at 8 am now."),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), TWO_THINGS)
+def test_what_a_thing_is_for_is_not_the_thing(desk, old, new):
+    """A noun that only says which one it is has a value of its own."""
+    desk.say(old, new)
+    assert desk.links() == []
+
+
+@pytest.mark.parametrize(("old", "new"), ONE_THING)
+def test_one_thing_may_be_said_with_and_without_what_it_is_for(desk, old, new):
+    """Also where an aspect of it is named: its price."""
+    desk.say(old, new)
+    assert [link[:2] for link in desk.links()] == [(old, new)]
+
 
 @pytest.mark.parametrize(("rule", "old", "new"), ENDED)
 def test_what_is_said_to_be_different_takes_the_place(desk, rule, old, new):

@@ -6,7 +6,7 @@ applies is the entries of a question's own sources, and the pairs in `profile_la
 found by reading the pairs that the model thought likeliest: a benchmark names one entry where several
 apply. Pairs that nobody read count as wrong, so precision is a lower bound. Each chat is judged by weights
 that were fitted on the others. Constraints are rare in these chats, so they have questions of their own: see
-`advice`.
+`advice`. Messages that mislead have a set of their own too: see `profile_sentences`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from zibaldone.bench.advice import advice_outcomes
 from zibaldone.bench.beam import BEAMQuestions
 from zibaldone.bench.outcome import Measurement, Run
+from zibaldone.bench.profile_sentences import sentence_outcomes
 from zibaldone.bench.registry import ProfileOptions
 from zibaldone.bench.table import Column, share, tabulate
 from zibaldone.errors import InvalidInput
@@ -95,7 +96,7 @@ class Reliability:
 
 
 def run(options: ProfileOptions, run: Run) -> Measurement:
-    """Three tables of quality, one of calibration, one of weights."""
+    """Four tables of quality, one of calibration, one of weights."""
     benchmark = BEAMQuestions(options.path)
     embedder = run.tools().embedder
     with Memory(run.folder / "profile", embedder=embedder) as memory:
@@ -118,6 +119,7 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
     reliability = _reliability(of_all, np.concatenate(list(judged.values())))
     weights = {kind: fit([pair for pair in pairs if pair.kind == kind]) for kind in JUDGED}
     advice = list(advice_outcomes(run.folder / "advice", embedder))
+    spoken = list(sentence_outcomes(run.folder / "sentences", embedder))
     counts = {kind: sum(e.kind == kind for each in entries.values() for e in each) for kind in KINDS}
     figures = {
         "data": options.path.name,
@@ -127,6 +129,7 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
         "reliability": reliability,
         "weights": weights,
         "advice": advice,
+        "sentences": spoken,
     }
     return Measurement(
         figures,
@@ -193,6 +196,18 @@ def run(options: ProfileOptions, run: Run) -> Measurement:
                     Column("entries per\nquestion", lambda row: row.per_question, ".2f"),
                 ],
                 advice,
+            ),
+            tabulate(
+                "messages that mean what they say of their author, and misleading ones",
+                [
+                    Column("half", lambda row: row.half, left=True),
+                    Column("languages", lambda row: row.languages, left=True),
+                    Column("misleading", lambda row: row.misleading),
+                    Column("read as\nentries", lambda row: row.misread),
+                    Column("meant", lambda row: row.meant),
+                    Column("read", lambda row: row.read),
+                ],
+                spoken,
             ),
         ],
     )

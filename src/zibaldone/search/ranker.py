@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 from datetime import date
 from functools import partial, reduce
 from itertools import chain
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +46,7 @@ _CERTAIN = (
 _OF_KIND = 0.6  # the likeness of a thing to the name of its kind, for confidence
 _LOOKED_AT = 32  # units by which a memory's language is told
 _OF_EACH = 200  # characters of each
+_FEW_TERMS = 2  # so few words are a day's own
 _FEW_KNOWN = 0.5  # of the words of a question in another language: names, numbers, cognates
 UNTOLD = 0.5  # the confidence of a question that cannot be compared with what memory has
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
@@ -548,18 +550,18 @@ def _confidence(
 ) -> float:
     """How likely memory is to answer; see `confidence`.
 
-    A day or month that memory knows of is reason enough (1), so is a speaker with no more than one word, and
-    so is all that was ever spoken of. A question about no word at all is none (0). Of one in another language
-    than memory, which knows few of its words, neither words nor vectors say anything for or against: UNTOLD.
+    A day or month that memory knows of and hardly a word besides its own is reason enough (1), and so are a
+    speaker and no word, and all that was ever spoken of; with words besides they are signs. A question about
+    no word at all is none (0). Of one in another language than memory, which knows few of its words, neither
+    words nor vectors say anything for or against: UNTOLD.
     """
     if inside is not None and not inside.any():
         return 0.0
-    if any(last - first < 31 and index.knows_of(first, last) for first, last in question.days):
-        return 1.0
-    if question.speakers and len(question.terms) < 2:
+    of_day = any(last - first < 31 and index.knows_of(first, last) for first, last in question.days)
+    if of_day and len(question.terms) <= _FEW_TERMS:
         return 1.0
     if not question.terms:
-        return 1.0 if question.asks_overview else 0.0
+        return 1.0 if question.speakers or question.asks_overview else 0.0
     mean = float(cosines.sum()) / (len(cosines) + SILENT)
     nearby = words.covered_nearby
     if inside is not None:
@@ -570,7 +572,9 @@ def _confidence(
     by_people: float = int(np.count_nonzero(index.by_assistant == 0)) or len(index)
     if is_unspaced(question.subject):  # bigrams are near each other however few they are
         by_people = math.inf
-    return Signs(float(nearby.max()), nearness, words.unseen, by_people).confidence()
+    of_speaker = bool(question.speakers) and len(question.terms) == 1
+    beside: Literal["day", "speaker"] | None = "day" if of_day else "speaker" if of_speaker else None
+    return Signs(float(nearby.max()), nearness, words.unseen, by_people, beside).confidence()
 
 
 def _sample(index: UnitIndex) -> str:

@@ -114,7 +114,6 @@ NOTHING = [
     "Mein Chef sagt immer: antworte kurz.",
     "Er ist gegen alles allergisch, was nach Arbeit aussieht.",
     "Ich bin allergisch gegen Meetings am Freitag.",
-    "Ich wohne lieber auf dem Land.",
     "Wenn ich in Rom wohnen würde, hätte ich einen Balkon.",
     "Ich habe kein Diabetes, sagt der Arzt.",
     "Gib mir heute nur drei Punkte.",
@@ -205,8 +204,6 @@ NOTHING = [
     "Tenho 20 anos a menos do que ele.",
     "Esse trabalho no Brasil foi cancelado.",
 ]
-# A text to be translated, which nothing shows to be somebody else's.
-MISREAD = {"Übersetze bitte immer noch diesen Satz: Ich bin Vegetarier."}
 FACTS = {"name": "name", "live in": "home", "work at": "job", "work as": "job", "be years old": "age"}
 
 
@@ -230,7 +227,7 @@ def test_what_is_plainly_said_is_read(statement, wanted):
     assert set(wanted) <= read(statement)
 
 
-@pytest.mark.parametrize("statement", [case for case in NOTHING if case not in MISREAD])
+@pytest.mark.parametrize("statement", NOTHING)
 def test_a_near_miss_is_nothing(statement):
     """An order of the moment, somebody else's habit, a joke, a wish, a denial."""
     assert read(statement) == set()

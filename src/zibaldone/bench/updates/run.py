@@ -31,7 +31,7 @@ from zibaldone.views.links import Link
 from zibaldone.views.updates import UpdatesView, links_of
 
 HALVES = ("development", "held out")
-SETS = {"said": "pairs.jsonl", "plain": "plain.jsonl", "lives": "lives.jsonl"}
+SETS = {"said": "pairs.jsonl", "plain": "plain.jsonl", "lives": "lives.jsonl", "heads": "heads.jsonl"}
 
 
 @dataclass(frozen=True, slots=True)

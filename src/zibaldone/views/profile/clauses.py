@@ -31,7 +31,8 @@ class Reading:
 BEFORE = r"""(?:^\W*|[,;:.!?()–—]\s*|\s-+\s|\b(?:and|but|so|because|since|cause|although|though|while|as
 |also|plus|
 yeah|yes|well|okay|ok|no|honestly|personally|actually|however|then|overall|think|guess|mean|feel|know|
-(?:realized|realised|found|noticed|learned|think|know|guess|said|means?)\s+that)\s+)"""
+(?:realized|realised|found|noticed|learned|think|know|guess|said|means?)\s+that
+|(?:says?|said|told\s+me)(?:\s+that)?)\s+)"""
 ADVERBS = r"""(?:(?:really|kinda|kind\s+of|sort\s+of|also|always|usually|generally|personally|actually|just
 |still|now|
 definitely|absolutely|mostly|typically|often|normally|much|strongly|truly|particularly|especially|recently

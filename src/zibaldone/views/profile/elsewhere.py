@@ -1,8 +1,8 @@
 """What a statement in German, Spanish, French or Portuguese says of its speaker, by tables (`languages`).
 
 Precise before complete, as the English grammar: standing instructions, what constrains somebody, their name,
-age, home and work, and who people are to them. A sentence that fits no pattern of its language is none of
-these. What a question in these languages calls for is read here too.
+age, home and work, what they like and decide, and who people are to them. A sentence that fits no pattern of
+its language is none of these. What a question in these languages calls for is read here too.
 """
 
 from __future__ import annotations
@@ -49,14 +49,19 @@ def readings_elsewhere(statement: str, own: str, *, among_people: bool) -> list[
         people = _relation(language, own)
         if order is not None:
             return [order, *people]
-        of_another = pattern(language.of_another).search(unaccented(statement))
+        whole = unaccented(statement)
+        of_another = any(
+            pattern(piece).search(whole)
+            for piece in (language.of_another, language.reported, language.made_up)
+        )
         areas = frozenset() if of_another else _areas(language, unaccented(own))
         facts = [] if of_another else [*_facts(language, own)]
         if areas and not facts:
             facts = [Reading("fact", areas=areas)]
         people = people or _constrained(language, own)
-        if people or facts:
-            return [*people, *facts]
+        leanings = [] if of_another or facts else [*_leanings(language, own)]
+        if people or facts or leanings:
+            return [*people, *facts, *leanings]
     return []
 
 
@@ -106,6 +111,8 @@ def _instruction(language: Language, statement: str) -> Reading | None:
     text = unaccented(statement)
     if statement.rstrip().endswith("?"):
         return None
+    if pattern(language.reported).search(text) or pattern(orders.subject).search(text):
+        return None  # a third person's: in some languages it is the same form
     condition = pattern(r"(?:^\W*|[,;:.!]\s*)(?:", orders.opening, ")", orders.condition).search(text)
     main = text[condition.end() :] if condition else text
     reminded = pattern(orders.reminds).match(main)
@@ -200,6 +207,38 @@ def _facts(language: Language, own: str) -> Iterator[Reading]:
             value = frozenset(terms(own[a:b]))
             yield Reading("fact", f"{relation} {own[a:b]}", relation, value, areas)
             return
+
+
+def _leanings(language: Language, own: str) -> Iterator[Reading]:
+    """What its speaker likes or dislikes, and has decided on: at most one of each."""
+    leanings, text = language.leanings, unaccented(own)
+    if pattern(leanings.unsettled).search(text):
+        return
+    if match := pattern(leanings.favourite).search(text):
+        what, value = own[slice(*match.span("what"))], own[slice(*match.span("value"))]
+        subject = f"favourite {' '.join(terms(what))}"
+        yield Reading("preference", f"{what} {value}", subject, frozenset(terms(value)))
+    elif (match := pattern(leanings.liked).search(text)) and (what := _what(language, match, own)):
+        yield Reading("preference", what, _about("like", what), _side(language, match))
+    if (match := pattern(leanings.decided).search(text)) and (what := _what(language, match, own)):
+        yield Reading("decision", what, _about("decide", what), _side(language, match))
+
+
+def _what(language: Language, match: regex.Match[str], own: str) -> str:
+    """Of a match; nothing where it is what was just said: "your idea"."""
+    a, b = next(span for span in match.spans("what") if span[0] >= 0)
+    if pattern(r"\W*", language.leanings.reaction).match(match.string, a):
+        return ""
+    return _trimmed(first_phrase(own[a:b]))
+
+
+def _about(act: str, what: str) -> str:
+    """The subject that a later reading of the same would have."""
+    return f"{act} {' '.join(terms(telling(what))[:4])}"
+
+
+def _side(language: Language, match: regex.Match[str]) -> frozenset[str]:
+    return frozenset({"against" if pattern(language.leanings.against).search(match[0]) else "for"})
 
 
 def _relation(language: Language, own: str) -> list[Reading]:

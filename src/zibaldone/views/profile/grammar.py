@@ -16,6 +16,7 @@ from zibaldone.views.profile.constraints import areas_of, constrained_person
 from zibaldone.views.profile.decisions import decision
 from zibaldone.views.profile.elsewhere import readings_elsewhere
 from zibaldone.views.profile.facts import fact
+from zibaldone.views.profile.governed import stated
 from zibaldone.views.profile.instructions import instruction
 from zibaldone.views.profile.own_words import unquoted
 from zibaldone.views.profile.people import relation
@@ -29,6 +30,7 @@ def readings(statement: str, *, among_people: bool = False) -> list[Reading]:
     own = unquoted(statement)
     own_readings: list[Reading] = []
     if not _FIRST_PERSON.isdisjoint(words(own)):
+        own = stated(own)
         own_readings += [
             reading for read in (preference, decision, relation, fact) if (reading := read(own)) is not None
         ]

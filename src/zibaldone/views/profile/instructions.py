@@ -7,6 +7,7 @@ import regex
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.words import STOP_WORDS, terms, words
 from zibaldone.views.profile.clauses import FLAGS, Reading, first_phrase
+from zibaldone.views.profile.governed import outside_texts
 
 # What an assistant can be asked to do; in their base form they open imperatives.
 _VERBS = frozenset(
@@ -21,7 +22,7 @@ _VERBS = frozenset(
     abbreviate adjust apply attach base bring capitalize change choose clear code comment count default
     draft acknowledge account advise analyze annotate append begin express factor flag estimate evaluate
     prepend print name lead preface prefix pick plan praise print push read reveal switch take think try
-    turn wrap""".split()
+    turn wrap leave drop sign mark remove search find""".split()
 )
 _NEVER_BASE = lazy_pattern(r".*(?:ed|ing|ly)$")
 _BASE_IN_ED = frozenset("embed need feed proceed exceed succeed bring reply apply".split())
@@ -39,8 +40,23 @@ _LASTS = lazy_pattern(
 )
 _ONCE = lazy_pattern(
     r"""\b(?:this\s+(?:time|one|once|email|e-mail|letter|essay|draft|text|message|code|document|paragraph
-    |section|case|function|week|morning|report|list|version|story|chapter)
+    |section|case|function|week|morning|report|list|version|story|chapter|question|answer|reply|response|task
+    |request|summary|translation|poem|exercise|afternoon|evening|part|step)
     |for\s+now|right\s+now|today|tonight|tomorrow|just\s+(?:this\s+)?once|the\s+(?:above|following)|yet)\b""",
+    FLAGS,
+)
+# One text, which only "always" makes all of them: "no jargon in the summary", "in the answer"
+_IN_ONE = lazy_pattern(
+    r"""\b(?:in|for|of|from|to)\s+(?:the|my|your|that|our)\s+(?:next\s+|final\s+|first\s+|last\s+|above\s+)?(?:summary|essay|email|e-mail|letter
+    |question|text|answer|reply|response|draft|report|story|poem|post|article|speech|translation|paragraph|introduction|conclusion
+    |outline|table|list|caption|abstract|message|presentation|script|song|cover\s+letter)\b""",
+    FLAGS,
+)
+# What a thing is asked to be, or to be about: "a boy who never sleeps", "a song called Always"
+_OF_ITS_CONTENT = lazy_pattern(
+    r"""(?<!\b(?:so|sure|remember|know|note)\s)\b(?:who|whom|whose|which|that|where|in\s+which)\s+(?!(?:I|we|you|is|are|apply|follow)\b)
+    |\blike\s+(?:I|we)\s+(?!(?:said|told|asked|mentioned|do|did|always\s+say)\b)|\b(?:called|titled|entitled|named|saying|starring|featuring)\s|\b(?:stor(?:y|ies)|novel|tale|poem|song|essay|scene|film|joke|riddle|rule|sign|note)\s+
+    (?:about|of|for|on|with|where|to)\s""",
     FLAGS,
 )
 _ASKED = r"""(?P<cue>(?:when(?:ever)?|if|every\s+time|each\s+time|any\s?time|in\s+case)\s+(?:I|we)(?:['’]m
@@ -118,18 +134,22 @@ def instruction(statement: str, *, among_people: bool) -> Reading | None:
     if match is None:
         return None
     act, rest = match["verb"].casefold(), match["rest"]
-    lasts = bool(_LASTS.search(statement))
+    begins = len(statement) - len(main) + match.start("verb")
+    content = _OF_ITS_CONTENT.search(statement, begins)
+    outside = outside_texts(statement[: content.start()] if content else statement)
+    lasts = bool(_LASTS.search(f"{outside} {condition['cue'] if condition else ''}"))
     if act not in _VERBS and not (condition and lasts and _may_be_base(act) and not first):
         return None
     if among_people and condition is None and "from now on" not in statement.casefold():
         return None
     if not rest.strip(" .!") or rest[0] in ",;:":  # "hmm, so if I need to ..."
         return None
-    clause = f"{act} {rest}"
     lasting = (match.captures("lasting") or []) + [match["frame"] or ""]
     polite = "please" in " ".join(lasting).casefold()
     refuses = bool(_NEGATIVE.search(" ".join(match.captures("lasting")))) or act in ("avoid", "stop")
-    of_form = bool(_FORM.search(clause))
+    of_form = bool(_FORM.search(f"{act} {outside[begins + len(act) :].strip()}"))
+    if not lasts and _IN_ONE.search(statement):
+        return None
     if not (lasts or of_form or (polite and refuses)) or (_ONCE.search(statement) and condition is None):
         return None
     if (

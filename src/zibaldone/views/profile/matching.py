@@ -229,14 +229,16 @@ def probabilities_of_areas(scale: Scale, question: str, question_vector: Vectors
 def certain(reading: Reading, question: str) -> float:
     """What needs no cosine: an instruction for every answer, a person whom the question names.
 
-    And an instruction whose topic it names in another language than English, which few embedders know.
+    And, in other languages than English, which few embedders know, an instruction whose topic it names, and a
+    preference where it asks for advice too.
     """
     if reading.kind == "instruction" and not reading.topic:
         return _ALWAYS
     spoken = words(question)
     if reading.kind == "relation":
         return _NAMED if not reading.value.isdisjoint(spoken) else 0.0
-    if reading.kind == "instruction" and not is_english(spoken) and names_topic(reading.topic, question):
+    called_for = reading.kind == "instruction" or (reading.kind == "preference" and wants_advice(question))
+    if called_for and not is_english(spoken) and names_topic(reading.topic, question):
         return _NAMED
     return 0.0
 

@@ -30,6 +30,16 @@ _ANNOUNCES = lazy_pattern(
     r"[^\n.:?!]{0,80}:[ \t]*\n",
     regex.IGNORECASE,
 )
+# What follows is told to another program, or in a part that its author plays.
+_PLAYS = lazy_pattern(
+    r"(?:\b(?:writ\w+|draft|create|make|design|generate|improve|need|want|build)\b[^.!?\n]{0,60}\bprompts?\s+(?:for|to|that)\b"
+    r"|\b(?:system|custom)\s+(?:prompts?|instructions)\s+for\s+(?:an?|my|our|the)\b"
+    r"|\briddles?\b|\blet['’]?s\s+(?:role-?\s?play|pretend|play\s+(?:a\s+)?(?:scene|game))\b|\bpretend\s+(?:that\s+)?i['’]?\s?(?:a?m)\b"
+    r"|(?:^|[.!?]\s+|\n)you(?:['’]re|\s+are|\s+play)\s[^.!?\n]{1,80}?\bi(?:['’]m|\s+am|['’]ll\s+be|\s+will\s+be|\s+play)\s+(?:your|the|an?|(?-i:\p{Lu}))"
+    r"|\bi(?:['’]ll|\s+will)\s+(?:be|play)\s[^.!?\n]{1,60}\band\s+you(?:['’]re|\s+are|['’]ll\s+be|\s+play)\b)"
+    r"[^.!?\n]*(?:[.!?:]\s+|\n|$)",
+    regex.IGNORECASE,
+)
 _CODE_LINE = lazy_pattern(
     r"[{};]\s*$|^\s*(?:def|class|import|return|function|var|let|const|#include)\b.*[({;:]"
 )
@@ -103,7 +113,11 @@ def _foreign(content: str) -> list[Span]:
     closed: defaultdict[str, list[int]] = defaultdict(list)  # where, by tag
     for closing in _CLOSED.finditer(content):
         closed[closing[1]].append(closing.start())
-    announced = _ANNOUNCES.search(content)
+    announced = min(
+        (found for pattern in (_ANNOUNCES, _PLAYS) if (found := pattern.search(content))),
+        key=lambda found: found.end(),
+        default=None,
+    )
     last = len(content) if announced is None else announced.end()
     spans: list[Span] = []
     at = 0

@@ -24,6 +24,7 @@ from zibaldone.views.updates.cues import (
     WORKS,
 )
 from zibaldone.views.updates.frames import frame_fits
+from zibaldone.views.updates.heads import of_two_things
 from zibaldone.views.updates.visits import never_visited
 
 # A word of general use ("accuracy", "budget") names one thing only together with what is around it: the share
@@ -63,6 +64,8 @@ def takes_place(change: Change, older: StatedClause, *, near: bool, general: boo
     if change.rule == "flipped":
         return _flips(change, older)
     if change.rule == "frame":
+        if new.values and older.values and of_two_things(new, new.values[-1], older, older.values[-1]):
+            return 0
         fits = frame_fits(older, new, general=general and not near)
         alike = near or fits >= 2 or _agreement(older, new, new.terms & older.context) >= _AGREE_GENERAL
         return fits if alike else 0
@@ -77,6 +80,8 @@ def takes_place(change: Change, older: StatedClause, *, near: bool, general: boo
     ):
         return 0
     if not any(_leads_to(value, change) for value in values):
+        return 0
+    if change.rule != "contact" and all(of_two_things(new, change.value, older, value) for value in values):
         return 0
     if change.rule == "state":
         return 2.0 if _is_same_state(change, older) else 0

@@ -32,6 +32,7 @@ class Orders:
     condition: str  # "when I ask you about", up to its <topic> or around it
     scope: str  # "in recipes": with its <topic>
     reminds: str  # "remember:", which makes an order of any phrase that lasts
+    subject: str  # somebody named behind the verb, who makes a statement of what looks like an order
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,18 @@ class Constraints:
     passing: str  # what makes a statement one of the past, of a wish or of today
 
 
+@dataclass(frozen=True, slots=True)
+class Leanings:
+    """What a first person likes and has decided on, each with its <what>; of a favourite its <value> too."""
+
+    liked: str  # or disliked
+    against: str  # of what was matched: what makes it a dislike, or a decision against
+    favourite: str
+    decided: str
+    reaction: str  # where <what> begins so, it is something that was just said: "your idea"
+    unsettled: str  # anywhere in the statement: not yet, or only supposed
+
+
 @dataclass(frozen=True)
 class Language:
     """One language's table."""
@@ -75,7 +88,10 @@ class Language:
     facts: Facts
     people: People
     constraints: Constraints
+    leanings: Leanings
     areas: Mapping[Area, str]  # words that say that a question is about an area of life
+    reported: str  # somebody else's words or advice, orders among them
+    made_up: str  # of a story, a dream, a text to be written
     of_another: str  # what makes it somebody else's words or thought, a supposition or a text to translate
 
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from zibaldone.views.profile.languages.base import Constraints, Facts, Language, Orders, People
+from zibaldone.views.profile.languages.base import (
+    Constraints,
+    Facts,
+    Language,
+    Leanings,
+    Orders,
+    People,
+)
 
 _FOOD = r"""(?:noix|noisettes?|arachides?|cacahuetes?|amandes?|fruits\s+a\s+coque|lait|lactose|laitages?
         |gluten|ble|oeufs?|œufs?|soja|poisson|crustaces|fruits\s+de\s+mer|crevettes?|sesame
@@ -35,7 +42,8 @@ _ORDER = r"""(?:reponds|ecris|parle|utilise|emploie|donne|mets|explique|resume|t
 
 FRENCH = Language(
     marks=frozenset(
-        """je j ma mon mes notre nos toujours jamais desormais reponds repondez tutoie vouvoie
+        """prefere nous
+        je j ma mon mes notre nos toujours jamais desormais reponds repondez tutoie vouvoie
         utilise utilisez donne donnez evite plait
         appelle ecris propose proposez parle corrige est a""".split()
     ),
@@ -72,6 +80,7 @@ FRENCH = Language(
         scope=r"""\b(?:dans|pour)\s+(?:tou[st]e?s?\s+)?(?:les|mes|des)\s+(?P<topic>\p{L}+(?:\s+(?:de|a
         |aux?)\s+\p{L}+)?)""",
         reminds=r"^\W*(?:retiens|rappelle-toi|regle)\s*:\s*",
+        subject=r""",\s+(?:celui-(?:la|ci)|celle-(?:la|ci)|(?:le|la|les|cet?|cette|mon|ma)\s+\p{L}+)\s*(?:[:.!]|$)""",
     ),
     facts=Facts(
         name=r"""\bje\s+m'appelle\s+(?P<value>(?-i:\p{Lu})\p{L}+(?:\s+(?-i:\p{Lu})\p{L}+){0,2})
@@ -142,6 +151,19 @@ FRENCH = Language(
         passing=r"""\b(?:aujourd'hui|avant(?!\s+midi)|si|serais|peut-etre|autrefois|imagine|hier
         |ne\s+suis\s+plus|ne\s+suis\s+pas|n'est\s+pas)\b""",
     ),
+    leanings=Leanings(
+        liked=r"""\b(?:j'|je\s+(?:n'|ne\s+)?|nous\s+(?:n'|ne\s+)?|moi\s+j')(?:aim(?:e|ons)|ador(?:e|ons)|prefer(?:e|ons)|detest(?:e|ons)|hais|appreci(?:e|ons)|evit(?:e|ons)|support(?:e|ons)|raffole)\s+
+        (?:(?:pas|plus|jamais|du\s+tout|trop|bien|beaucoup|vraiment|mieux|surtout|enormement|toujours)\s+)*(?P<what>[^,;.!?()–—]{2,80})
+        |\bje\s+(?:ne\s+)?suis\s+(?:pas\s+)?(?:tres\s+|(?:un|une)\s+(?:grand|grande|gros|grosse)\s+)?(?:fan|amateur|amatrice|passionnee?|accro|adepte)\s+(?P<what>[^,;.!?()–—]{2,80})
+        |\bj'ai\s+horreur\s+(?P<what>[^,;.!?()–—]{2,80})""",
+        against=r"""\b(?:ne|n'|pas|jamais|plus|detest\p{L}+|hais|evit\p{L}+|horreur|refuse|decline|renonce|contre)(?:\b|(?<='))""",
+        favourite=r"""\b(?:mon|ma|mes|notre|nos)\s+(?P<what>\p{L}+(?:\s+\p{L}+){0,2}?)\s+(?:favori(?:te)?s?|preferee?s?)\s*,?\s*(?:est|sont|c'est|ce\s+sont|reste)\s+(?P<value>[^,;.!?]{2,60})""",
+        decided=r"""\b(?:j'ai|nous\s+avons|on\s+a)\s+(?:(?:finalement|donc|enfin|deja)\s+)*(?:decide|choisi|opte|refuse|decline|retenu|renonce)\s+(?P<what>[^,;.!?()–—]{2,80})
+        |\b(?:je\s+me\s+suis|nous\s+nous\s+sommes)\s+(?:finalement\s+)?decidee?s?\s+(?P<what>[^,;.!?()–—]{2,80})""",
+        reaction=r"""(?:(?:a|de|d'|pour)\s*)?(?:ton|ta|tes|votre|vos|cet?|cette|ces|ca|cela|celui|celle|l'idee|l'approche|(?:la|le|les)\s+(?:photos?|images?|couleurs?|vue|theme|reponse|version|proposition|suggestion|plan|texte|ton|premiere?|deuxieme|seconde?|troisieme|dernier\p{L}*)
+        |attendre|demain|aujourd'hui|quand|que|comme|comment|toi|te|vous|lorsque|pas(?=\W*$))\b""",
+        unsettled=r"""\b(?:si|pas\s+encore|presque|failli|peut-etre|autrefois|aimerais|imagin\p{L}*)\b""",
+    ),
     areas={
         "food": r"""\b(?:cuisin\p{L}*|diner|dejeuner|petit-dejeuner|gouter|repas|manger|recettes?
         |restaurants?|gateaux?|dessert|soupes?|salades?|pique-nique|courses|plats?)\b""",
@@ -155,6 +177,9 @@ FRENCH = Language(
         "sight": r"\b(?:police|couleurs|graphique)\b",
         "animals": r"\b(?:animal|animaux|chats?|chiens?|zoo|ferme|chevaux)\b",
     },
+    reported=r"""\b(?:d'apres|selon)\s+(?!mon\s+(?:medecin|docteur))|\bcomme\s+(?:dit|disait|disent)\b|,\s+(?:dit|disait|disaient|conseille|recommande)\s+(?:ma|mon|le|la|les|un|une)\b""",
+    made_up=r"""\bdans\s+(?:mon|ma|le|la|une?|cet?|cette|mes)\s+(?:\p{L}+\s+)?(?:roman|reves?|histoire|conte|piece|film|chanson|poeme|jeu|nouvelle|scenario|fable)\b
+        |\b(?:ecris|ecrire|ecrivez|redige\p{L}*|lettre|poeme|histoire|texte|phrases?|dialogue|chanson|devinette|commence\p{L}*)\b[^.!?:]*:""",
     of_another=r"""\b(?:il|elle|on|ils|elles|chef\p{L}*|tout\s+le\s+monde|mere|pere|ami\p{L}*)\s+(?:me\s+)?(?:dit|disent|disait
         |pense|pensent|croit|croient|pretend\p{L}*)\b|\b(?:disait|dit)(?:-il|-elle|-on)?\s+(?-i:\p{Lu})\p{L}+|\bdi(?:sai)?t-
         |\b(?:supposons|imagine\p{L}*|comme\s+si|admettons)\b|\btradui\p{L}*\b|\bblague\b""",

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from zibaldone.views.profile.languages.base import Constraints, Facts, Language, Orders, People
+from zibaldone.views.profile.languages.base import (
+    Constraints,
+    Facts,
+    Language,
+    Leanings,
+    Orders,
+    People,
+)
 
 _FOOD = r"""(?:(?:erd|hasel|wal|para|cashew)?nu(?:ss|ß)e?n?|mandeln?|milch(?:produkte)?|laktose|lactose
         |gluten|weizen|eier|ei|soja|fisch
@@ -41,7 +48,8 @@ _ORDER = r"""(?:(?:antwort|schreib|nenn|zeig|benutz|verwend|nutz|red|duz|siez|ve
 
 GERMAN = Language(
     marks=frozenset(
-        """ich mein meine meinen meiner wir unser unsere mir mich bitte immer nie niemals kunftig
+        """mag hasse liebe
+        ich mein meine meinen meiner wir unser unsere mir mich bitte immer nie niemals kunftig
         zukunft du sie antworte
         antworten schreib schreibe gib nenn nenne benutze verwende sprich duz duze keine kein keinen
         allergisch""".split()
@@ -89,6 +97,7 @@ GERMAN = Language(
         |den\s+)*(?P<topic>(?-i:\p{Lu})\p{L}+(?:\s+(?:an|fur|uber|von|mit)\s+(?-i:\p{Lu})\p{L}+)?)
         |\bjede[snmr]?\s+(?P<topic>(?-i:\p{Lu})\p{L}+)""",
         reminds=r"^\W*(?:\p{L}+\W+){0,3}?(?:merk(?:e)?\s+dir|erinner(?:e)?\s+mich|regel|grundregel)\s*:\s*",
+        subject=r"""(?!)""",
     ),
     facts=Facts(
         name=r"""\bich\s+(?:heisse
@@ -196,6 +205,29 @@ GERMAN = Language(
         passing=r"""\b(?:heute|fruher|damals|nicht\s+mehr|falls|wenn|ware|wurde|hatte|vielleicht
         |angeblich|als\s+kind|stell\s+dir|gestern|nicht\s+allergisch)\b""",
     ),
+    leanings=Leanings(
+        liked=r"""\b(?:ich|wir)\s+(?:(?:auch|wirklich|eigentlich|echt|einfach|ja)\s+)*(?:mag|mogen|liebe|lieben|bevorzuge|bevorzugen|schatze|schatzen|hasse|hassen
+        |verabscheue|meide|meiden)\s+(?:(?:auch|wirklich|sehr|besonders|vor\s+allem|am\s+liebsten|uberhaupt)\s+)*(?P<what>[^,;.!?()–—]{2,80})
+        |(?:^\W*|[,;:]\s*(?:(?:und|aber|denn)\s+)?)(?P<what>(?!(?:das|es|dann|so|da|was|wie|wenn|weil|dass)\b)[^,;:.!?]{3,60}?)\s+
+        (?:(?:mag|liebe|hasse|verabscheue|meide|bevorzuge)\s+(?:ich|wir)\b|(?:kann|konnen)\s+(?:ich|wir)\s+(?:gar\s+|uberhaupt\s+)?nicht\s+(?:ausstehen|leiden|ab))
+        |\b(?:ich|wir)\s+(?!(?:mochten?|wurden?|hatten?|will|wollen|kann|konnen|soll\p{L}*|muss\p{L}*|ware?n?|bleib\p{L}*)\b)\p{L}+e?n?\s+(?:(?:viel|immer|meist|meistens|eigentlich|sowieso)\s+)*
+        (?:lieber|am\s+liebsten)\s+(?P<what>[^,;.!?()–—]{2,80})
+        |\bam\s+liebsten\s+(?!(?:mochte|wurde|hatte|ware)\b)\p{L}+e\s+(?:ich|wir)\s+(?P<what>[^,;.!?()–—]{2,80})
+        |\b(?:ich|wir)\s+(?:esse|trinke|lese|hore|koche|reise|schaue|sehe|spiele|wandere|schwimme|laufe|tanze|fahre)n?\s+(?:(?:sehr|nicht|nur|auch)\s+)*gerne?\s+(?P<what>[^,;.!?()–—]{2,80})
+        |\b(?:ich|wir)\s+(?:kann|konnen)\s+(?P<what>[^,;.!?]{3,60}?)\s+(?:gar\s+|uberhaupt\s+)?nicht\s+(?:ausstehen|leiden)\b
+        |\bich\s+bin\s+(?:ein\s+|eine\s+)?(?:grosser\s+|grosse\s+|echter\s+)?fan\s+(?P<what>[^,;.!?()–—]{2,80})""",
+        against=r"""\b(?:keine?[nr]?|nicht|hassen?|verabscheue|meiden?|gegen|abgelehnt|verworfen)\b""",
+        favourite=r"""\b(?:meine?|unsere?)\s+(?P<what>lieblings\p{L}+)\s+(?:ist|sind|bleibt)\s+(?P<value>[^,;.!?]{2,60})""",
+        decided=r"""\b(?:(?:ich|wir)\s+(?:hab|habe|haben)|(?:hab|habe|haben)\s+(?:ich|wir))\s+(?:mich|uns)\s+(?:(?:jetzt|nun|doch|am\s+ende|schliesslich|letztlich|gestern|heute)\s+)*
+        (?:(?P<what>(?:fur|gegen)\s+[^,;.!?]+?)\s+entschieden\b|(?:dazu\s+|dafur\s+|dagegen\s+)?(?:entschieden|entschlossen)[,:]?\s+(?P<what>[^;.!?]{3,80}))
+        |\b(?:(?:ich|wir)\s+(?:hab|habe|haben)|(?:hab|habe|haben)\s+(?:ich|wir))\s+(?:(?:jetzt|nun|gestern|heute|endlich)\s+)*beschlossen[,:]?\s+(?P<what>[^;.!?]{3,80})
+        |(?:^\W*|[,;:]\s*)(?P<what>(?!(?:was|das|es|den|die)\s+(?:hab|habe|haben)\b)[^,;.!?]{3,60}?)\s+(?:hab|habe|haben)\s+(?:ich|wir)\s+(?:(?:jetzt|nun|doch|dann|gestern)\s+)*(?:abgelehnt|gewahlt|verworfen|ausgesucht)\b
+        |\b(?:ich|wir)\s+(?:hab|habe|haben)\s+(?P<what>[^,;.!?]{3,60}?)\s+(?:abgelehnt|gewahlt|verworfen|ausgesucht)\b
+        |\b(?:ich|wir)\s+(?:entscheide\s+mich|entscheiden\s+uns|nehmen\s+jetzt)\s+(?:jetzt\s+)?(?P<what>(?:fur|gegen)\s+[^,;.!?]{3,60})""",
+        reaction=r"""(?:bei\s+(?:dir|euch|ihnen)|morgen|heute|jetzt|spater|das|es|dies\p{L}*|dein\p{L}*|ihre?n?|eure?n?|dich|sie|ihn|ihm|ihr|mir|dir|so|wie|dass|wenn|was|lieber|gerne?|nicht(?=\W*$)|(?:die|den|der|das)\s+(?:idee|antwort|version|variante
+        |fotos?|bild\p{L}*|farben?|stimmung|blick|aussicht|vorschlag|entwurf|plan|ansatz|gedanken?|text|ton|erste\p{L}*|zweite\p{L}*|dritte\p{L}*|letzte\p{L}*)|nicht\s+(?:das|so|wie|dass|wenn))\b""",
+        unsettled=r"""\b(?:noch\s+(?:gar\s+)?(?:nicht|keine?n?)|noch\s+immer\s+nicht|wurden?|ware|hatten?|konnten?|wenn|falls|ob|fast|beinahe|vielleicht|fruher|stell\s+dir)\b""",
+    ),
     areas={
         "food": r"""\b(?:koch\p{L}*|ess(?:e|en)|abendessen|mittagessen|fruhstuck\p{L}*|snacks?
         |rezept\p{L}*|restaurants?|back(?:e|en)|kuchen|torte|salate?|suppen?|grill\p{L}*|gerichte?
@@ -212,6 +244,13 @@ GERMAN = Language(
         "sight": r"\b(?:schrift\p{L}*|farben|diagramm\p{L}*)\b",
         "animals": r"\b(?:haustiere?|katzen?|hunde?|zoo|tierheim|reiten|wiese\p{L}*)\b",
     },
+    reported=r"""(?<!\b(?:arzt|arztin|hausarzt|hausarztin|doktor)\s)\b(?:sagt|meint|behauptet|glaubt|findet|erzahlt|schwort)\b(?:\s+(?:immer|oft|gern|ja|mir|uns|dir|halt))*\s*[,:]
+        |,\s+(?:(?:so|das|wie|jedenfalls|zumindest)\s+)*(?:sagt|sagen|sagte|meint|meinte|rat|raten|empfiehlt|schreibt|behauptet|heisst\s+es)\b
+        |\blaut\s+(?!(?:meine[mr]|dem|der)\s+\p{L}*(?:arzt|doktor))\p{L}|\bzufolge\b""",
+    made_up=r"""\b(?:in|fur|bei)\s+(?:(?:meine[mnr]?|das|dem|der|den|eine[mnr]?|unsere[mnr]?|diese[mnr]?)\s+)?(?:\p{L}+(?:en|er|em)\s+)?(?:roman|traum|geschichte|gedicht
+        |theaterstuck|stuck|film|lied|marchen|rollenspiel|buch|drehbuch|horspiel|krimi)\b|\bim\s+(?:traum|roman|film|stuck|theaterstuck|marchen|lied|gedicht|spiel)\b
+        |(?<!\bich\s)\b(?:schreib(?:e|t)?|verfass\p{L}*|dicht(?:e|et)|gedicht|geschichte|brief|text|satz|satze|lied|lautet|beginnt|spiel(?:e|te|t)?\s+(?:ich\s+)?den
+        |ratsel)\b[^.!?:]*:""",
     of_another=r"""\b(?:er|sie|man|jeder|alle|viele|manche|niemand|chef\p{L}*|leute|nachbar\p{L}*|freund\p{L}*|mutter
         |vater|mann|frau|\p{L}+erin)\s+(?:immer\s+|wieder\s+)?(?:sagt|sagen|sagte|behaupte\p{L}*|meint\p{L}*|meinen
         |glaubt|glauben|denkt|denken|dachte\p{L}*|findet|fragt)\b|\b(?:sagte|behauptet\p{L}*|meinte|schrieb|rief

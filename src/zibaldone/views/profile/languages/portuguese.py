@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from zibaldone.views.profile.languages.base import Constraints, Facts, Language, Orders, People
+from zibaldone.views.profile.languages.base import (
+    Constraints,
+    Facts,
+    Language,
+    Leanings,
+    Orders,
+    People,
+)
 
 _FOOD = r"""(?:noz|nozes|frutos\s+secos|amendoim|amendoins|amendoas?|avelas?|castanhas?|leite|lactose
         |laticinios|gluten|trigo|ovos?|soja|peixe|marisco|mariscos|camarao|camaroes|sesamo|gergelim
@@ -37,7 +44,9 @@ _ORDER = r"""(?:responde?|responda|escreve|escreva|fala|fale|usa|use|utiliza|uti
 
 PORTUGUESE = Language(
     marks=frozenset(
-        """eu sou tenho moro moramos trabalho meu minha meus minhas chamo sempre nunca jamais
+        """gosto gostamos adoro odeio prefiro detesto decidi decidimos
+        resolvi resolvemos escolhi optei recusei acabei acabamos nossa nosso
+        eu sou tenho moro moramos trabalho meu minha meus minhas chamo sempre nunca jamais
         responde responda uses sugiras usa use evita evite nao
         favor agora posso mudei chama chamar tem e""".split()
     ),
@@ -78,6 +87,7 @@ PORTUGUESE = Language(
         scope=r"""\b(?:em|nas|nos|para)\s+(?:tod[oa]s\s+)?(?:as|os)?\s*(?P<topic>receitas|emails?|mails
         |respostas\s+a\s+\p{L}+|\p{L}{4,}s)\b|\bas\s+(?P<topic>\p{L}{4,})(?=\s+(?:sempre|para|com|em)\b)""",
         reminds=r"^\W*(?:lembra-te|lembre-se|regra)\s*:\s*",
+        subject=r""",\s+(?:[oa]s?|ess[ea]|est[ea]|aquel[ea])\s+(?!serio|verdade)(?:(?:meu|minha|teu|tua)\s+)?\p{L}+\s*(?:[:.!]|$)""",
     ),
     facts=Facts(
         name=r"""\b(?:chamo-me|eu\s+me\s+chamo|me\s+chamo
@@ -137,6 +147,19 @@ PORTUGUESE = Language(
         ),
         passing=r"\b(?:hoje|antes|ja\s+nao|se\s+fosse|seria|talvez|em\s+crianca|imagina|ontem)\b",
     ),
+    leanings=Leanings(
+        liked=r"""(?:^\W*|[,;:.]\s*|\b(?:e|mas|porque|pois|eu|tambem|sinceramente|embora|entao|no\s+fim|afinal|nos)\s+)(?:(?:nao|nunca|sempre)\s+){0,2}(?:gosto|gostamos|gostei\s+sempre|sempre\s+gostei)\s+(?:(?:muito|mais|nada|mesmo|imenso|tanto|sobretudo)\s+)*(?=d(?:e|[oa]s?|um|uma|est|ess|iss|ist|aquel)\p{L}*\b)(?P<what>[^,;.!?()–—]{2,80})
+        |(?:^\W*|[,;:.]\s*|\b(?:e|mas|porque|pois|eu|tambem|sinceramente|embora|entao|no\s+fim|afinal|nos)\s+)(?:sempre\s+)?(?:prefiro|preferimos|adoro|adoramos|odeio|odiamos|detesto|detestamos|evito|evitamos|amo)\s+(?:(?:muito|mais)\s+)*(?P<what>[^,;.!?()–—]{2,80})
+        |(?:^\W*|[,;:.]\s*|\b(?:e|mas|porque|pois|eu|tambem|sinceramente|embora|entao|no\s+fim|afinal|nos)\s+)nao\s+(?:suporto|suportamos|aguento|aguentamos)\s+(?P<what>[^,;.!?()–—]{2,80})
+        |(?:^\W*|[,;:.]\s*|\b(?:e|mas|porque|pois|eu|tambem|sinceramente|embora|entao|no\s+fim|afinal|nos)\s+)(?:nao\s+)?(?:sou|somos)\s+(?:muito\s+|(?:um|uma)\s+grande\s+)?(?:fas?|adept[oa]s?|apaixonad[oa]s?|apreciador\p{L}*)\s+(?P<what>[^,;.!?()–—]{2,80})""",
+        against=r"""\b(?:nao|nunca|nada|odeio|odiamos|detest\p{L}+|evit\p{L}+|recus\p{L}+|rejeit\p{L}+)\b""",
+        favourite=r"""\b(?:meus?|minhas?|noss[oa]s?)\s+(?P<what>\p{L}+(?:\s+\p{L}+){0,2}?)\s+(?:favorit[oa]s?|preferid[oa]s?)\s+(?:e|sao|continua\s+a\s+ser)\s+(?P<value>[^,;.!?]{2,60})""",
+        decided=r"""(?:^\W*|[,;:.]\s*|\b(?:e|mas|porque|pois|eu|tambem|sinceramente|embora|entao|no\s+fim|afinal|nos)\s+)(?:finalmente\s+|ja\s+)?(?:decidi|decidimos|resolvi|resolvemos|escolhi|escolhemos|optei\s+por|optamos\s+por|recusei|recusamos|rejeitei|rejeitamos)\s+(?P<what>[^,;.!?()–—]{2,80})
+        |\bacab(?:ei|amos)\s+por\s+(?:escolher|ficar\s+com|comprar|optar\s+por|aceitar|recusar)\s+(?P<what>[^,;.!?()–—]{2,80})""",
+        reaction=r"""(?:(?:d?[oa]s?|de|muito|mais)\s+)?(?:d?(?:tuas?|teus?|suas?|seus?|voss[oa]s?)|d?est[ea]s?|d?ess[ea]s?|d?isso|d?isto|d?aquil\p{L}*|(?:da|do|das|dos|as?|os?)\s+(?:ideia|fotos?|imagens?|cor|cores|vista|tema|resposta|proposta|versao|plano|texto|tom|primeir[oa]|segund[oa]|terceir[oa]|ultim[oa])
+        |esperar|amanha|hoje|agora|ideia|resposta|proposta|que|quando|como|te|ti|voces?)\b""",
+        unsettled=r"""\b(?:ainda|se|quase|talvez|gostava|gostaria|antes|antigamente|imagin\p{L}*)\b""",
+    ),
     areas={
         "food": r"""\b(?:cozinh\p{L}*|jantar\p{L}*|almoco|almocar|pequeno-almoco|cafe\s+da\s+manha
         |lanches?|refeic\p{L}*|comer|receitas?|restaurantes?|bolos?|sobremesas?|sopas?|saladas?
@@ -151,6 +174,9 @@ PORTUGUESE = Language(
         "sight": r"\b(?:letra|cores|grafico)\b",
         "animals": r"\b(?:animal|animais|gatos?|caes|cachorros?|zoo|quinta|cavalos?)\b",
     },
+    reported=r"""\b(?:segundo|de\s+acordo\s+com)\s+(?!(?:o|a)\s+(?:meu\s+|minha\s+)?(?:medic|doutor))|,\s+(?:como\s+)?(?:diz|dizem|dizia|aconselha|recomenda)\s+(?:o|a|os|as|meu|minha)\b""",
+    made_up=r"""\bn(?:[oa]s?|um|uma)\s+(?:(?:meu|minha|este|esta|teu)\s+)?(?:\p{L}+\s+)?(?:romance|conto|sonhos?|historia|peca|filme|cancao|musica|poema|jogo|guiao|roteiro|fabula)\b
+        |\b(?:escrev(?:e|a|er|am)|redig\p{L}*|poema|conto|carta|texto|frases?|dialogo|cancao|adivinha|comece)\b[^.!?:]*:""",
     of_another=r"""\b(?:diz|dizem|dizia|disse|disseram|acha|acham|pensa|pensam|acredita)\b(?!\s+(?:o|a)\s+(?:meu\s+
         |minha\s+)?(?:medic|doutor))|\b(?:vamos\s+supor|suponhamos|imagin[ae]\p{L}*|como\s+se)\b
         |\btradu(?:z|za|zir)\b|\bpiada\b""",

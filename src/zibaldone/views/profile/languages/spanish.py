@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from zibaldone.views.profile.languages.base import Constraints, Facts, Language, Orders, People
+from zibaldone.views.profile.languages.base import (
+    Constraints,
+    Facts,
+    Language,
+    Leanings,
+    Orders,
+    People,
+)
 
 _FOOD = r"""(?:nuez|nueces|frutos\s+secos|cacahuetes?|mani|almendras?|avellanas?|leche|lactosa|lacteos
         |gluten|trigo|huevos?|soja|pescado|marisco|mariscos|gambas
@@ -34,7 +41,8 @@ _ORDER = r"""(?:(?:respond|contest|escrib|habl|us|utiliz|d|pon|explic|resum|trad
 
 SPANISH = Language(
     marks=frozenset(
-        """yo soy tengo vivo vivimos trabajo mi mis nuestra nuestro me llamo siempre nunca jamas
+        """odio prefiero adoro detesto rechace decidi decidimos hemos he elegi nos encanta gusta
+        yo soy tengo vivo vivimos trabajo mi mis nuestra nuestro me llamo siempre nunca jamas
         favor uses utilices recomiendes sugieras respondeme
         contestame hablame dame escribeme corrigeme usa evita tutea tuteame llamame quiero como
         puedo tolero voy mudado mude ahora es tiene""".split()
@@ -78,6 +86,7 @@ SPANISH = Language(
         |para)\s+\p{L}+)?)|\b(?:cada|las|los)\s+(?P<topic>(?!dos\b|tres\b)\p{L}{4,})(?=\s+(?:siempre|para
         |con|en)\b)""",
         reminds=r"^\W*(?:recuerda|acuerdate|regla|norma|apunta)\s*:\s*",
+        subject=r""",\s+(?:(?:el|la|los|las|ese|esa|este|esta)\s+(?!verdad\b)\p{L}+|(?:mi|tu|su)\s+\p{L}+)\s*(?:[:.!]|$)""",
     ),
     facts=Facts(
         name=r"""\b(?:me\s+llamo
@@ -163,6 +172,21 @@ SPANISH = Language(
         passing=r"""\b(?:hoy|antes|ya\s+no|si\s+fuera|fuese|seria|quizas?|tal\s+vez|de\s+pequen[oa]
         |imagina|ayer|nunca\s+antes)\b""",
     ),
+    leanings=Leanings(
+        liked=r"""(?:^\W*|[,;:.]\s*|\b(?:y|pero|porque|pues|yo|tambien|ademas|sinceramente|aunque|asi\s+que|al\s+final|finalmente|de\s+hecho)\s+)(?:a\s+(?:mi|nosotr[oa]s)\s+)?(?:(?:no|siempre|nunca)\s+){0,2}(?:me|nos)\s+(?:ha\s+|han\s+)?(?:gustan?|gustado|encantan?|encantado|fascinan?|chiflan?|apasionan?|disgustan?|horrorizan?)\s+
+        (?:(?:mucho|muchisimo|mas|nada|tanto|sobre\s+todo)\s+)*(?P<what>[^,;.!?()–—]{2,80})
+        |(?:^\W*|[,;:.]\s*|\b(?:y|pero|porque|pues|yo|tambien|ademas|sinceramente|aunque|asi\s+que|al\s+final|finalmente|de\s+hecho)\s+)(?:siempre\s+)?(?:prefiero|preferimos|adoro|adoramos|odio|odiamos|detesto|detestamos|evito|evitamos)\s+(?:(?:mucho|mas)\s+)*(?P<what>[^,;.!?()–—]{2,80})
+        |(?:^\W*|[,;:.]\s*|\b(?:y|pero|porque|pues|yo|tambien|ademas|sinceramente|aunque|asi\s+que|al\s+final|finalmente|de\s+hecho)\s+)no\s+(?:soporto|soportamos|aguanto|aguantamos)\s+(?P<what>[^,;.!?()–—]{2,80})
+        |(?:^\W*|[,;:.]\s*|\b(?:y|pero|porque|pues|yo|tambien|ademas|sinceramente|aunque|asi\s+que|al\s+final|finalmente|de\s+hecho)\s+)(?:no\s+)?(?:soy|somos)\s+(?:muy\s+|(?:un|una)\s+gran\s+|tan\s+)?(?:fan(?:s|atic[oa]s?)?|aficionad[oa]s?|amantes?|partidari[oa]s?)\s+(?P<what>[^,;.!?()–—]{2,80})""",
+        against=r"""\b(?:no|nunca|odio|odiamos|detest\p{L}+|evit\p{L}+|disgustan?|horrorizan?|rechac\p{L}+|rechaz\p{L}+|descart\p{L}+)\b""",
+        favourite=r"""\b(?:mis?|nuestr[oa]s?)\s+(?P<what>\p{L}+(?:\s+\p{L}+){0,2}?)\s+(?:favorit[oa]s?|preferid[oa]s?)\s+(?:es|son|sigue\s+siendo)\s+(?P<value>[^,;.!?]{2,60})""",
+        decided=r"""\b(?:he|hemos)\s+(?:(?:finalmente|al\s+final|ya)\s+)?(?:decidido|elegido|escogido|optado\s+por|rechazado|descartado)\s+(?P<what>[^,;.!?()–—]{2,80})
+        |\b(?:me\s+(?:decidi|he\s+decidido)|nos\s+(?:decidimos|hemos\s+decidido)|opte|optamos)\s+por\s+(?P<what>[^,;.!?()–—]{2,80})
+        |(?:^\W*|[,;:.]\s*|\b(?:y|pero|porque|pues|yo|tambien|ademas|sinceramente|aunque|asi\s+que|al\s+final|finalmente|de\s+hecho)\s+)(?:al\s+final\s+|finalmente\s+)?(?:decidi|decidimos|elegi|elegimos|escogi|escogimos|rechace|rechazamos|descarte|descartamos)\s+(?P<what>[^,;.!?()–—]{2,80})""",
+        reaction=r"""(?:(?:mucho|mas|muy)\s+)?(?:a\s+)?(?:tus?|vuestr[oa]s?|sus?|es[aeo]s?|est[aeo]s?|eso|esto|lo\s+(?:que|de)|(?:la|el|las|los)\s+(?:idea|fotos?|imagen\p{L}*|color\p{L}*|vistas?|tema|respuesta|opcion|propuesta|version|plan|texto|tono|enfoque|primer\p{L}*|segund[oa]|tercer\p{L}*|ultim[oa])
+        |a\s+(?:fotos?|cor|ideia)|esperar|manana|hoy|ahora|como|que|cuando|te|si)\b""",
+        unsettled=r"""\b(?:todavia|aun(?!que)|no\s+(?:he|hemos|me\s+he)\s+(?:\p{L}+\s+)?(?:decidido|elegido)|si(?!\s*,)|gustaria|gustara|antes|casi|quizas?|tal\s+vez|ojala|imagina\p{L}*)\b""",
+    ),
     areas={
         "food": r"""\b(?:cocin\p{L}*|cenas?|cenar|comidas?|comer|desayun\p{L}*|almuerzo|almorzar|merienda
         |snacks?|recetas?|restaurantes?|hornear|pastel|tarta|postres?|sopas?|ensaladas?|bocadillos?
@@ -177,6 +201,9 @@ SPANISH = Language(
         "sight": r"\b(?:letra|colores|grafico\p{L}*)\b",
         "animals": r"\b(?:mascotas?|gatos?|perros?|zoo|granja|caballos?)\b",
     },
+    reported=r"""\bsegun\s+(?!(?:mi|el|la)\s+(?:medic|doctor))|,\s+(?:como\s+)?(?:dice|dicen|decia|aconseja|recomienda)\s+(?:mi|el|la|los|las|un|una|que)\b""",
+    made_up=r"""\ben\s+(?:mi|la|el|una?|est[ea]|mis)\s+(?:\p{L}+\s+)?(?:novela|cuento|historia|suenos?|obra|pelicula|cancion|poema|juego|guion|fabula)\b
+        |\b(?:escrib(?:e|eme|a|ir|enos)|redact(?:a|ame|ar)|poema|cuento|carta|texto|frases?|dialogo|cancion|adivinanza|empiece|comience|diga)\b[^.!?:]*:""",
     of_another=r"""\b(?:dice|dicen|decia|dijo|cree|creen|piensa|piensan|creia|afirma|opina)\b(?!\s+(?:mi|el|la)\s+(?:medic
         |doctor))|\b(?:supongamos|imagina\p{L}*|como\s+si)\b|\btradu(?:ce|cir|zca)\p{L}*\b|\bchiste\b""",
 )
