@@ -59,6 +59,7 @@ LAYERS = (
         "recall",
         "replicas",
         "retention",
+        "right_of_way",
         "shredding",
         "verification",
         "worker",

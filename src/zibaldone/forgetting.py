@@ -17,7 +17,7 @@ from zibaldone.generations import serving
 from zibaldone.inspection import damage_is_named
 from zibaldone.retention import drop_named_sessions
 from zibaldone.storage.database import Database
-from zibaldone.text.remembered import forget_texts, sweeping
+from zibaldone.text.remembered import drop_texts, forget_texts, sweeping
 from zibaldone.validation import Key, TimeLike, count, key, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
 from zibaldone.views.user_cache import drop_forgotten, users_held
@@ -146,11 +146,22 @@ def let_go(database: Database) -> None:
 
     Else it goes at the user's next recall here, which may never come.
     """
-    forget_texts()
+    drop_texts()
     if database.keyring is not None:
         database.keyring.let_go()
+    _drop_stale(database)
+
+
+def let_go_where_forgotten(database: Database) -> None:
+    """The same, where another process has forgotten anything of a user who is in this one's memory."""
+    if _drop_stale(database):
+        let_go(database)
+
+
+def _drop_stale(database: Database) -> bool:
+    """Whether anything was of before a forgetting."""
     with database.read() as connection:
-        drop_forgotten({user: log.state(connection, user) for user in users_held()})
+        return drop_forgotten({user: log.state(connection, user) for user in users_held()})
 
 
 def ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:

@@ -57,6 +57,7 @@ from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
 from zibaldone.recalled import Recall
 from zibaldone.replicas import ReplicaReads
 from zibaldone.retention import Retention
+from zibaldone.right_of_way import RightOfWay
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.bucket_blocks import use_bucket
@@ -202,6 +203,7 @@ class Memory:
         self._counted = None if tokenizer is None else own_tokens(tokenizer, static)
         self._workers = workers
         self._worker: BackgroundWorker | None = None
+        self._way = RightOfWay()  # of recalls, before the worker
         self._database = open_database(
             folder,
             busy_timeout_s=busy_timeout_s,
@@ -465,7 +467,7 @@ class Memory:
                 decay_days=decay_days,
             )
 
-        with inspection.damage_is_named(self._database, whose, chosen):
+        with self._way.taken(), inspection.damage_is_named(self._database, whose, chosen):
             return self._variants.steadily(whose, chosen, partial(self._read, whose, recalled))
 
     @sweeping()
@@ -532,7 +534,7 @@ class Memory:
             )
 
         views: list[View] = [self._messages, *linking]
-        with inspection.damage_is_named(self._database, whose, views):
+        with self._way.taken(), inspection.damage_is_named(self._database, whose, views):
             return self._variants.steadily(whose, views, partial(self._read, whose, passages))
 
     def _read(self, user: str, work: Callable[[Database], R]) -> R:
@@ -1221,7 +1223,12 @@ class Memory:
 
     def _maintain_in_background(self, user: str) -> None:
         assert self._worker is not None
-        check = self._worker.check
+        worker = self._worker
+
+        def check() -> None:
+            self._way.give()
+            worker.check()
+
         if self._leases is None:
             self._maintain_one(user, check)
             return

@@ -281,7 +281,7 @@ def test_the_history_is_cut_to_the_window():
 
 
 def sample(request, *, question="q", answer="a", memory="ok", fault=None, first=1.0, ended=2.0):
-    return Sample(request, "ann", "s", question, answer, 0.0, first, ended, memory, None, fault)
+    return Sample(request, "ann", "s", question, answer, 0.0, first, ended, memory, None, None, fault)
 
 
 def test_the_count_finds_what_is_lost_doubled_and_foreign(tmp_path):

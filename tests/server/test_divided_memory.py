@@ -4,14 +4,17 @@ import asyncio
 import os
 import signal
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import AsyncMemory, Memory, Message
+from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.audit import Actor
 from zibaldone.bench.own_process import family, is_running
 from zibaldone.errors import InvalidInput, StorageUnreachable
 from zibaldone.server.divided_memory import DividedMemory
+from zibaldone.server.gateway.loops import LoopRecalls
+from zibaldone.server.letting_go import let_go_of_what_others_forget
 from zibaldone.server.memory_process import LET_GO, MemoryCall, _answer
 from zibaldone.views.user_cache import users_held
 
@@ -131,6 +134,49 @@ def test_a_process_lets_go_of_what_its_server_has_forgotten(tmp_path):
         assert index.users() == {"bob"}
         assert index.get("bob") is bobs
         assert "amalias-sister" not in users_held()
+
+
+def test_what_a_process_forgets_by_itself_stays_in_no_memory(tmp_path):
+    """Retention goes by its maintenance: the server lets go, and what it keeps for loops."""
+
+    async def work(parts, _):
+        loops = LoopRecalls(parts)
+        old = Message(TOLD[0], time=datetime.now(UTC) - timedelta(days=9))
+        await parts.add([old], user="ann-who-forgets")
+        loops.keep(b"loop", "ann-who-forgets", await parts.recall(QUESTION, user="ann-who-forgets"))
+        assert await parts.search(QUESTION, user="ann-who-forgets")  # by the server itself
+        assert "ann-who-forgets" in users_held()
+        await parts.retain(Retention((RetentionRule(1),)), user="ann-who-forgets")
+        (receipt,) = await parts._processes[0].call("apply_retention", {"user": "ann-who-forgets"})
+        assert receipt.messages == 1
+        until = time.monotonic() + 30
+        while "ann-who-forgets" in users_held() or loops._kept:
+            assert time.monotonic() < until
+            await asyncio.sleep(0.01)
+        assert not await parts.recall(QUESTION, user="ann-who-forgets", floor=0)
+
+    divided(tmp_path, work)
+
+
+def test_what_others_forget_is_looked_for(tmp_path):
+    """A worker of another process, that tells nobody: nothing is left of it, and of other users all."""
+
+    async def run():
+        with Memory(tmp_path, chat=None) as here, Memory(tmp_path, chat=None) as elsewhere:
+            for user in ("ann-elsewhere", "bob"):
+                here.add(TOLD[0], user=user)
+                here.recall(QUESTION, user=user)
+            bobs = here._views["messages"]._cache._slots.get("bob")
+            looking = asyncio.create_task(let_go_of_what_others_forget(here, every_s=0.01))
+            elsewhere.forget(user="ann-elsewhere", everything=True)
+            until = time.monotonic() + 30
+            while "ann-elsewhere" in users_held():
+                assert time.monotonic() < until
+                await asyncio.sleep(0.01)
+            assert here._views["messages"]._cache._slots.get("bob") is bobs
+            looking.cancel()
+
+    asyncio.run(run())
 
 
 def test_a_process_lets_go_of_keys_that_its_server_has_destroyed(tmp_path):

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.aio import AsyncMemory, wrapped
 from zibaldone.errors import InvalidInput, MissingExtra, StorageError, ZibaldoneError
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import Border
@@ -25,6 +25,7 @@ from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.heap import give_back_free_memory, keep_what_stands
 from zibaldone.server.keys import KeyStore
+from zibaldone.server.letting_go import let_go_of_what_others_forget
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.page import PagePart
@@ -81,7 +82,8 @@ def create_app(
             if divided is not None:
                 stack.push_async_callback(divided.close)
                 await divided.start()
-            for chore in (_note_used(keys), give_back_free_memory()):
+            letting_go = let_go_of_what_others_forget(wrapped(memory))
+            for chore in (_note_used(keys), give_back_free_memory(), letting_go):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())

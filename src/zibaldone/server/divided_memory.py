@@ -23,8 +23,10 @@ from typing import Any, TypeVar
 from zibaldone import audit, settings
 from zibaldone.aio import AsyncMemory, wrapped
 from zibaldone.core import Message
-from zibaldone.errors import StorageUnreachable
+from zibaldone.errors import StorageUnreachable, ZibaldoneError
+from zibaldone.forgetting import let_go
 from zibaldone.server.memory_process import (
+    FORGOTTEN,
     LENGTH,
     LET_GO,
     READY,
@@ -61,7 +63,11 @@ class DividedMemory(AsyncMemory):
         """Before `memory`, which was opened at this place, and is closed by whoever opened it."""
         self._memory = wrapped(memory)
         opening, environment = MemoryOpening(place, blocks), settings.one_of(processes)
-        self._processes = [_Process(opening, environment, number) for number in range(processes)]
+        self._processes = [
+            _Process(opening, environment, number, self._forgotten_there) for number in range(processes)
+        ]
+        self._letting_go: asyncio.Task[None] | None = None
+        self._lets_go_again = False
         emptied(self)
 
     @property
@@ -81,11 +87,27 @@ class DividedMemory(AsyncMemory):
     async def close(self) -> None:
         """End the processes, once they have done what they are at."""
         await asyncio.gather(*(process.close() for process in self._processes))
+        if self._letting_go is not None:
+            await asyncio.wait([self._letting_go])
 
     def cache_clear(self) -> None:
         """Something was forgotten: no process keeps words of it."""
         for process in self._processes:
             process.tell(LET_GO)
+
+    def _forgotten_there(self) -> None:
+        """A process has forgotten something by itself: neither this one nor the others keep words of it."""
+        self._lets_go_again = True
+        if self._letting_go is None or self._letting_go.done():
+            self._letting_go = asyncio.get_running_loop().create_task(self._let_go())
+
+    async def _let_go(self) -> None:
+        while self._lets_go_again:
+            self._lets_go_again = False
+            try:
+                await in_thread(let_go, self._memory._database)  # noqa: SLF001 - no method of a library
+            except ZibaldoneError as error:
+                _logger.warning("what was forgotten is still in memory (%s)", type(error).__name__)
 
     async def _for_user(self, method: Callable[..., T], **options: Any) -> T:
         """In the user's process; where it ends meanwhile, messages that have ids are stored here."""
@@ -102,8 +124,16 @@ class DividedMemory(AsyncMemory):
 class _Process:
     """One of them, started anew when it has ended."""
 
-    def __init__(self, opening: MemoryOpening, environment: Mapping[str, str], number: int) -> None:
+    def __init__(
+        self,
+        opening: MemoryOpening,
+        environment: Mapping[str, str],
+        number: int,
+        forgotten: Callable[[], None],
+    ) -> None:
+        """`forgotten` is called when it has forgotten something that nobody here told it to."""
         self._opening, self._environment, self._number = opening, environment, number
+        self._forgotten = forgotten
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -189,6 +219,9 @@ class _Process:
         try:
             while True:
                 answer = await _next(reader)
+                if answer.number == FORGOTTEN:
+                    self._forgotten()
+                    continue
                 waiting = self._waiting.get(answer.number)
                 if waiting is None or waiting.done():
                     continue

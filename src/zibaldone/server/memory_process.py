@@ -26,12 +26,15 @@ from zibaldone.forgetting import let_go
 from zibaldone.memory import Memory
 from zibaldone.recalled import Recall
 from zibaldone.server.heap import give_back_free_memory, keep_what_stands, share_heaps
+from zibaldone.server.letting_go import let_go_of_what_others_forget
 from zibaldone.settings import FromEnvironment
 from zibaldone.text.patterns import compile_all
+from zibaldone.text.remembered import telling_forgettings
 
 LENGTH = struct.Struct(">Q")  # before each pickle
 READY = 0  # the number of the first answer: the memory is open
 LET_GO = "let go"  # called where the server has forgotten something; nobody waits for its answer
+FORGOTTEN = -2  # the number of an answer that nobody asked for: something was forgotten here, as by retention
 _THREADS = 8
 _LOOK_S = 30.0  # after which it is looked what other processes have added
 _SWITCH_S = 0.0005  # so that what is stored does not wait for a recall
@@ -57,7 +60,7 @@ class MemoryCall:
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
-    """What a call gave, or raised."""
+    """What a call gave, or raised; or word of what nobody called for."""
 
     number: int
     value: Any
@@ -89,7 +92,8 @@ def main() -> None:
             memory.start_worker(poll_s=_LOOK_S)
             compile_all()
             keep_what_stands()
-            threading.Thread(target=asyncio.run, args=(give_back_free_memory(),), daemon=True).start()
+            for chore in (give_back_free_memory(), let_go_of_what_others_forget(memory)):
+                threading.Thread(target=asyncio.run, args=(chore,), daemon=True).start()
             connection.sendall(framed(CallAnswer(READY, None)))
             _serve(connection, memory)
 
@@ -97,17 +101,23 @@ def main() -> None:
 def _serve(connection: socket.socket, memory: Memory) -> None:
     sending, lets_go = threading.Lock(), threading.Event()
 
-    def answer(call: MemoryCall) -> None:
-        if call.method == LET_GO:
-            lets_go.clear()  # what is forgotten from now on is another call's
-        data = framed(_answer(memory, call))
+    def send(answer: CallAnswer) -> None:
+        data = framed(answer)
         try:
             with sending:
                 connection.sendall(data)
         except OSError:
             pass  # nobody waits for it any more
 
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="zibaldone-call") as threads:
+    def answer(call: MemoryCall) -> None:
+        if call.method == LET_GO:
+            lets_go.clear()  # what is forgotten from now on is another call's
+        send(_answer(memory, call))
+
+    with (
+        telling_forgettings(lambda: send(CallAnswer(FORGOTTEN, None))),
+        ThreadPoolExecutor(_THREADS, thread_name_prefix="zibaldone-call") as threads,
+    ):
         while (call := _read(connection)) is not None:
             assert isinstance(call, MemoryCall)
             if call.method == LET_GO:

@@ -25,6 +25,7 @@ class Emptied(Protocol):
 
 
 _caches: WeakSet[Emptied] = WeakSet()
+_tellers: list[Callable[[], None]] = []
 _numbers = count(1)
 _forgettings = [0]  # the number of the last one
 
@@ -46,9 +47,26 @@ def emptied(cache: Emptied) -> None:
 
 
 def forget_texts() -> None:
+    """This process has forgotten something: empty the caches, and tell those who want to know."""
+    drop_texts()
+    for tell in tuple(_tellers):
+        tell()
+
+
+def drop_texts() -> None:
     """Empty the caches; whoever is inside of `sweeping` does it again when it is done."""
     _forgettings[0] = next(_numbers)
     _empty()
+
+
+@contextmanager
+def telling_forgettings(tell: Callable[[], None]) -> Iterator[None]:
+    """Inside, `tell` is called whenever this process forgets; not for what it lets go since others did."""
+    _tellers.append(tell)
+    try:
+        yield
+    finally:
+        _tellers.remove(tell)
 
 
 @contextmanager

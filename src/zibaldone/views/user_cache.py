@@ -122,8 +122,8 @@ class UserCache(Generic[T]):
             for key in [key for key in self._seen if key[0] == user]:
                 del self._seen[key]
 
-    def drop_forgotten(self, states: Mapping[str, UserState]) -> None:
-        """Drop what is of before a user's last deletion."""
+    def drop_forgotten(self, states: Mapping[str, UserState]) -> bool:
+        """Drop what is of before a user's last deletion; whether there was any."""
         with self._lock:
             before = {
                 user
@@ -132,6 +132,7 @@ class UserCache(Generic[T]):
             }
             for user in before:
                 self.drop(user, states[user])
+            return bool(before)
 
     def _keep(self, key: tuple[str, int], value: T, version: int) -> None:
         """What has to go for it goes."""
@@ -184,10 +185,13 @@ def users_held() -> set[str]:
     return {user for cache in list(_all) for user in cache.users()}
 
 
-def drop_forgotten(states: Mapping[str, UserState]) -> None:
-    """Have every cache of this process drop what is of before the last deletion of these users."""
-    for cache in list(_all):
-        cache.drop_forgotten(states)
+def drop_forgotten(states: Mapping[str, UserState]) -> bool:
+    """Have every cache of this process drop what is of before the last deletion of these users.
+
+    Whether there was any.
+    """
+    dropped = [cache.drop_forgotten(states) for cache in list(_all)]
+    return any(dropped)
 
 
 class UserTurns:

@@ -39,6 +39,7 @@ class Sample:
     ended: float
     memory: str | None  # X-Memory-Status
     reason: str | None  # why memory was not there, where the server says so
+    memory_ms: float | None  # by which the server says that memory held the request up
     fault: str | None  # None: the answer came whole, and is the one that was to come
 
     @property
@@ -207,6 +208,7 @@ async def send(connection: Connection, wanted: Wish, headers: Mapping[str, str])
         ended=time.monotonic(),
         memory=heard.memory,
         reason=heard.reason,
+        memory_ms=heard.memory_ms,
         fault=heard.fault,
     )
 
@@ -217,6 +219,7 @@ class _Heard:
     first: float = 0.0
     memory: str | None = None
     reason: str | None = None
+    memory_ms: float | None = None
     fault: str | None = None
 
     async def listen(self, connection: Connection, wanted: Wish, headers: Mapping[str, str]) -> None:
@@ -254,6 +257,7 @@ class _Heard:
         if isinstance(memory, dict) and "status" in memory:
             self.memory = str(memory["status"])
             self.reason = memory.get("reason") or self.reason
+            self.memory_ms = memory.get("ms")
 
 
 async def drive(port: int, workers: Sequence[Worker], *, memory: bool, apart_s: float = 0.0) -> Phase:

@@ -35,6 +35,13 @@ class ServingRow:
     cached_tokens: float  # mean: what the upstream's prefix cache had
     shared_tokens: float | None  # mean: that a prompt begins with as the one before it did
     shared_prefix: float | None  # of the conversation's prompt before, the share that the next begins with
+    memory_p50_ms: float | None  # by which memory held requests up, as the gateway says it
+    memory_p95_ms: float | None
+    upstream_p50_ms: float  # of the time to the first token, the upstream's own
+    upstream_p95_ms: float
+    longer_prompt_ms: float | None  # of the upstream's, what it takes longer than without memory (medians)
+    end_p50_ms: float  # from the end of the upstream's answer to the client's: the answer is stored meanwhile
+    end_p95_ms: float
     server_cpu_ms: float | None  # of the gateway's process per request
 
 
@@ -85,6 +92,19 @@ _COLUMNS = (
 )
 
 
+_SPLIT = (
+    Column("at a\ntime", lambda row: row.concurrency),
+    Column("memory\np50 ms", lambda row: row.memory_p50_ms, ".1f"),
+    Column("\np95 ms", lambda row: row.memory_p95_ms, ".1f"),
+    Column("all added\np50 ms", lambda row: row.added_p50_ms, ".1f"),
+    Column("\np95 ms", lambda row: row.added_p95_ms, ".1f"),
+    Column("upstream\np50 ms", lambda row: row.upstream_p50_ms, ".1f"),
+    Column("of it for the\nlonger prompt", lambda row: row.longer_prompt_ms, ".1f"),
+    Column("at the end\np50 ms", lambda row: row.end_p50_ms, ".1f"),
+    Column("\np95 ms", lambda row: row.end_p95_ms, ".1f"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Ratios:
     """Tokens per second through the gateway, to those of the other arms."""
@@ -102,6 +122,8 @@ def measurement(
 ) -> Measurement:
     tables = [tabulate("serving", _COLUMNS, rows)]
     figures: dict[str, object] = {"rows": rows}
+    if remembered := [row for row in rows if row.arm == "gateway"]:
+        tables.append(tabulate("what memory takes, and what longer prompts take", _SPLIT, remembered))
     if ratios := _ratios(rows):
         tables.append(_ratio_table(ratios))
         figures["throughput"] = {ratio.concurrency: ratio.to for ratio in ratios}

@@ -3,7 +3,8 @@
 An arm is what the upstream is sent: the `turn` alone; the `session` so far; `full`, the history too, as far
 as the window goes; `gateway`, the session by way of the gateway; and `same`, the very prompts that the
 gateway made of it, straight to the upstream. What a request spends outside of the upstream is known exactly,
-since all processes share one clock: *added* is that of the gateway less the median of `same`.
+since all processes share one clock: *added* is that of the gateway less the median of `same`. What the
+upstream takes for the longer prompts is no part of it: it stands beside it.
 """
 
 from __future__ import annotations
@@ -57,12 +58,26 @@ class _Arm:
 
     def outside_ms(self) -> list[float]:
         """Between client and upstream, on the way there and back, of the requests that went well."""
-        pairs = ((sample, self.served.get(sample.request)) for sample in _well(self.samples))
         return [
             1000 * (served.received - sample.sent + sample.first - served.first)
-            for sample, served in pairs
-            if served
+            for sample, served in self._pairs()
         ]
+
+    def upstream_ms(self) -> list[float]:
+        """Of the time to the first token, the upstream's own: its prefill, and what waits for it."""
+        return [1000 * (served.first - served.received) for _, served in self._pairs()]
+
+    def end_ms(self) -> list[float]:
+        """From when the upstream had ended its answer until the client had its end."""
+        return [1000 * (sample.ended - served.ended) for sample, served in self._pairs()]
+
+    def memory_ms(self) -> list[float]:
+        """What the gateway says that memory held the request up."""
+        return [sample.memory_ms for sample in _well(self.samples) if sample.memory_ms is not None]
+
+    def _pairs(self) -> list[tuple[Sample, Served]]:
+        pairs = ((sample, self.served.get(sample.request)) for sample in _well(self.samples))
+        return [(sample, served) for sample, served in pairs if served]
 
 
 class _Bench:
@@ -246,6 +261,8 @@ class _Bench:
         outside = arm.outside_ms()
         same = self.arms.get(("same", concurrency))
         floor = percentile(same.outside_ms(), 50) if same and name == "gateway" else None
+        ends, upstream, memory = arm.end_ms(), arm.upstream_ms(), arm.memory_ms()
+        short = self._shortest_prompts(concurrency) if name == "gateway" else None
         served = list(arm.served.values())
         following = [record for record in served if record.previous_tokens]
         return ServingRow(
@@ -267,8 +284,22 @@ class _Bench:
             shared_prefix=_mean(record.shared_tokens / record.previous_tokens for record in following)
             if following
             else None,
+            memory_p50_ms=percentile(memory, 50) if memory else None,
+            memory_p95_ms=percentile(memory, 95) if memory else None,
+            upstream_p50_ms=percentile(upstream, 50),
+            upstream_p95_ms=percentile(upstream, 95),
+            longer_prompt_ms=None if short is None else percentile(upstream, 50) - short,
+            end_p50_ms=percentile(ends, 50),
+            end_p95_ms=percentile(ends, 95),
             server_cpu_ms=1000 * arm.cpu_s / max(len(arm.samples), 1) if name == "gateway" else None,
         )
+
+    def _shortest_prompts(self, concurrency: int) -> float | None:
+        """What the upstream takes for prompts without memory: of the session, or of the turn alone."""
+        for name in ("session", "turn"):
+            if arm := self.arms.get((name, concurrency)):
+                return percentile(arm.upstream_ms(), 50)
+        return None
 
 
 def run(options: ServingOptions, run: Run) -> Measurement:

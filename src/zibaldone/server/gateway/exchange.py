@@ -37,6 +37,7 @@ _WRITE_S = 10.0  # for which an answer waits for what is stored of it
 # they wait for a database or a model elsewhere.
 _AT_ONCE, _AT_ONCE_WAITING = 1, 4
 _LATE_S = 5.0  # for which a recall that is late, and still runs, holds up those that come after it
+_QUIET_S = 0.25  # after an answer; a person reads it first, a program may ask at once
 _MOST_LATE = 16  # recalls that nobody waits for any more, and still run: until one ends none is begun
 _logger = logging.getLogger(__name__)
 
@@ -92,6 +93,7 @@ class Workshop:
     recall_timeout_s: float
     late: int = 0  # recalls that nobody waits for any more
     _turns: list[asyncio.Semaphore] = field(init=False)  # of each process that recalls
+    _to_read: dict[str, asyncio.TimerHandle] = field(default_factory=dict)  # by user: what is read ahead soon
 
     def __post_init__(self) -> None:
         at_once = _AT_ONCE if self.memory.is_embedded else _AT_ONCE_WAITING
@@ -102,15 +104,29 @@ class Workshop:
         """Of the process that recalls for this user."""
         return self._turns[self.memory.lane(user) if isinstance(self.memory, DividedMemory) else 0]
 
-    async def read_ahead(self, user: str) -> None:
+    def read_ahead(self, user: str, *, after_s: float) -> None:
         """Read what was stored, where another process does it and nobody waits for a recall of its.
 
-        In the server's own it would take from those whose recall begins meanwhile.
+        In the server's own it would take from those whose recall begins meanwhile. `after_s` later, unless
+        the user has asked again: who asks at once would wait for it longer than it spares their recall.
         """
-        turns = self.turns(user)
-        if isinstance(self.memory, DividedMemory) and self.memory.is_embedded and not turns.locked():
-            async with turns:
-                await self.memory.warm(user=user)
+        if isinstance(self.memory, DividedMemory) and self.memory.is_embedded:
+            self.leave_unread(user)
+            self._to_read[user] = asyncio.get_running_loop().call_later(after_s, self._begin_reading, user)
+
+    def leave_unread(self, user: str) -> None:
+        """The user asks now: a recall reads what was stored."""
+        if (waiting := self._to_read.pop(user, None)) is not None:
+            waiting.cancel()
+
+    def _begin_reading(self, user: str) -> None:
+        del self._to_read[user]
+        if not self.turns(user).locked():
+            self.background.start(self._read_ahead(user))
+
+    async def _read_ahead(self, user: str) -> None:
+        async with self.turns(user):
+            await self.memory.warm(user=user)
 
 
 @dataclass(slots=True)
@@ -179,7 +195,10 @@ class GatewayExchange:
         with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
             if self.is_open is not None and not await self.is_open():
                 raise InvalidInput("this server needs a key by now")
-            return await self.shop.recorder.store(self._admitted)
+            leaf = await self.shop.recorder.store(self._admitted)
+        if self.options.enable_retrieval:  # while the answer comes
+            self.shop.read_ahead(self.scope.user, after_s=0.0)
+        return leaf
 
     async def _store_answer(
         self, storing: asyncio.Task[str], turns: Sequence[WireTurn], answer_id: str | None
@@ -188,7 +207,7 @@ class GatewayExchange:
         with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
             await self.shop.recorder.store_answer(self._admitted, leaf, turns, answer_id)
         if turns and self.options.enable_retrieval:
-            self.shop.background.start(self.shop.read_ahead(self.scope.user))
+            self.shop.read_ahead(self.scope.user, after_s=_QUIET_S)
 
     def _place(self, turns: Sequence[WireTurn]) -> Admitted:
         before = self.wire.continues(self.body)
@@ -251,6 +270,7 @@ class GatewayExchange:
             work.close()
             self._degrade("recall_busy", "nothing recalled: earlier recalls still run")
             return None
+        shop.leave_unread(self.scope.user)
         turns = shop.turns(self.scope.user)
         clock = asyncio.get_running_loop().time
         until = clock() + shop.recall_timeout_s
