@@ -1,6 +1,7 @@
 """Identifiers in talk about code."""
 
 import pytest
+import regex
 
 from zibaldone.text.codes import codes, has_code
 
@@ -51,3 +52,10 @@ def test_what_is_written_in_any_text_is_no_identifier(text):
 def test_a_text_names_what_it_has_as_it_is_written(text, named):
     """Not its pieces, and not a longer name with the same letters in it."""
     assert has_code(text, "user_id") is named
+
+
+def test_no_pattern_is_made_of_a_question(monkeypatch):
+    """Compiled ones are kept, and outlive what is forgotten."""
+    monkeypatch.setattr(regex, "compile", None)
+    monkeypatch.setattr(regex, "search", None)
+    assert has_code("the user_ids of user_id", "user_id")

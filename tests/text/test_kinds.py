@@ -3,6 +3,7 @@
 import pytest
 
 from zibaldone.text.kinds import asked_kinds, kind_named
+from zibaldone.text.remembered import forget_texts
 
 
 @pytest.mark.parametrize(
@@ -63,3 +64,10 @@ def test_a_word_that_mostly_means_something_else_is_no_member(kind, word):
 def test_what_anything_may_be_is_no_kind(kind):
     """Nor is what nobody knows."""
     assert kind_named(kind) is None
+
+
+def test_words_of_a_question_are_kept_no_longer_than_others():
+    """They may be of what is to be forgotten."""
+    kind_named("zorblats")
+    forget_texts()
+    assert kind_named.cache_info().currsize == 0

@@ -41,6 +41,15 @@ def test_the_literals_of_a_pattern_are_in_all_that_it_matches(pattern, literals)
 
 
 @pytest.mark.parametrize(
+    ("pattern", "text"),
+    [(r"#\d+ abroad", "#12 abroad"), ("a  ?bcdef", "a bcdef"), ("x#(?:abc|def)", "x#def")],
+)
+def test_space_and_number_signs_stand_for_themselves_where_no_flag_says_otherwise(pattern, text):
+    """What follows them is a pattern still, and a repetition is of the last of several spaces."""
+    assert any(literal in text for literal in needed_literals(pattern))
+
+
+@pytest.mark.parametrize(
     "pattern",
     [
         r"\w+",

@@ -298,7 +298,6 @@ def features(
         values[name] = standardised(window.sum(centred) / window.sizes, by_people)
     values |= _clues(index, question)
     values["by_assistant"] *= np.maximum(0, 1 - _THEIRS * words.theirs)
-    # A time, a place or a number of what the question is not about is none that it asks for.
     # A time, a place or a number of what the question is not about is none that it asks for; a thing of the
     # kind is itself what it is about.
     values["tells"] = values["tells"] * ((values["lexical_2"] > 0) | (values["dense"] > 0))

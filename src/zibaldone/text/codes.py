@@ -5,8 +5,6 @@ To an index they are several words, each as common as any. Whole they stand in f
 
 from __future__ import annotations
 
-import regex
-
 from zibaldone.text.patterns import lazy_pattern
 
 _PIECE = r"[\p{L}\p{M}\p{N}]+"
@@ -25,6 +23,11 @@ def codes(text: str) -> tuple[str, ...]:
 
 def has_code(text: str, code: str) -> bool:
     """Whether a text has the code, and not only as a part of a longer word: `id` is none of `user_id`."""
-    return bool(
-        regex.search(rf"(?<![\p{{L}}\p{{N}}_]){regex.escape(code)}(?![\p{{L}}\p{{N}}_])", text.casefold())
-    )
+    text = text.casefold()
+    place = text.find(code)  # and no pattern: compiled ones are kept, and this one would be of a question
+    while place >= 0:
+        around = text[max(place - 1, 0) : place] + text[place + len(code) : place + len(code) + 1]
+        if not any(letter == "_" or letter.isalnum() for letter in around):
+            return True
+        place = text.find(code, place + 1)
+    return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from itertools import chain
 
@@ -69,7 +69,7 @@ class Kind:
     terms: frozenset[str]  # all of these
 
 
-@lru_cache(64)
+@remembered(64)
 def kind_named(name: str) -> Kind | None:
     """The kind that is called so; None of what is none, or of so much that it tells nothing."""
     text = _tree()
@@ -93,8 +93,14 @@ def _senses(text: str, kind: str) -> list[int]:
 
 def _places(text: str, name: str) -> list[int]:
     """Where a name stands, whole."""
-    starts = (match.start() for match in regex.finditer(regex.escape(name) + r"(?=[|\n])", text))
-    return [place for place in starts if text[place - 1] == "|" or text[place - 2] == "\n"]
+    places: list[int] = []
+    place = text.find(name)  # and no pattern: compiled ones are kept, and this one would be of a question
+    while place >= 0:
+        begins = text[place - 1] == "|" or text[place - 2] == "\n"
+        if begins and text[place + len(name) : place + len(name) + 1] in ("|", "\n"):
+            places.append(place)
+        place = text.find(name, place + 1)
+    return places
 
 
 def _below(text: str, start: int) -> list[str]:

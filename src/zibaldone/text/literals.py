@@ -164,9 +164,12 @@ def _tokens(pattern: str, *, spaced: bool) -> list[tuple[str, str]]:
             raise _UnreadError
         at = token.end()
         kind, text = token.lastgroup or "", token.group()
-        if kind in ("plain", "space", "comment"):
-            if kind == "plain" or spaced:
-                tokens.append(("plain", folded(text)))
+        if kind == "plain":
+            tokens.append(("plain", folded(text)))
+        elif kind in ("space", "comment"):
+            if spaced:  # it stands for itself, and what repeats it is of this one letter
+                tokens.append(("plain", text[0]))
+                at = token.start() + 1
         elif kind == "escaped":
             tokens.append(("plain", text[1:]))
         elif kind == "times" or kind == "least":
