@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
-from zibaldone.views.hierarchy.said_terms import SaidTerms
 from zibaldone.views.hierarchy.semantics import Distilled, novelty
+from zibaldone.views.hierarchy.statement_words import StatementWords
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import State
 
 EMBEDDER = HashEmbedder(32)
 WORDS = st.sampled_from("Ann rows boats ferries never wants tea Oslo".split())
 TEXTS = st.lists(WORDS, max_size=5).map(" ".join)
-SAID = st.frozensets(st.sampled_from("abcdef"), min_size=1)
+TERMS = st.frozensets(st.sampled_from("abcdef"), min_size=1)
 
 
-@given(st.lists(st.tuples(st.integers(1, 9), SAID), max_size=20), SAID, st.data())
+@given(st.lists(st.tuples(st.integers(1, 9), TERMS), max_size=20), TERMS, st.data())
 def test_who_says_all_of_it(said, asked, data):
     """Whatever was added, in whatever order, and taken out again."""
-    terms, plain = SaidTerms(), {}
+    terms, plain = StatementWords(), {}
     for number, some in said:
         terms.add(number, some)
         plain.setdefault(number, set()).update(some)

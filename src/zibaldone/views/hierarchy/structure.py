@@ -25,8 +25,8 @@ from zibaldone.text.words import terms, words
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
-from zibaldone.views.hierarchy.said_terms import SaidTerms
 from zibaldone.views.hierarchy.semantics import MOST_KNOWN, Background, Distilled, Near, salient
+from zibaldone.views.hierarchy.statement_words import StatementWords
 from zibaldone.views.hierarchy.table import NO_THEME, Move, SemanticRow, State, ThemeRow, Written
 from zibaldone.views.hierarchy.themes import Anchors, group, grouped_at
 from zibaldone.views.units import Key
@@ -53,7 +53,7 @@ class Structure:
         self.semantics: dict[int, Semantic] = {}
         self.df: Counter[str] = Counter()  # statements by term
         self.statements = 0
-        self._said = SaidTerms()
+        self._statement_words = StatementWords()
         self._vectors: dict[int, bytes] = {}  # of its statements, as they are stored, by semantic
         self._units: dict[int, tuple[Key, ...]] = {}  # of its statements, by semantic
         self._theme: dict[int, int] = {}  # by semantic; NO_THEME until it is put into one
@@ -84,7 +84,7 @@ class Structure:
         made._names = {number: (row.name, row.made_by) for number, row in themes.items()}
         for semantic in made.semantics.values():
             made._count(semantic.statements, 1)
-            made._said.add(semantic.id, _said_by(semantic.statements))
+            made._statement_words.add(semantic.id, _words_of(semantic.statements))
         for number, theme in made._theme.items():
             if theme == NO_THEME:
                 made._loose.append(number)
@@ -129,7 +129,7 @@ class Structure:
     def _may_repeat(self, wanted: AbstractSet[str], vector: Vectors, threshold: float) -> bool:
         if not wanted:
             return bool(self.semantics)
-        saying = self._said.saying_all(wanted)
+        saying = self._statement_words.saying_all(wanted)
         if not len(saying):
             return False
         places = np.searchsorted(self._gridded_ids(), saying)
@@ -170,7 +170,7 @@ class Structure:
             self._theme[semantic.id] = NO_THEME
             self._loose.append(semantic.id)
             self._count(semantic.statements, 1)
-            self._said.add(semantic.id, _said_by(semantic.statements))
+            self._statement_words.add(semantic.id, _words_of(semantic.statements))
             self._dirty_semantics.add(semantic.id)
             if self._rows is not None:
                 self._rows.extend(_on_grid(rows[:1]))
@@ -181,7 +181,7 @@ class Structure:
             self._units[old.id] = (*self._units[old.id], unit_of(addition.statement, row))
             self._vectors[old.id] += dense.to_bytes(row)
             self._count([addition.statement], 1)
-            self._said.add(old.id, salient(addition.statement.text))
+            self._statement_words.add(old.id, salient(addition.statement.text))
             self._dirty_semantics.add(old.id)
         self.state = replace(
             self.state,
@@ -202,7 +202,7 @@ class Structure:
             left = [i for i, one in enumerate(semantic.statements) if one.seq not in seqs]
             remaining = tuple(semantic.statements[i] for i in left)
             self._count([one for one in semantic.statements if one.seq in seqs], -1)
-            self._said.remove(semantic.id, _said_by(semantic.statements) - _said_by(remaining))
+            self._statement_words.remove(semantic.id, _words_of(semantic.statements) - _words_of(remaining))
             self._unnamed.add(self._theme[semantic.id])
             if not left:
                 self._lose(semantic.id)
@@ -377,7 +377,7 @@ class Structure:
                     del self.df[term]
 
 
-def _said_by(statements: Sequence[Statement]) -> frozenset[str]:
+def _words_of(statements: Sequence[Statement]) -> frozenset[str]:
     return frozenset(term for one in statements for term in salient(one.text))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-class SaidTerms:
+class StatementWords:
     """Ids of semantics by what they say; four bytes each."""
 
     def __init__(self) -> None:
