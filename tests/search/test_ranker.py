@@ -9,6 +9,7 @@ import pytest
 
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.search import ranker
 from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import K1, B
 from zibaldone.search.ranker import (
@@ -25,6 +26,7 @@ from zibaldone.search.ranker import (
 )
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex, _shared
+from zibaldone.text.codes import has_code
 from zibaldone.text.words import terms
 from zibaldone.views.messages import MessagesView
 
@@ -200,6 +202,20 @@ def test_an_identifier_is_found_as_it_is_written(talk):
     talk.fill()
     assert talk.ranked("user_id")[0] == whole
     assert talk.ranked("user id")[0] == pieces
+
+
+def test_an_identifier_whose_pieces_stand_everywhere_is_looked_for_in_few_texts(talk, monkeypatch):
+    """Its pieces rank as they would; texts of a long memory are not read for it one by one."""
+    talk.say(*(f"[{n // 10}] Bea: The user id of row {n} is set." for n in range(200)))
+    texts = []
+
+    def noted(text, code):
+        texts.append(text)
+        return has_code(text, code)
+
+    monkeypatch.setattr(ranker, "has_code", noted)
+    assert talk.ranked("Where is user_id set?")
+    assert len(texts) < 100
 
 
 def test_an_identifier_that_an_assistant_alone_named_asks_for_the_assistant():

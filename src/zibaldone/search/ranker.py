@@ -52,6 +52,7 @@ UNTOLD = 0.5  # the confidence of a question that cannot be compared with what m
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 Mask = npt.NDArray[np.bool_]
 
+_MOST_READ = 64  # units whose text is read for an identifier
 _THEIRS = 2  # times the share of a question's words that assistants alone said, by which they are asked for
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
@@ -409,12 +410,18 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
 
 
 def _codes(index: UnitIndex, question: Question) -> Iterator[_Matched]:
-    """For every identifier of the question that some unit has as it is written: as much as all its pieces."""
+    """For every identifier of the question that some unit has as it is written: as much as all its pieces.
+
+    Whether a unit has it is read in its text. So one whose pieces stand together in many units is left out:
+    it tells few from others, and its pieces do that already.
+    """
     for code in question.codes:
         pieces = [_postings(index, (term,))[0] for term in set(terms(code))]
         if not pieces:
             continue
         likely = reduce(partial(np.intersect1d, assume_unique=True), sorted(pieces, key=len))
+        if len(likely) > _MOST_READ:
+            continue
         rows = np.array(
             [row for row in likely.tolist() if has_code(index.units[row].text, code)], dtype=np.int64
         )
