@@ -75,3 +75,13 @@ def test_it_is_left_where_somebody_recalls(read_ahead):
             await asyncio.sleep(0.01)
 
     assert read_ahead(busy) == []
+
+
+def test_a_server_that_ends_reads_nothing_ahead_any_more(read_ahead):
+    """The processes end next, and would be called in the middle of it."""
+
+    async def ended(shop):
+        shop.read_ahead("ann", after_s=0.005)
+        await shop.end(1.0)
+
+    assert read_ahead(ended) == []

@@ -119,6 +119,12 @@ class Workshop:
         if (waiting := self._to_read.pop(user, None)) is not None:
             waiting.cancel()
 
+    async def end(self, timeout_s: float) -> None:
+        """Wait for what goes on in the background, or so long; nothing is read ahead afterwards."""
+        await self.background.drain(timeout_s)
+        for user in [*self._to_read]:
+            self.leave_unread(user)
+
     def _begin_reading(self, user: str) -> None:
         del self._to_read[user]
         if not self.turns(user).locked():

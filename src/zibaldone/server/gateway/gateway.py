@@ -66,13 +66,12 @@ class Gateway:
         if settings.upstream is None:
             raise InvalidInput("a gateway needs an upstream: start the server with --upstream ADDRESS")
         self._upstream = UpstreamClient(settings.upstream, key=settings.upstream_key)
-        self._background = BackgroundTasks()
         self._metrics = metrics
         self._shop = Workshop(
             memory,
             Recorder(memory),
             LoopRecalls(memory),
-            self._background,
+            BackgroundTasks(),
             metrics,
             recall_timeout_s=settings.recall_timeout_ms / 1000,
         )
@@ -95,7 +94,7 @@ class Gateway:
         try:
             yield
         finally:
-            await self._background.drain(_DRAIN_S)
+            await self._shop.end(_DRAIN_S)
             await self._upstream.close()
 
     def _endpoint(self, wire: WireFormat) -> Endpoint:
