@@ -214,6 +214,7 @@ ONE_THING = [
     ("The audio guide for the museum costs 4 euros.", "The audio guide costs 6 euros now."),
     ("The price of the cruise is 800.", "The cruise price is 950 now."),
     ("The bus to the airport leaves at 7 am.", "The airport bus leaves at 8 am now."),
+    ("The gym opens at 7:00.", "Just heard that the gym opens at 9:00 these days."),
 ]
 
 

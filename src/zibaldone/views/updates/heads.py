@@ -31,7 +31,7 @@ _VERB = (
 )
 _SUBJECT = lazy_pattern(
     rf"^\W*(?:(?:and|but|so|also|actually|okay|ok|well|turns\s+out|apparently|by\s+the\s+way|btw|fyi|from\s+now\s+on|now|today"
-    rf"|as\s+of\s+\p{{L}}+),?\s+)*(?P<phrase>(?!(?:i|we|you|he|she|they|it|there|this|that)\b)[^,;:.!?\d]{{2,70}}?)(?:\s+|(?=['’]s)){_VERB}(?!\p{{L}})",
+    rf"|as\s+of\s+\p{{L}}+|(?:i\s+)?(?:just\s+)?(?:saw|heard|read|noticed|realised|realized|learnt|learned|was\s+told)\s+that),?\s+)*(?P<phrase>(?!(?:i|we|you|he|she|they|it|there|this|that)\b)[^,;:.!?\d]{{2,70}}?)(?:\s+|(?=['’]s)){_VERB}(?!\p{{L}})",
     regex.IGNORECASE,
 )
 # "I pay 20 for the book for the course": what is behind the value
