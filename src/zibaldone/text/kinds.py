@@ -86,9 +86,7 @@ def _senses(text: str, kind: str) -> list[int]:
     """Where the lines of a kind begin."""
     forms = [kind, *(kind.removesuffix(end) + base for end, base in _PLURALS if kind.endswith(end))]
     places = [place for form in forms for place in _places(text, f"*{form}")]
-    if not places and not kind.endswith(
-        "ed"
-    ):  # nothing belongs to it, and it has no form of its own; "called" is no noun
+    if not places and not kind.endswith("ed"):  # nothing belongs to it; a participle, "called", is no noun
         places = _places(text, " ".join(term for word in words(kind) for _, term in term_of(word)))
     return [text.rfind("\n", 0, place) + 1 for place in places]
 

@@ -22,7 +22,9 @@ _VERBS = frozenset(
     abbreviate adjust apply attach base bring capitalize change choose clear code comment count default
     draft acknowledge account advise analyze annotate append begin express factor flag estimate evaluate
     prepend print name lead preface prefix pick plan praise print push read reveal switch take think try
-    turn wrap leave drop sign mark remove search find""".split()
+    turn wrap leave drop sign mark remove search find
+    touch edit commit merge deploy delete install rebase execute modify overwrite refactor rename generate
+    validate document publish upload""".split()
 )
 _NEVER_BASE = lazy_pattern(r".*(?:ed|ing|ly)$")
 _BASE_IN_ED = frozenset("embed need feed proceed exceed succeed bring reply apply".split())
@@ -95,6 +97,61 @@ _RELEASE = lazy_pattern(
 _NEGATIVE = lazy_pattern(
     r"\b(?:never|not|don['’]?t|avoid|stop|no\s+longer|skip|omit|exclude)\b", regex.IGNORECASE
 )
+# What says that a rule follows
+_RULE = lazy_pattern(
+    rf"""{_LEAD}(?:(?:(?:my|the)\s+(?=rule\s+for\s+you)|an?\s+|one\s+|another\s+)?(?:(?:new|other|house|general|basic|simple|
+    standing|hard|firm|last|more)\s+)*rule)(?:\s+(?:for\s+you|from\s+now\s+on|going\s+forward))?\s*[:,–—-]\s*(?P<main>.+)""",
+    FLAGS,
+)
+# What an act waits for: whoever is told it is the one who acts
+_WAITS_FOR = lazy_pattern(
+    r"""\b(?:before|until|unless|without|after)\s+(?:you(?:['’](?:re|ve)|\s+are|\s+have)?\s+(?:done|finished|say|tell|answer|reply
+    |respond|report|claim|declare|finish|commit|merge|push|deploy|send|post|mark|suggest|recommend|hand|submit|change|delete|close|call)\b
+    |(?:first\s+)?(?:asking|telling|checking\s+with|consulting|warning|showing)
+    \s+(?:me|us)\b|(?:my|our)\s+(?:ok|okay|approval|permission|consent|go-ahead|say-so|confirmation)\b
+    |I\s+(?:say|ask|tell|ok|okay|confirm|approve|agree|sign)\b)
+    |\b(?:ask|tell|check\s+with|warn|show)\s+me\s+(?:first|before)\b""",
+    FLAGS,
+)
+# Forms of the past, which open a sentence that leaves "I" out: "never met you before"
+_PAST = frozenset(
+    """ate became been began bit blew broke brought built bought came caught chose cost cut did done
+    drank drawn drew driven drove drunk eaten fallen fell felt fought flew flown forgave forgot
+    forgotten found froze gave given gone got gotten grew grown had hated heard held hit hurt kept knew
+    known laid lay led left lent liked lost loved made meant met owned paid put quit ran ridden risen
+    rode rose said sang sat saw seen sent shot shut slept sold spent spoke spoken stole stood stuck sung
+    swam sworn swore taken taught thought thrown threw told took understood used wanted was went were
+    woke won wore worn written wrote""".split()
+)
+_WRITTEN = r"""(?:prices?|costs?|amounts?|totals?|dates?|times|numbers?|figures?|units?|distances?|weights?
+|temperatures?|measurements?|currenc(?:y|ies)|answers?|repl(?:y|ies)|responses?|explanations?
+|summar(?:y|ies)|translations?|lists?|tables?|code|snippets?|comments?|examples?|quotes?|quotations?
+|citations?|sources?|links?|headings?|headlines?|titles?|names?|recipes?|e-?mails?|letters?
+|messages?|docstrings?|variables?|functions?|queries|commands?|paths?|percentages?|ingredients?
+|quantities|translations?|spelling|captions?|subject\s+lines?)"""
+# A thing that an assistant writes, and how, without a verb: "prices always with VAT included"
+_WRITTEN_SO = lazy_pattern(
+    rf"""{_LEAD}(?P<lasting>from\s+now\s+on[,:]?\s+)?(?:(?:all|any|the|your)\s+)?
+    (?P<thing>(?:[\p{{L}}-]+\s+){{0,2}}{_WRITTEN})\s+(?P<always>always\s+|only\s+ever\s+|only\s+)?
+    (?P<how>(?:in\s+(?!(?:an?|the|my|our|his|her|their)\s+(?!(?:present|past|first|second|third|same|active|passive|imperative)\b))
+    |as\s+(?!\S+\s+as\b)|with(?:out)?\s+(?!(?:me|us|him|her|them|you|my|our|his|their)\b|(?-i:\p{{Lu}}\p{{Ll}}))
+    |(?:for|to)\s+(?:\d+|one|two|three|four|five|six|the\s+nearest)\b).+)""",
+    FLAGS,
+)
+_FORM_NOUN = r"""(?:emojis?|emoticons?|semicolons?|exclamation\s+(?:marks?|points?)|bullet\s+points?|bullets
+|jargon|slang|syntax|intros?|introductions?|preambles?|outros?|filler|fluff|disclaimers?|apolog(?:y|ies)
+|abbreviations?|acronyms?|markdown|tables|headings|headers|hashtags|em[\s-]dashes|dashes|clich[eé]s
+|metaphors|small\s+talk|flattery|compliments|platitudes|placeholders?|type\s+hints|globals
+|pseudocode|walls?\s+of\s+text|follow-?up\s+questions|passive\s+voice|long\s+(?:answers|replies
+|explanations))"""
+# What an assistant's words are to be without: "no emojis please", "no bash syntax pls"
+_WITHOUT = lazy_pattern(
+    rf"""(?:{_LEAD}|^.*[,;]\s*)(?P<request>(?:please|pls|plz)[,\s]+)?(?:no|zero)\s+(?:more\s+)?
+    (?P<what>(?:(?!for\b|in\b|on\b)[\p{{L}}-]+\s+){{0,2}}?{_FORM_NOUN})
+    (?:\s+in\s+(?:(?:your|the|any|my)\s+)?(?:[\p{{L}}-]+\s+)?{_WRITTEN})?
+    (?P<request>(?:[\s,]+(?:please|pls|plz|thanks|ever|anywhere|from\s+now\s+on|at\s+all|again|btw))*)\W*$""",
+    FLAGS,
+)
 _FORM = lazy_pattern(
     r"""\b(?:your|all)\s+(?:answers?|repl(?:y|ies)|responses?|explanations?|messages|output|tone
     |language|writing|wording)\b|^(?:call|address)\s+me\b
@@ -117,7 +174,17 @@ _CHOOSES_FORM = frozenset(
 
 
 def instruction(statement: str, *, among_people: bool) -> Reading | None:
-    """An imperative that lasts, with what it is meant for."""
+    """What an assistant is to do, or to do without, from now on, with what it is meant for."""
+    rule = _RULE.match(statement)
+    if reading := _imperative(statement, rule, among_people=among_people):
+        return reading
+    return (
+        None if among_people else _without_a_verb(rule["main"] if rule else statement, rule=rule is not None)
+    )
+
+
+def _imperative(statement: str, rule: regex.Match[str] | None, *, among_people: bool) -> Reading | None:
+    """An imperative that lasts."""
     condition = _CONDITION.search(statement)
     if released := _RELEASE.search(statement):
         act = (released["verb"] or released["gerund"] or "").casefold()
@@ -128,8 +195,8 @@ def instruction(statement: str, *, among_people: bool) -> Reading | None:
             and not among_people
         ):
             return _instructing(act, rest, condition, negative=True)
-    first = _CONDITION_FIRST.match(statement)
-    main = first["main"] if first else statement
+    first = None if rule else _CONDITION_FIRST.match(statement)
+    main = (rule or first or {"main": statement})["main"]
     match = _IMPERATIVE.match(main)
     if match is None:
         return None
@@ -137,8 +204,12 @@ def instruction(statement: str, *, among_people: bool) -> Reading | None:
     begins = len(statement) - len(main) + match.start("verb")
     content = _OF_ITS_CONTENT.search(statement, begins)
     outside = outside_texts(statement[: content.start()] if content else statement)
-    lasts = bool(_LASTS.search(f"{outside} {condition['cue'] if condition else ''}"))
-    if act not in _VERBS and not (condition and lasts and _may_be_base(act) and not first):
+    lasts = rule is not None or bool(_LASTS.search(f"{outside} {condition['cue'] if condition else ''}"))
+    if act not in _VERBS and not (
+        _may_be_base(act)
+        and lasts
+        and ((condition and not first) or _lasts_for_assistant(match, rest, rule=rule is not None))
+    ):
         return None
     if among_people and condition is None and "from now on" not in statement.casefold():
         return None
@@ -163,6 +234,23 @@ def instruction(statement: str, *, among_people: bool) -> Reading | None:
     return _instructing(act, rest, condition, negative=refuses)
 
 
+def _without_a_verb(statement: str, *, rule: bool) -> Reading | None:
+    """How something is to be written, or without what: "dates always as dd.mm.yyyy", "no emojis please"."""
+    if _ONCE.search(statement) or _IN_ONE.search(statement):
+        return None
+    if (so := _WRITTEN_SO.match(statement)) and (so["always"] or so["lasting"] or rule):
+        return _instructing("write", f"{so['thing']} {so['how']}", None, negative=False)
+    if (without := _WITHOUT.match(statement)) and ("".join(without.captures("request")) or rule):
+        return _instructing("use", without["what"], None, negative=True)
+    return None
+
+
+def _lasts_for_assistant(match: regex.Match[str], rest: str, *, rule: bool) -> bool:
+    """Whether "always" or "never" stands before an act, which is a rule or waits for somebody here."""
+    lasting = {word.strip().casefold() for word in match.captures("lasting") or []}
+    return not lasting.isdisjoint({"always", "never"}) and (rule or bool(_WAITS_FOR.search(rest)))
+
+
 def _addresses_assistant(
     act: str,
     rest: str,
@@ -181,7 +269,7 @@ def _addresses_assistant(
 
 
 def _may_be_base(verb: str) -> bool:
-    return verb in _BASE_IN_ED or not (_NEVER_BASE.match(verb) or verb in STOP_WORDS)
+    return verb in _BASE_IN_ED or not (_NEVER_BASE.match(verb) or verb in STOP_WORDS or verb in _PAST)
 
 
 def _instructing(act: str, rest: str, condition: regex.Match[str] | None, *, negative: bool) -> Reading:

@@ -58,7 +58,7 @@ from zibaldone.views.toolkit import (
 from zibaldone.views.units_view import UnitsView
 from zibaldone.views.user_cache import UserCache, UserTurns
 
-_ANALYSIS = "8"  # raise it when other entries, or others of their readings, would be read from a message
+_ANALYSIS = "9"  # raise it when other entries, or others of their readings, would be read from a message
 _CORRECTION = "correction"  # kind of the unit that stands for a person's correction
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 48  # messages: so much is asked again after a crash
