@@ -12,11 +12,13 @@ import regex
 from zibaldone.search.asking import asks_elsewhere
 from zibaldone.search.lexical import LexicalIndex
 from zibaldone.search.request import Aim, Request, read_request
+from zibaldone.text.attributes import Attribute, asked_attribute
 from zibaldone.text.codes import codes
 from zibaldone.text.dates import find_days
 from zibaldone.text.foreign_dates import with_english_dates
 from zibaldone.text.kinds import asked_kinds
 from zibaldone.text.remembered import remembered
+from zibaldone.text.unaccented import unaccented
 from zibaldone.text.words import (
     FOREIGN_FUNCTION_WORDS,
     STOP_WORDS,
@@ -96,6 +98,8 @@ class Question:
     names_of: tuple[tuple[str, str], ...] = ()  # (term, term of a name that stands for it)
     asks_own: bool = False  # about who asks: "my", "I"
     codes: tuple[str, ...] = ()  # identifiers that it names, see text/codes; their words are terms too
+    attribute: Attribute | None = None  # of who asks, or of the one speaker that it names
+    attribute_terms: frozenset[str] = frozenset()  # those of `terms` by which it asks for that
     kinds: tuple[str, ...] = ()  # that it may ask for, the narrowest reading first: see text/kinds
     is_foreign: bool = False  # in another language than memory, as far as can be told: see is_foreign
 
@@ -143,6 +147,11 @@ def take_apart(
     elsewhere = has_foreign_function_words(words(text))
     idle = of_names | (STOP_WORDS | FOREIGN_FUNCTION_WORDS if elsewhere else STOP_WORDS)
     content = [word for word in words(request.subject) if word not in idle]
+    asks_own = not _OWN.isdisjoint(words(text))
+    person = named[0] if len(named) == 1 and not asks_own else ""
+    sought = asked_attribute(text, person)
+    if sought is not None and not content:
+        content = [sought.attribute.name]  # "who am I?"
     asks_everything = not content
     if asks_everything:
         content = [word for word in words(text) if word not in STOP_WORDS and word not in of_names]
@@ -165,8 +174,12 @@ def take_apart(
         asks_everything=asks_everything,
         days=days,
         names_of=_names_of(content, people),
-        asks_own=not _OWN.isdisjoint(words(text)),
+        asks_own=asks_own,
         codes=codes(request.subject)[:_MOST_CODES],
+        attribute=sought.attribute if sought else None,
+        attribute_terms=frozenset(
+            forms[form] for form in forms if sought and unaccented(form) in sought.words
+        ),
         kinds=asked_kinds(text) if len(text) <= _LONGEST else (),
         is_foreign=foreign,
     )

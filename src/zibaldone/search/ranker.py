@@ -30,6 +30,7 @@ from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
 from zibaldone.search.question import Acquaintance, Question, is_foreign, narrowed, take_apart
 from zibaldone.search.request import Request
+from zibaldone.search.telling import rows_telling
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.codes import has_code
 from zibaldone.text.kinds import kind_named
@@ -292,7 +293,8 @@ def features(
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
     things = _things(index, question)
-    values, words = _lexical(index, question, things)
+    telling_rows = rows_telling(index, question)
+    values, words = _lexical(index, question, things, telling_rows)
     by_people = index.by_assistant == 0
     for name, radius in (("dense", 0), ("dense_2", 2)):
         window = index.windows[radius]
@@ -304,6 +306,9 @@ def features(
     values["tells"] = values["tells"] * ((values["lexical_2"] > 0) | (values["dense"] > 0))
     if things:
         values["tells"][things.rows] = np.maximum(values["tells"][things.rows], np.float32(things.telling))
+    values["tells"][telling_rows] = np.maximum(
+        values["tells"][telling_rows], np.float32(_telling(index, telling_rows))
+    )
     leaning = np.float32(index.leaning)
     values |= {name: values[name] * leaning for name in _LEANING}
     return values, _confidence(index, question, words, cosines, inside)
@@ -351,9 +356,14 @@ def _things(index: UnitIndex, question: Question) -> _Things | None:
     rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *having]))
     if not len(rows):
         return None
-    share = len(rows) / (len(index) + SILENT)
-    telling = min(1.0, math.log(_USUAL / share) / _CERTAIN)
+    telling = _telling(index, rows)
     return _Things(rows, kind.own_terms, telling) if telling > 0 else None
+
+
+def _telling(index: UnitIndex, rows: Ints) -> float:
+    """0 to 1: how much it tells to be one of these rows; nothing, where a tenth of memory is."""
+    share = max(len(rows), 1) / (len(index) + SILENT)
+    return max(0.0, min(1.0, math.log(_USUAL / share) / _CERTAIN))
 
 
 def _with_all(index: UnitIndex, terms: Sequence[str]) -> Ints:
@@ -447,12 +457,12 @@ def covered(index: UnitIndex, question: Question) -> Doubles:
 
 
 def _lexical(
-    index: UnitIndex, question: Question, things: _Things | None
+    index: UnitIndex, question: Question, things: _Things | None, telling_rows: Ints
 ) -> tuple[dict[str, Floats], _WordsFound]:
     """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
 
     One frequency per word is summed over the word and those of like meaning, and saturates once. A kind is
-    mostly there where something of it is.
+    mostly there where something of it is, and the words for an attribute are where it is told.
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
@@ -465,9 +475,15 @@ def _lexical(
         if _coined_by(by_assistant, word, index):
             there, _ = index.windows[0].spread(word.exact, np.ones(len(word.exact)))
             theirs[np.unique(there)] += word.weight
-        rows, likeness = word.rows, word.likeness
-        if things and word.term in things.terms:
+        rows, frequencies, likeness, idf = word.rows, word.frequencies, word.likeness, word.idf
+        if len(telling_rows) and word.term in question.attribute_terms:
+            idf = inverse_frequency(len(np.union1d(word.exact, telling_rows)), n)
+            rows = np.concatenate([rows, telling_rows])
+            frequencies = np.concatenate([frequencies, np.ones(len(telling_rows))])
+            likeness = np.concatenate([likeness, np.ones(len(telling_rows))])
+        elif things and word.term in things.terms:
             rows = np.concatenate([rows, things.rows])
+            frequencies = np.concatenate([frequencies, np.zeros(len(things.rows))])
             likeness = np.concatenate([likeness, np.full(len(things.rows), _OF_KIND)])
             unseen += 0.0 if len(word.exact) else word.weight * (1 - _OF_KIND)
         else:
@@ -477,8 +493,8 @@ def _lexical(
         nearby[there] += word.weight * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
-            there, inside = window.spread(word.rows, word.frequencies)
-            totals[radius][there] += word.idf * saturated(inside, window.relative_lengths[there])
+            there, inside = window.spread(rows, frequencies)
+            totals[radius][there] += idf * saturated(inside, window.relative_lengths[there])
     whole = max(whole, 1e-9)
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
