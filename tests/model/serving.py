@@ -22,6 +22,7 @@ from llguidance.hf import from_tokenizer
 from transformers import DynamicCache
 
 from zibaldone.bench.kv.pretrained import load_pretrained
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.testing.server import FakeOpenAIServer, Misbehaviour
 
 NAME = "SmolLM2-135M-Instruct"
@@ -100,7 +101,10 @@ class SmallModelServer(FakeOpenAIServer):
         given, output = prompt[same:], []
         while len(output) < most and (not output or output[-1] != self._tokenizer.eos_token_id):
             logits = self._model(
-                input_ids=torch.tensor([given]), past_key_values=cache, use_cache=True, logits_to_keep=1
+                input_ids=torch.tensor([given]),
+                **cache_argument(self._model, cache),
+                use_cache=True,
+                logits_to_keep=1,
             ).logits[0, -1]
             if matcher is not None:
                 allowed = np.unpackbits(np.frombuffer(matcher.compute_bitmask(), np.uint8), bitorder="little")

@@ -14,6 +14,7 @@ from typing import Any
 
 from zibaldone.errors import MissingExtra, ModelFailed
 from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob
+from zibaldone.models.cache_argument import cache_argument, cache_of
 
 _DEFAULT_TOKENS = 128
 
@@ -87,10 +88,10 @@ class LocalChat:
             while True:
                 out = self._model(
                     input_ids=torch.tensor([given], device=self._model.device),
-                    past_key_values=cache,
+                    **cache_argument(self._model, cache),
                     use_cache=True,
                 )
-                cache = out.past_key_values
+                cache = cache_of(out)
                 logprobs = out.logits[0, -1].float().log_softmax(-1)
                 token = int(logprobs.argmax())
                 ended = token in ends

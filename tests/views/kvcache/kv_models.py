@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -13,6 +14,7 @@ from transformers import (
     AutoModelForCausalLM,
     Gemma3TextConfig,
     GlmConfig,
+    GPTJConfig,
     GptOssConfig,
     LlamaConfig,
     MistralConfig,
@@ -21,7 +23,9 @@ from transformers import (
     Qwen2Config,
     Qwen3Config,
 )
+from transformers.models.gptj.modeling_gptj import GPTJAttention
 
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.generate.generation import PromptContext
 from zibaldone.views.kvcache.model.encoding import Encoder, SessionChain
@@ -107,7 +111,7 @@ def some_ids(count: int = CONTEXT + QUESTION, seed: int = 5) -> torch.Tensor:
 @torch.no_grad()
 def logits(model: Any, ids: torch.Tensor, cache: Any = None) -> torch.Tensor:
     """(1, tokens, vocabulary) float32, of these ids behind a cache."""
-    given = {"past_key_values": cache, "use_cache": True} if cache is not None else {}
+    given = {**cache_argument(model, cache), "use_cache": True} if cache is not None else {}
     done = cache.get_seq_length() if cache is not None else 0
     mask = torch.ones((1, done + ids.shape[1]), dtype=torch.long)
     return model(input_ids=ids, attention_mask=mask, **given).logits.float()
@@ -118,7 +122,7 @@ def captured(tap: Tap, ids: torch.Tensor) -> Raw:
     """Raw keys and values of one pass."""
     with tap.open():
         cache = tap.cache()
-        tap.model(input_ids=ids, past_key_values=cache, use_cache=True)
+        tap.model(input_ids=ids, **cache_argument(tap.model, cache), use_cache=True)
     return tap.taken(cache)
 
 
@@ -203,3 +207,15 @@ class Heard:
     def end(self) -> None:
         """No more to come."""
         self.ended = True
+
+
+def gptj() -> GPTJConfig:
+    """A small GPT-J, whose tables are (sin, cos)."""
+    return GPTJConfig(
+        vocab_size=120, n_embd=64, n_layer=2, n_head=4, rotary_dim=8, bos_token_id=1, eos_token_id=2
+    )
+
+
+def gptj_is_handed_tables() -> bool:
+    """By this version of Transformers."""
+    return "position_embeddings" in inspect.signature(GPTJAttention.forward).parameters

@@ -9,6 +9,7 @@ from kv_models import IDS as WORDS
 from transformers import DynamicCache
 
 from zibaldone.errors import UnsupportedModel
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.tap import Tap
 
 IDS = torch.tensor([WORDS])
@@ -89,7 +90,7 @@ def test_threads():
             done.wait(20)
             mask = torch.ones_like(IDS)
             with torch.no_grad():
-                tap.model(input_ids=IDS[:, CONTEXT:], past_key_values=cache, attention_mask=mask)
+                tap.model(input_ids=IDS[:, CONTEXT:], **cache_argument(tap.model, cache), attention_mask=mask)
         found["raw"] = tap.taken(cache)
 
     thread = threading.Thread(target=with_tap)

@@ -133,7 +133,7 @@ def test_a_question_without_tokens_is_refused(tmp_path):
             rig.ask("")
 
 
-@pytest.mark.parametrize("name", ["past_key_values", "input_ids", "attention_mask", "use_cache"])
+@pytest.mark.parametrize("name", ["past_key_values", "cache", "input_ids", "attention_mask", "use_cache"])
 def test_what_memory_is_made_of_cannot_be_given(rig, name):
     """The model's input and its cache are the view's to make."""
     with pytest.raises(InvalidInput, match=f"{name} cannot be given"):

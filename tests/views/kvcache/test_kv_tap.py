@@ -22,6 +22,7 @@ from kv_models import IDS as WORDS
 from transformers import DynamicCache, Phi3Config
 
 from zibaldone.errors import UnsupportedModel
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.encoding import cut, joined
 from zibaldone.views.kvcache.model.tap import RawKV, Tap
@@ -89,7 +90,9 @@ def test_greedy_generation_gives_the_same_tokens(family, dtype):
     whole = stock(family, dtype).generate(IDS, attention_mask=torch.ones_like(IDS), **GREEDY)
     cache = tap.prefilled(blocks_of(captured(tap, IDS[:, :CONTEXT])), final=IDS.shape[1])
     asked = IDS[:, CONTEXT:]
-    found = tap.model.generate(asked, attention_mask=torch.ones_like(IDS), past_key_values=cache, **GREEDY)
+    found = tap.model.generate(
+        asked, attention_mask=torch.ones_like(IDS), **cache_argument(tap.model, cache), **GREEDY
+    )
     assert found[0, QUESTION:].tolist() == whole[0, IDS.shape[1] :].tolist()
 
 
@@ -149,7 +152,7 @@ def test_a_prefilled_cache_goes_on_catching(family):
     with tap.open(), torch.no_grad():
         cache = tap.prefilled([cut(whole, 0, CONTEXT)], final=IDS.shape[1], raw=True)
         mask = torch.ones_like(IDS)
-        tap.model(input_ids=IDS[:, CONTEXT:], past_key_values=cache, attention_mask=mask)
+        tap.model(input_ids=IDS[:, CONTEXT:], **cache_argument(tap.model, cache), attention_mask=mask)
     for rest, kv in zip(tap.taken(cache), whole, strict=True):
         assert torch.allclose(rest.keys, kv.keys[:, CONTEXT:], atol=1e-4)
         assert torch.allclose(rest.values, kv.values[:, CONTEXT:], atol=1e-4)

@@ -28,6 +28,7 @@ from zibaldone.bench.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.kv import KVMemory, Needles, TurnFormat
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import BEST, PAPER, Aggregation, MemArt, Normalization
 from zibaldone.views.kvcache.generate.generation import PromptContext, generate
 
@@ -248,7 +249,7 @@ class Bench:
         for start in range(0, len(ids), _FORWARD_TOKENS):
             self.model(
                 input_ids=torch.tensor([ids[start : start + _FORWARD_TOKENS]]),
-                past_key_values=cache,
+                **cache_argument(self.model, cache),
                 use_cache=True,
                 logits_to_keep=1,
             )
@@ -257,7 +258,9 @@ class Bench:
             question = torch.tensor([[toy.IDS[word] for word in fact.question.split()]])
             produced: list[int] = []
             for _ in range(2):
-                logits = self.model(input_ids=question, past_key_values=cache, use_cache=True).logits
+                logits = self.model(
+                    input_ids=question, **cache_argument(self.model, cache), use_cache=True
+                ).logits
                 produced.append(int(logits[0, -1].argmax()))
                 question = torch.tensor([produced[-1:]])
             cache.crop(len(ids) - cache.get_seq_length())

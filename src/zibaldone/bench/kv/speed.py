@@ -38,6 +38,7 @@ from zibaldone.bench.table import Column, TableLine, tabulate, transpose
 from zibaldone.core import Message
 from zibaldone.kv import Answer, Budget, KVMemory, TurnFormat
 from zibaldone.memory import Memory
+from zibaldone.models.cache_argument import cache_argument
 
 USER = "speed"
 BATCH_TURNS = 32  # remembered at a time: a session
@@ -383,7 +384,11 @@ class _Bench:
             given = torch.tensor([list(ids)], device=self.device)
             mask = torch.ones((1, cache.get_seq_length() + len(ids)), dtype=torch.long, device=self.device)
             self.model(
-                input_ids=given, attention_mask=mask, past_key_values=cache, use_cache=True, logits_to_keep=1
+                input_ids=given,
+                attention_mask=mask,
+                **cache_argument(self.model, cache),
+                use_cache=True,
+                logits_to_keep=1,
             )
 
     def _stock(self, ids: Sequence[int]) -> Tensor:

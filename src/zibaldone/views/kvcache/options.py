@@ -23,6 +23,7 @@ _OURS = (
     "attention_mask",
     "position_ids",
     "past_key_values",
+    "cache",
     "cache_position",
     "cache_implementation",
     "use_cache",

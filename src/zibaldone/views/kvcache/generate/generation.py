@@ -12,6 +12,7 @@ from torch import Tensor
 from transformers import DynamicCache
 
 from zibaldone.errors import InvalidInput
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.encoding import Encoder, cut, joined
 from zibaldone.views.kvcache.model.tap import Inject, Raw, RawKV, Tap, synchronize
 from zibaldone.views.kvcache.retrieve.probe import Choice
@@ -181,7 +182,13 @@ def _run(
 ) -> Tensor:
     if repeats > 1:
         cache.batch_repeat_interleave(repeats)  # `generate` repeats ids and mask itself
-    given = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache, **options, "use_cache": True}
+    given = {
+        "input_ids": ids,
+        "attention_mask": mask,
+        **cache_argument(tap.model, cache),
+        **options,
+        "use_cache": True,
+    }
     given["stopping_criteria"] = [*(options.get("stopping_criteria") or []), first]
     if catch:
         with tap.open():
@@ -264,7 +271,9 @@ def greedy_at(
     answer: list[int] = []
     for _ in range(max_new_tokens):
         positions = torch.arange(at, at + given.shape[1], device=tap.device)[None]
-        out = tap.model(input_ids=given, position_ids=positions, past_key_values=cache, use_cache=True)
+        out = tap.model(
+            input_ids=given, position_ids=positions, **cache_argument(tap.model, cache), use_cache=True
+        )
         at += given.shape[1]
         token = int(out.logits[0, -1].argmax())
         if token == encoder.tokenizer.eos_token_id:
@@ -291,7 +300,11 @@ def layered_cache(encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inj
     with tap.open(inject=choose) as session:
         pass_over = tap.cache(promised=tokens)
         tap.model(
-            input_ids=given, attention_mask=mask, past_key_values=pass_over, use_cache=True, logits_to_keep=1
+            input_ids=given,
+            attention_mask=mask,
+            **cache_argument(tap.model, pass_over),
+            use_cache=True,
+            logits_to_keep=1,
         )
     return tap.whole(pass_over, session, without=1)
 

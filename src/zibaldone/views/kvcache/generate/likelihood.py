@@ -9,6 +9,7 @@ import torch
 from transformers import DynamicCache
 
 from zibaldone.errors import InvalidInput
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.generate.generation import LayeredMemory, PromptContext, layered_cache
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.turns import tokens_of
@@ -53,7 +54,7 @@ def _behind(
     logits = tap.model(
         input_ids=given,
         attention_mask=torch.ones((1, whole), dtype=torch.long, device=tap.device),
-        past_key_values=cache,
+        **cache_argument(tap.model, cache),
         use_cache=True,
         logits_to_keep=len(answer) + 1,
     ).logits[0, :-1]

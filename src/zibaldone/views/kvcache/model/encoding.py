@@ -16,6 +16,7 @@ import torch
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.model_support import window_of
 from zibaldone.views.kvcache.model.tap import Raw, RawKV, Tap
@@ -134,7 +135,7 @@ class Encoder:
                 done += some.shape[1]
                 self.tap.model(
                     input_ids=some,
-                    past_key_values=cache,
+                    **cache_argument(self.tap.model, cache),
                     attention_mask=torch.ones((1, done), dtype=torch.long, device=some.device),
                     use_cache=True,
                     logits_to_keep=1,

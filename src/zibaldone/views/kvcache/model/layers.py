@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel
 
 from zibaldone.errors import UnsupportedModel
+from zibaldone.models.cache_argument import cache_argument
 
 PROBE_TOKENS = 16
-_CACHES = ("past_key_values", "layer_past")  # what families call the cache that a layer is handed
+_CACHES = ("cache", "past_key_values", "layer_past")  # what families call the cache that a layer is handed
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,9 @@ def record(
         if "rotary" in type(m).__name__.lower() or "rope" in type(m).__name__.lower()
     ]
     try:
-        model(input_ids=some_ids(model, PROBE_TOKENS), past_key_values=DynamicCache(), use_cache=True)
+        model(
+            input_ids=some_ids(model, PROBE_TOKENS), **cache_argument(model, DynamicCache()), use_cache=True
+        )
     finally:
         for hook in hooks:
             hook.remove()

@@ -25,6 +25,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from zibaldone.errors import UnsupportedModel
 from zibaldone.fork_safety import ForkSafeLock
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.layers import (
     PROBE_TOKENS,
     Table,
@@ -374,11 +375,13 @@ class Tap:
     def _verify(self) -> None:
         """A tapped pass gives the stock logits, and raw keys put back at their positions do so too."""
         ids = some_ids(self.model, 2 * PROBE_TOKENS)
-        stock = self.model(input_ids=ids, past_key_values=DynamicCache(), use_cache=True).logits
+        stock = self.model(input_ids=ids, **cache_argument(self.model, DynamicCache()), use_cache=True).logits
         with self.open() as session:
             session.handed = {}
             cache = self.cache()
-            half = self.model(input_ids=ids[:, :PROBE_TOKENS], past_key_values=cache, use_cache=True).logits
+            half = self.model(
+                input_ids=ids[:, :PROBE_TOKENS], **cache_argument(self.model, cache), use_cache=True
+            ).logits
         for index, layer in enumerate(self._layers):
             if index not in session.handed:
                 raise UnsupportedModel(
@@ -393,7 +396,7 @@ class Tap:
         again = self.prefilled([self.taken(cache)], final=2 * PROBE_TOKENS)
         rest = self.model(
             input_ids=ids[:, PROBE_TOKENS:],
-            past_key_values=again,
+            **cache_argument(self.model, again),
             attention_mask=torch.ones_like(ids),
             use_cache=True,
         ).logits

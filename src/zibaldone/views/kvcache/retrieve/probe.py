@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.tap import Raw, synchronize
 from zibaldone.views.kvcache.model.turns import QuestionTokens
@@ -150,7 +151,7 @@ class Probe:
             cache = tap.prefilled(parts, final=done + given.shape[1], raw=True)
             tap.model(
                 input_ids=given,
-                past_key_values=cache,
+                **cache_argument(tap.model, cache),
                 attention_mask=torch.ones((1, done + given.shape[1]), dtype=torch.long, device=tap.device),
                 use_cache=True,
                 logits_to_keep=1,

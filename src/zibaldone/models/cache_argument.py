@@ -1,0 +1,20 @@
+"""How a causal language model of Transformers is handed its keys and values, whatever it calls them.
+
+They are `past_key_values` up to Transformers 5.23, and in code that comes with a model; `cache` from 5.24 on.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+
+def cache_argument(model: Any, cache: Any) -> dict[str, Any]:
+    """The keyword, with its value, by which the model's `forward` and `generate` take this cache."""
+    names = inspect.signature(model.forward).parameters
+    return {"cache" if "cache" in names else "past_key_values": cache}
+
+
+def cache_of(output: Any) -> Any:
+    """The cache that a pass left; None: it left none."""
+    return output.cache if hasattr(output, "cache") else output.past_key_values
