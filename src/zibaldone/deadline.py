@@ -37,7 +37,9 @@ class Deadline:
         if not self.is_waited_for():
             raise RecallGivenUp("whoever asked does not wait any more")
         if self.clock() >= self.at:
-            raise RecallGivenUp("the recall took longer than timeout_s: give it more time, or maintain before")
+            raise RecallGivenUp(
+                "the recall took longer than timeout_s: give it more, or warm() the user first"
+            )
 
 
 NO_DEADLINE = Deadline()

@@ -357,7 +357,9 @@ class Maintained:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     forgotten: tuple[Receipt, ...] = ()  # what went by itself: see Memory.retain
-    cut_short: int = 0  # messages of which a view read the beginning alone, each view's counted: see text/bounds
+    cut_short: int = (
+        0  # messages of which a view read the beginning alone, each view's counted: see text/bounds
+    )
 
 
 def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:

@@ -74,6 +74,7 @@ from zibaldone.validation import (
     flag,
     function,
     key,
+    members,
     number,
     option,
     shown,
@@ -510,7 +511,7 @@ class Memory:
     ) -> tuple[Evidence, ...]:
         """The best passages for a query, best first, each word for word; for people and interfaces.
 
-        No budget and no floor: `limit` passages, if there are so many. Narrowed, and given up, as a recall is.
+        No budget and no floor: `limit` passages, if there are so many. Narrowed and given up as a recall is.
         """
         most = count("limit", limit, least=1)
         narrowing = to_narrowing(
@@ -797,10 +798,13 @@ class Memory:
             self._stores(),
             self._kv,
             receipt,
-            [whole_text("a text", some) for some in texts],
+            [whole_text("a text", some) for some in members("texts", texts)],
             tokens_of=shared_static_embedder().count,
             now=self._now(),
-            elsewhere=[*self._recordings(), *(file_path("also", path).absolute() for path in also)],
+            elsewhere=[
+                *self._recordings(),
+                *(file_path("also", path).absolute() for path in members("also", also)),
+            ],
         )
 
     @audited("write")
@@ -1295,6 +1299,7 @@ class Memory:
     def _named(self, names: Sequence[str]) -> list[View]:
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise InvalidInput(f"views are given by a list of names, not {shown(names)}")
+        names = members("views", names)
         for name in names:
             if not isinstance(name, str) or name not in self._views:
                 raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self._views))}")

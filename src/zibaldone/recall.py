@@ -168,9 +168,7 @@ class _Answers:
         query = replace(self.query, budget_tokens=room)
         self.query.deadline.check()
         start = time.perf_counter()
-        retrieved = view.retrieve(
-            snapshots(self.database, query.scope.user, view, query.deadline), query
-        )
+        retrieved = view.retrieve(snapshots(self.database, query.scope.user, view, query.deadline), query)
         self.traces.append(
             ViewTrace(
                 view=view.name,

@@ -65,7 +65,7 @@ def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: s
 async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """What the call gives. Cancelled, it raises that when the call has ended: a write's fate is known.
 
-    A call that has not begun when it is cancelled never does; one that looks at `is_waited_for` may end early.
+    A call that has not begun when it is cancelled never does; one that asks `is_waited_for` may end early.
     """
     try:
         asyncio.get_running_loop()

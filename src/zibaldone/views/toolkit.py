@@ -139,7 +139,7 @@ def tail(
 ) -> Tail:
     """The log's messages behind a view's cursor, the newest `most` of them; without noise, or only noise.
 
-    As long as they are, or else as views read them.
+    Each `whole`, or as much of it as most views read.
     """
     as_wanted = (lambda message: message) if whole else as_read
     if most is None:
@@ -154,7 +154,9 @@ def tail(
         limit=most + 1,
         newest=True,
     )
-    return Tail([as_wanted(message) for message in newest[-most:]], only_newest(most) if len(newest) > most else "")
+    return Tail(
+        [as_wanted(message) for message in newest[-most:]], only_newest(most) if len(newest) > most else ""
+    )
 
 
 def only_newest(most: int) -> str:

@@ -67,9 +67,9 @@ class UnitCache:
     ) -> None:
         """`dimension`: of the units' vectors; `word_embedder` is for synonyms.
 
-        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages, `whole` or
-        as most views read them; `remade` makes vectors that no row has. Indexes of all users take as much
-        memory together as `settings` says.
+        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages, of each
+        the `whole` or as much as most views read; `remade` makes vectors that no row has. Indexes of all
+        users take as much memory together as `settings` says.
         """
         self._of_noise, self._whole = of_noise, whole
         self._view = view

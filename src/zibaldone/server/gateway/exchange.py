@@ -57,7 +57,8 @@ class BackgroundTasks:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, RecallGivenUp):
             log_failure(_logger, "of memory in a request", error)
 
     async def drain(self, timeout_s: float) -> None:
@@ -272,7 +273,7 @@ class GatewayExchange:
         return recalled
 
     async def _in_time(self, until: float, work: Coroutine[Any, Any, Recall]) -> Recall | None:
-        """What is recalled by then, by the loop's clock; what is late stops at its next step, unwaited for."""
+        """What is recalled by then, by the loop's clock; nobody waits for what is late, and it stops soon."""
         shop = self.shop
         if shop.late >= _MOST_LATE:
             work.close()
