@@ -114,7 +114,7 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
     def answer(call: MemoryCall, came: float) -> None:
         if call.method == LET_GO:
             lets_go.clear()  # what is forgotten from now on is another call's
-        send(_answer(memory, call, came))
+        send(_answer(memory, replace(call, options=with_time_left(call.options, came))))
 
     with (
         telling_forgettings(lambda: send(CallAnswer(FORGOTTEN, None))),
@@ -129,14 +129,13 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
             threads.submit(answer, call, time.monotonic())
 
 
-def _answer(memory: Memory, call: MemoryCall, came: float) -> CallAnswer:
-    """What a call gives that came then, and may have waited for a thread since."""
+def _answer(memory: Memory, call: MemoryCall) -> CallAnswer:
     try:
         if call.method == LET_GO:
             let_go(memory._database)  # noqa: SLF001 - no method of a library
             return CallAnswer(call.number, None)
         with acting(call.actor.door, call.actor.key):
-            value = getattr(memory, call.method)(**with_time_left(call.options, came))
+            value = getattr(memory, call.method)(**call.options)
         return CallAnswer(call.number, _without_scores(value) if isinstance(value, Recall) else value)
     except Exception as error:  # noqa: BLE001 - the process border: the caller raises it
         return _failure(call.number, error)
