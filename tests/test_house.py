@@ -24,7 +24,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
-    {"core", "errors", "fork_safety", "threads"},
+    {"core", "deadline", "errors", "fork_safety", "threads"},
     {
         "search",
         "models",
@@ -347,10 +347,10 @@ def test_importers_know_only_the_vocabulary():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_703,
+    ".": 9_905,
     "adapters": 1_859,
     "bench": 15_445,
-    "cli": 4_121,
+    "cli": 4_123,
     "demo": 406,
     "importers": 3_864,
     "kv": 809,

@@ -533,8 +533,8 @@ class AsyncMemory:
 
     async def _for_user(self, method: Callable[..., T], **options: Any) -> T:
         """What a method of Memory gives that reads the index of options["user"], or adds to it."""
-        asked = time.monotonic()
-        return await in_thread(lambda: method(**with_time_left(options, asked)))
+        since = time.monotonic()
+        return await in_thread(lambda: method(**with_time_left(options, since)))
 
 
 def wrapped(memory: AsyncMemory) -> Memory:

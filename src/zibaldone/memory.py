@@ -559,11 +559,11 @@ class Memory:
         given = None if now is None else to_time(now, "now")
         if timeout_s is not None:
             number("timeout_s", timeout_s, least=0, most=_LONGEST_S)
-        asked = words("query", text)
-        read = question_as_read(asked)
+        question = words("query", text)
+        as_read = question_as_read(question)
         return Query(
-            text=read,
-            asked=asked if read != asked else "",
+            text=as_read,
+            whole_text=question if as_read != question else "",
             deadline=Deadline.after(timeout_s),
             scope=Scope(key("user", user), None if session is None else key("session", session)),
             budget_tokens=budget_tokens,

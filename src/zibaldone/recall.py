@@ -116,7 +116,7 @@ def recall(
     query.deadline.check()
     text, citations = render(chosen.evidence)
     return Recall(
-        query=query.asked or query.text,
+        query=query.whole_text or query.text,
         text=text,
         tokens=chosen.tokens,
         evidence=tuple(chosen.evidence),
@@ -130,7 +130,7 @@ def recall(
             aim=plan_.aim.value,
             planned_by=read.read_by,
             plan_note=read.note,
-            note=_NOT_ALL_READ.format(len(query.asked), QUESTION_CHARS_READ) if query.asked else "",
+            note=_NOT_ALL_READ.format(len(query.whole_text), QUESTION_CHARS_READ) if query.whole_text else "",
             parts=chosen.parts,
             within=_within(database, query),
             without=query.without,

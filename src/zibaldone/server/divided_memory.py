@@ -147,13 +147,13 @@ class _Process:
 
     async def call(self, method: str, options: Mapping[str, Any]) -> Any:
         """What the method gives there. Raises what it raises, and _Ended."""
-        asked = time.monotonic()
+        since = time.monotonic()
         writer = await self.connected()
         self._calls += 1
         answered = self._waiting[self._calls] = asyncio.get_running_loop().create_future()
         number = self._calls
         try:
-            left = with_time_left(options, asked)
+            left = with_time_left(options, since)
             writer.write(framed(MemoryCall(number, method, left, audit.actor())))
             return await answered
         finally:

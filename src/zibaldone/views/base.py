@@ -49,7 +49,7 @@ class Query:
     people: tuple[Acquaintance, ...] = ()  # whom "my sister" may mean
     request: Request | None = None  # what a model reads in the text; None: read by grammar
     before: datetime | None = None  # what was said then or later is not known yet; None: what is known now
-    asked: str = ""  # the whole text, where not all of it is read
+    whole_text: str = ""  # where not all of it is read
     deadline: Deadline = NO_DEADLINE  # looked at whenever a view takes a snapshot
 
     @property

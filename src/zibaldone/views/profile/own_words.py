@@ -104,8 +104,8 @@ def unquoted(sentence: str) -> str:
     """As long as it was, with nothing of what stands in quotation marks."""
     kept, at = [], 0
     finder = _Finder(sentence, _QUOTED, least=0, most=len(sentence))
-    while (found := finder.first(at)) is not None:
-        start, end, _ = found
+    while (quotation := finder.first(at)) is not None:
+        start, end, _ = quotation
         kept += [sentence[at:start], "_" * (end - start)]
         at = end
     return "".join([*kept, sentence[at:]])
@@ -155,19 +155,19 @@ class _Finder:
         return None
 
 
-def _told_to(content: str) -> int | None:
+def _plays_from(content: str) -> int | None:
     """Where the sentence ends by which its author begins to play a part, or to write for another program."""
     read_from, stop, colon = 0, -1, -1  # what was looked for last: its sentence's end, and its last colon
-    for told in _PLAYS.finditer(content, overlapped=True):
-        end = told.end()
+    for play in _PLAYS.finditer(content, overlapped=True):
+        end = play.end()
         if end < read_from and (nearer := _STOP.search(content, end, read_from)) is not None:
             after = _after_stop(content, nearer.start())
         elif end <= stop:
             after = None
         else:
-            if (found := _STOP.search(content, end)) is None:
+            if (next_stop := _STOP.search(content, end)) is None:
                 return len(content)
-            read_from, stop = end, found.start()
+            read_from, stop = end, next_stop.start()
             after = _after_stop(content, stop)
             colon = -1 if (last := _COLON.search(content, end, stop)) is None else last.end()
         if after is None and colon > end:
@@ -191,14 +191,14 @@ def _foreign(content: str) -> list[Span]:
     for closing in _CLOSED.finditer(content):
         closed[closing[1]].append(closing.start())
     pasted = _ANNOUNCES.search(content)
-    ends = [end for end in (pasted and pasted.end(), _told_to(content)) if end is not None]
+    ends = [end for end in (pasted and pasted.end(), _plays_from(content)) if end is not None]
     announced = min(ends, default=None)
     last = len(content) if announced is None else announced
     spans: list[Span] = []
     at = 0
     finder = _Finder(content, _FOREIGN, least=1, most=_LONGEST_QUOTATION)
-    while at < last and (found := finder.first(at)) is not None and found[0] < last:
-        start, at, match = found
+    while at < last and (span := finder.first(at)) is not None and span[0] < last:
+        start, at, match = span
         if match is not None and (tag := match["tag"]) is not None:
             closings = closed.get(tag, [])
             place = bisect_left(closings, at)
