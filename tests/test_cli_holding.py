@@ -231,9 +231,9 @@ def test_a_process_of_its_own(tmp_path, runtime, environment, monkeypatch):
     assert holding.status(folder) is None
 
 
-def test_it_executes_nothing_of_the_working_folder(tmp_path, folder, runtime):
+def test_it_executes_nothing_of_the_working_folder(tmp_path, runtime):
     """A file there may be named like any module that it imports."""
-    hostile = HostileFolder(tmp_path / "hostile")
+    folder, hostile = tmp_path / "memory", HostileFolder(tmp_path / "hostile")
     program = [sys.executable, "-P", *START[1:], "open", "--background", "--memory", str(folder)]
     subprocess.run(program, cwd=hostile.folder, check=True, capture_output=True)
     assert holding.stop(folder)
