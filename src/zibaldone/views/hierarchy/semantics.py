@@ -59,11 +59,11 @@ def statements(messages: Sequence[Message]) -> list[Statement]:
 def _statement(fact: Fact) -> Statement:
     """The fact so that it stands alone: who says it, in which answer, and when what it speaks of was."""
     message, words_as_said = fact.message, " ".join(fact.verbatim.split())
-    told = f'{speaker_of(message)}: "{words_as_said}"'
+    sentence = f'{speaker_of(message)}: "{words_as_said}"'
     if fact.question:
-        told = f'Asked "{fact.question}", {told}'
+        sentence = f'Asked "{fact.question}", {sentence}'
     question_seq = fact.asking.seq if fact.asking else None
-    text = resolved(told[0].upper() + told[1:], day_of(message))
+    text = resolved(sentence[0].upper() + sentence[1:], day_of(message))
     return Statement(message.seq, text, fact.verbatim, fact.start, message.speaker, question_seq)
 
 
