@@ -419,7 +419,7 @@ CEILINGS = {
     "cli": 4_124,
     "demo": 406,
     "importers": 3_864,
-    "kv": 809,
+    "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_457,
@@ -431,14 +431,14 @@ CEILINGS = {
     "views": 1_906,
     "views/chunks": 3_618,
     "views/hierarchy": 4_036,
-    "views/kvcache": 7_442,
+    "views/kvcache": 6_617,
     "views/messages": 329,
     "views/profile": 4_405,
     "views/timeline": 678,
     "views/topics": 8_102,
     "views/updates": 3_112,
 }
-TESTS_CEILING = 61_980
+TESTS_CEILING = 60_990
 
 
 def lines_in(path: Path) -> int:
