@@ -413,32 +413,32 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_785,
+    ".": 9_982,
     "adapters": 1_859,
     "bench": 15_445,
-    "cli": 4_124,
+    "cli": 4_126,
     "demo": 406,
     "importers": 3_864,
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_457,
-    "server": 8_217,
+    "server": 8_261,
     "storage": 5_308,
     "testing": 957,
-    "text": 3_535,
+    "text": 3_583,
     "verification": 985,
-    "views": 1_906,
-    "views/chunks": 3_618,
-    "views/hierarchy": 4_036,
-    "views/kvcache": 6_617,
-    "views/messages": 329,
-    "views/profile": 4_405,
+    "views": 1_933,
+    "views/chunks": 3_621,
+    "views/hierarchy": 4_039,
+    "views/kvcache": 6_619,
+    "views/messages": 331,
+    "views/profile": 4_488,
     "views/timeline": 678,
-    "views/topics": 8_102,
+    "views/topics": 8_104,
     "views/updates": 3_112,
 }
-TESTS_CEILING = 60_990
+TESTS_CEILING = 61_433
 
 
 def lines_in(path: Path) -> int:
