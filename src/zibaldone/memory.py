@@ -209,6 +209,7 @@ class Memory:
             busy_timeout_s=busy_timeout_s,
             key=settings.key(key),
             user_keys=settings.user_keys(user_keys),
+            wall_key=settings.wall_key(),
         )
         self._replica: ReplicaReads | None = None
         try:
