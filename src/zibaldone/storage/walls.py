@@ -12,7 +12,7 @@ from __future__ import annotations
 import hmac
 from hashlib import sha256
 
-from psycopg.sql import SQL, Literal
+from psycopg.sql import Literal
 from sqlalchemy import Connection, text
 
 from zibaldone.errors import InvalidInput, StorageUnusable
@@ -72,12 +72,10 @@ def checked_key(key: str | bytes | None) -> bytes | None:
 def meaning(user: str | None, key: bytes | None = None, turn: str = "") -> str:
     """A statement that tells whose rows the transaction means, with a proof where there is a key."""
     name = without_nul(user or "")
-    proof = "" if key is None else hmac.new(key, f"{turn}/{name}".encode(), sha256).hexdigest()
-    settings = {_USER: name, _EVERYBODY: "on" if user is None else "off", _PROOF: proof}
-    calls = (
-        SQL("pg_catalog.set_config({}, {}, true)").format(Literal(setting), Literal(value)).as_string(None)
-        for setting, value in settings.items()
-    )
+    settings = {_USER: Literal(name).as_string(None), _EVERYBODY: "'on'" if user is None else "'off'"}
+    if key is not None:
+        settings[_PROOF] = f"'{hmac.new(key, f'{turn}/{name}'.encode(), sha256).hexdigest()}'"
+    calls = (f"pg_catalog.set_config('{setting}', {value}, true)" for setting, value in settings.items())
     return f"SELECT {', '.join(calls)}"
 
 
