@@ -1285,7 +1285,7 @@ class Memory:
         return [self._views[name] for name in dict.fromkeys(names)]
 
     def _noise(self) -> MessagesView:
-        """A view of noise alone: made for one recall, so that nothing of it stays in memory."""
+        """A view of noise alone: made for one recall, so that no live object holds it."""
         static = shared_static_embedder()
         return MessagesView(self._embedder, static, static, most_noise=MOST_UNREAD)
 
