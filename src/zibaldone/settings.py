@@ -202,7 +202,7 @@ def read_by_others(place: str | Path, given: str | FromEnvironment | None = FROM
         names.append("PG")  # libpq
     if (_text("EMBED_MODEL") or "").startswith(f"{_OPENAI}:"):
         names.append("OPENAI_API_KEY")  # ours, for an embedder
-    if _text("KEY_COMMAND"):
+    if _text("KEY_COMMAND") or _text("WALL_KEY_COMMAND"):
         names += _OF_KEY_RINGS
     return names
 
