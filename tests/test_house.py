@@ -413,21 +413,21 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_982,
+    ".": 9_990,
     "adapters": 1_859,
     "bench": 15_445,
-    "cli": 4_126,
+    "cli": 4_169,
     "demo": 406,
     "importers": 3_864,
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_457,
-    "server": 8_261,
-    "storage": 5_308,
+    "server": 8_262,
+    "storage": 5_520,
     "testing": 957,
     "text": 3_583,
-    "verification": 985,
+    "verification": 987,
     "views": 1_933,
     "views/chunks": 3_621,
     "views/hierarchy": 4_039,
@@ -438,7 +438,7 @@ CEILINGS = {
     "views/topics": 8_104,
     "views/updates": 3_112,
 }
-TESTS_CEILING = 61_433
+TESTS_CEILING = 61_724
 
 
 def lines_in(path: Path) -> int:
