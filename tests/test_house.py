@@ -348,7 +348,7 @@ def test_importers_know_only_the_vocabulary():
 CEILINGS = {
     ".": 9_703,
     "adapters": 1_859,
-    "cli": 3_939,
+    "cli": 3_944,
     "comparing": 1_222,
     "demo": 406,
     "importers": 3_864,
