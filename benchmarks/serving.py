@@ -104,7 +104,9 @@ class Server:
 
     def __init__(self, command: Sequence[str], port: int, ready: str) -> None:
         self.port, self._ready = port, f"http://127.0.0.1:{port}{ready}"
-        self._process = subprocess.Popen([sys.executable, *command], cwd=results.ROOT)  # noqa: S603 - our own
+        self._process = subprocess.Popen(  # noqa: S603 - our own
+            [sys.executable, *command], cwd=results.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
 
     def __enter__(self) -> Server:
         until = time.monotonic() + _STARTS_S
@@ -158,10 +160,9 @@ def _exchanges(messages: Iterator[Message]) -> Iterator[tuple[str, str]]:
     for _, group in itertools.groupby(messages, lambda message: message.session):
         session = list(group)
         first, question = session[0].speaker, ""
-        for is_user, run in itertools.groupby(
-            session, lambda message: message.role not in MACHINES and message.speaker == first
-        ):
-            text = "\n\n".join(message.content for message in run)
+        sides = [(m.role not in MACHINES and m.speaker == first, m.content) for m in session]
+        for is_user, run in itertools.groupby(sides, lambda side: side[0]):
+            text = "\n\n".join(content for _, content in run)
             if is_user:
                 question = text
             elif question:
