@@ -140,7 +140,6 @@ ARMS: Mapping[str, Arm] = {
     "none": Arm(seqs=lambda *_: ()),
     "oracle-text": Arm(seqs=_evidence, as_text=True),
     "oracle-kv": Arm(seqs=_evidence),
-    "attention-kv": Arm(replace(BEST, select="attention")),
     "blocks-kv": Arm(replace(BEST, select="blocks")),
     "recall-kv-alone": Arm(replace(BEST, context_tokens=0), _recalled),
     "paper": Arm(PAPER),

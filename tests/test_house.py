@@ -347,8 +347,6 @@ def test_importers_know_only_the_vocabulary():
 STARTED = {
     ("child_process.py", "subprocess.Popen"),
     ("settings.py", "subprocess.run"),  # the command that prints a key
-    ("testing/postgres.py", "subprocess.Popen"),
-    ("testing/postgres.py", "subprocess.run"),
 }
 OF_PROCESSES = ("subprocess", "multiprocessing", "pty", "concurrent.futures.process")
 STARTERS = re.compile(
