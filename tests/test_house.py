@@ -407,9 +407,9 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_785,
+    ".": 9_793,
     "adapters": 1_859,
-    "cli": 3_947,
+    "cli": 3_990,
     "comparing": 1_222,
     "demo": 406,
     "importers": 3_864,
@@ -417,11 +417,11 @@ CEILINGS = {
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_457,
-    "server": 8_217,
-    "storage": 5_308,
+    "server": 8_218,
+    "storage": 5_520,
     "testing": 510,
     "text": 3_535,
-    "verification": 985,
+    "verification": 987,
     "views": 1_906,
     "views/chunks": 3_618,
     "views/hierarchy": 4_036,
@@ -432,7 +432,7 @@ CEILINGS = {
     "views/topics": 8_102,
     "views/updates": 3_112,
 }
-TESTS_CEILING = 60_990
+TESTS_CEILING = 58_337
 
 
 def lines_in(path: Path) -> int:
