@@ -432,7 +432,7 @@ CEILINGS = {
     "views/topics": 8_102,
     "views/updates": 3_112,
 }
-TESTS_CEILING = 58_337
+TESTS_CEILING = 58_338
 
 
 def lines_in(path: Path) -> int:
