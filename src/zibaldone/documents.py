@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -29,15 +30,19 @@ from zibaldone.threads import in_thread
 from zibaldone.validation import file_path, shown, whole_text
 from zibaldone.views.base import Generation
 from zibaldone.views.topics import Document, Toolset, TopicsView
-from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff
+from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, fingerprint
 from zibaldone.views.topics.edit.edit_messages import to_messages
 from zibaldone.views.topics.library import CatalogueLine, Library
 from zibaldone.views.topics.markdown.entry import When
-from zibaldone.views.topics.markdown.export_marks import EMPTY, Conflict, fingerprint, review
-from zibaldone.views.topics.markdown.folder_export import mark_taken, read_folder, write_folder
+from zibaldone.views.topics.markdown.folder_export import file_names, mark_imported, read_folder, write_folder
 from zibaldone.views.topics.markdown.parsing import parse
 from zibaldone.views.topics.markdown.printing import render
 from zibaldone.views.topics.read.reading_index import ReadingIndex
+
+_EMPTY = (
+    "empty: nothing was changed; take out its lines one by one, or use memory.forget"
+    " ('zibaldone forget') to remove everything"
+)
 
 # Stores a user's edits and lets the view read them; also why it could not.
 AddEdits = Callable[[Sequence[Message]], tuple[list[Message], tuple[Behind, ...]]]
@@ -49,6 +54,15 @@ class TopicsExported:
 
     folder: Path
     files: tuple[str, ...]  # the index last
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A document that a person edited while memory changed it too: nothing of the edit is taken over."""
+
+    file: str
+    document: str  # id
+    diff: str  # for a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +130,30 @@ class Topics:
         before editing a file that was imported. Raises InvalidImport, and nothing is stored, for what is no
         export of this user or cannot be read, and for a file that was emptied.
         """
-        path = file_path("folder", folder)
-        try:
-            edited = read_folder(path, self._user)
-        except OSError as error:
-            raise InvalidImport(f"{str(path)!r} cannot be read ({error.strerror})") from error
-        asking = edited.asking()
+        files = read_folder(file_path("folder", folder), self._user)
         documents = {document.id: document for document in self.documents()}
-        reviewed = review(edited.exported, documents, asking)
-        done = self._store(reviewed.edits, reviewed.conflicts, edited.export)
-        refused = {conflict.file for conflict in reviewed.conflicts}
-        if reviewed.edits:
-            mark_taken(path, edited, [name for name in asking if name not in refused])
+        ids = {name: doc_id for doc_id, name in file_names(documents.values()).items()}
+        edits: list[tuple[str, Edit]] = []
+        conflicts: list[Conflict] = []
+        taken = []
+        for file in (one for one in files if one.is_edited):
+            name = file.path.name
+            doc_id = file.document.id or ids.get(name, "")
+            now = documents.get(doc_id, Document(doc_id))
+            if doc_id and fingerprint(now) == fingerprint(file.document):
+                continue
+            if now.body and not file.text.strip():
+                raise InvalidImport(f"{name} is {_EMPTY}")
+            if doc_id and file.exported != fingerprint(now):
+                stored = render(now) if now.body else ""
+                conflicts.append(
+                    Conflict(name, doc_id, conflict_diff(stored, render(file.document), name=name))
+                )
+            else:
+                edits += [(doc_id, edit) for edit in diff(now, file.document)]
+                taken.append(file)
+        done = self._store(edits, tuple(conflicts))
+        mark_imported(one for one in taken if one.document.id)
         return done
 
     def edit(self, doc_id: str, text: str, *, before: str | None = None) -> TopicsEdited:
@@ -140,7 +166,7 @@ class Topics:
         if before is not None:
             whole_text("before", before)
         if not whole_text("a document's text", text).strip():
-            raise InvalidInput(f"the text is {EMPTY}")
+            raise InvalidInput(f"the text is {_EMPTY}")
         documents = self.documents()
         edited = parse(text)
         if before is None:
@@ -153,14 +179,10 @@ class Topics:
                 return TopicsEdited((), (Conflict(f"{doc_id}.md", doc_id, shown_diff),))
         return self._store([(doc_id, edit) for edit in diff(now, edited)], ())
 
-    def _store(
-        self, edits: Sequence[tuple[str, Edit]], conflicts: tuple[Conflict, ...], export: str = ""
-    ) -> TopicsEdited:
+    def _store(self, edits: Sequence[tuple[str, Edit]], conflicts: tuple[Conflict, ...]) -> TopicsEdited:
         if not edits:
             return TopicsEdited((), conflicts)
-        messages = to_messages(edits, self._library())
-        if export:
-            messages = _with_ids(messages, export)
+        messages = _with_ids(to_messages(edits, self._library()))
         with self._database.read(self._user) as connection:
             last = log.state(connection, self._user).last_seq
         stored, behind = self._add(messages)
@@ -221,13 +243,13 @@ def _of_id(documents: Sequence[Document], doc_id: str, user: str) -> Document:
     raise InvalidInput(f"user {user!r} has no topic document {shown(doc_id)}; there is {ids}")
 
 
-def _with_ids(messages: Sequence[Message], export: str) -> list[Message]:
-    """With ids that are the same when the same edits of the same export come again."""
+def _with_ids(messages: Sequence[Message]) -> list[Message]:
+    """What is of no document with ids that are the same when the same file is imported again."""
     named: list[Message] = []
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     for message in messages:
-        edit = json.dumps([export, message.content, message.metadata], ensure_ascii=True, sort_keys=True)
-        seen[edit] = seen.get(edit, 0) + 1
+        edit = json.dumps([message.content, message.metadata], ensure_ascii=True, sort_keys=True)
+        seen[edit] += 1
         mark = hashlib.blake2b(f"{seen[edit]} {edit}".encode(), digest_size=16).hexdigest()
-        named.append(replace(message, id=f"edit-{mark}"))
+        named.append(message if message.metadata["document"] else replace(message, id=f"edit-{mark}"))
     return named

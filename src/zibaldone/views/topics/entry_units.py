@@ -6,10 +6,9 @@ is a list of facts, and each of those is a remark of its own; so is an entry tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from operator import is_not
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -22,8 +21,7 @@ from zibaldone.storage.schema import units as table
 from zibaldone.text.dates import find_days
 from zibaldone.views import units
 from zibaldone.views.base import Generation
-from zibaldone.views.topics.library import CURRENT, Library, order
-from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
 NAME = "topics"
@@ -68,73 +66,23 @@ def said_together(entry: Entry) -> tuple[int, ...]:
     return (entry.last,) if entry.first == entry.last else entry.sources
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Place:
-    """Where an entry stands among those that were said together: in its message, then in the library."""
-
-    part: int
-    is_current: bool
-    document: tuple[int, str]
-    row: int
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryRemarks:
-    """The remarks of a library; those of the next one are made of the documents that differ."""
-
-    documents: Mapping[str, Document]
-    together: Mapping[tuple[int, ...], Mapping[_Place, Entry]]  # entries with sources, in groups
-    remarks: Remarks
-
-    @staticmethod
-    def of(library: Library | None, before: LibraryRemarks | None = None) -> LibraryRemarks:
-        """Those of a library: made anew, or from those of an earlier one."""
-        had, together, made = (
-            (before.documents, dict(before.together), dict(before.remarks)) if before else ({}, {}, {})
-        )
-        has = {one.id: one for one in library.everything()} if library else {}
-        gone = [entry for one in had.values() if has.get(one.id) is not one for entry in _standing(one)]
-        come = [entry for one in has.values() if had.get(one.id) is not one for entry in _standing(one)]
-        keys = dict.fromkeys(key for key, _, _ in (*gone, *come))
-        touched = {key: dict(together.get(key, ())) for key in keys}
-        for key, place, _ in gone:
-            del touched[key][place]
-        for key, place, entry in come:
-            touched[key][place] = entry
-        # Most entries of a document that was changed stand where they stood, but for their row.
-        changed = {}
-        for key, group in touched.items():
-            old, new = _in_order(together.pop(key, {})), _in_order(group)
-            if len(old) != len(new) or any(map(is_not, old, new)):
-                changed[key] = old, new
-        for old, _ in changed.values():
-            for remark in _as_remarks(old):
-                made.pop(remark.key, None)
-        together |= {key: group for key, group in touched.items() if group}
-        made |= {remark.key: remark for _, new in changed.values() for remark in _as_remarks(new)}
-        return LibraryRemarks(has, together, made)
+def remarks_of(library: Library | None) -> Remarks:
+    """What was said together stands in the order of its message, then of the library, CURRENT last."""
+    return remarks(library.entries()) if library else {}
 
 
 def remarks(entries: Iterable[Entry]) -> Remarks:
     """Of entries in their order."""
-    return LibraryRemarks.of(Library(current=Document(CURRENT, body=tuple(entries)))).remarks
-
-
-def _standing(document: Document) -> Iterator[tuple[tuple[int, ...], _Place, Entry]]:
-    where = document.id == CURRENT, order(document.id)
-    for row, entry in enumerate(document.entries):
+    together: dict[tuple[int, ...], list[Entry]] = {}
+    for entry in entries:
         if entry.sources:
-            yield said_together(entry), _Place(entry.part, *where, row), entry
-
-
-def _in_order(together: Mapping[_Place, Entry]) -> list[Entry]:
-    """What was said together."""
-    return [together[place] for place in sorted(together)] if len(together) > 1 else list(together.values())
+            together.setdefault(said_together(entry), []).append(entry)
+    for group in together.values():
+        group.sort(key=lambda entry: entry.part)
+    return {remark.key: remark for group in together.values() for remark in _as_remarks(group)}
 
 
 def _as_remarks(entries: Sequence[Entry]) -> list[Remark]:
-    if not entries:
-        return []
     return [Remark(tuple(entries))] if len(entries) <= _MOST_ENTRIES else [Remark((one,)) for one in entries]
 
 
@@ -205,7 +153,7 @@ def give_vectors(
 def missing(connection: Connection, generation: Generation, library: Library) -> list[str]:
     """Entries of the documents without units, and units of none of them."""
     stored = {(seq, part & ~_WITHOUT_VECTOR) for seq, part in units.keys(connection, NAME, generation)}
-    wanted = set(LibraryRemarks.of(library).remarks)
+    wanted = set(remarks_of(library))
     return [f"no unit of an entry of message {seq}" for seq, _ in sorted(wanted - stored)] + [
         f"a unit of message {seq} that is no entry of a document" for seq, _ in sorted(stored - wanted)
     ]

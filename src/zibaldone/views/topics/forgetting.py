@@ -43,9 +43,7 @@ def forget(
     words = _lost(library, gone, changed, by_people)
     changed = {doc_id: library.documents[doc_id] for doc_id in words if doc_id not in changed} | changed
     work.survey([one for doc_id, one in changed.items() if doc_id != CURRENT], [])
-    removed = [
-        doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries and not one.texts
-    ]
+    removed = [doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries]
     written = [
         finished(_retitled(document, words.get(doc_id, frozenset()), work), work, "forgotten", None)
         for doc_id, document in changed.items()

@@ -24,6 +24,7 @@ from zibaldone.views.topics.markdown.printing import render_body
 
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 _PER_STATEMENT = 500
+_WHOSE = ("user", "generation")
 _ALL = (topic_states, topic_documents, topic_parts)
 
 
@@ -75,24 +76,14 @@ def digest(connection: Connection, generation: Generation) -> str:
     return stored or ""
 
 
-def save(
-    connection: Connection, generation: Generation, before: Library | None, after: Library, held: str
-) -> str:
-    """Write what differs between two libraries; the digest of all documents afterwards.
-
-    `held` is the digest of those of `before`. It is the sum of the documents' own, so that it is kept up from
-    the changed ones, and the same documents have the same whatever way they came about.
-    """
+def save(connection: Connection, generation: Generation, before: Library | None, after: Library) -> str:
+    """Write what differs between two libraries; the digest of all documents afterwards."""
     old = {one.id: one for one in before.everything()} if before else {}
-    new = {one.id: one for one in after.everything()}
-    changed = [one for one in new.values() if old.get(one.id) is not one and old.get(one.id) != one]
-    gone = [one for one in old if one not in new]
-    d = topic_documents.c
-    replaced = _stored(connection, generation, [*gone, *(one.id for one in changed if one.id in old)])
-    _delete(connection, topic_documents, generation, d.document, [*gone, *(one.id for one in changed)])
-    rows = [_to_row(generation, one) for one in changed]
-    _insert(connection, topic_documents, rows)
-    total = int(held or "0", 16) + sum(map(_number, rows)) - sum(map(_number, replaced))
+    rows = {one.id: _to_row(generation, one) for one in after.everything()}
+    changed = [one.id for one in after.everything() if old.get(one.id) != one]
+    gone = [doc_id for doc_id in old if doc_id not in rows]
+    _delete(connection, topic_documents, generation, topic_documents.c.document, [*gone, *changed])
+    _insert(connection, topic_documents, [rows[doc_id] for doc_id in changed])
     had: Mapping[Key, tuple[Entry, ...]] = before.parts if before else {}
     differ = [key for key, parts in after.parts.items() if had.get(key) != parts]
     lost = [key for key in had if key not in after.parts]
@@ -100,7 +91,8 @@ def save(
     _delete(connection, topic_parts, generation, topic_parts.c.entry, entries)
     _insert(connection, topic_parts, [_parts_row(generation, key, after.parts[key]) for key in differ])
     connection.execute(delete(topic_states).where(of(topic_states, generation)))
-    made = f"{total % 2**64:016x}"
+    told = [[value for name, value in row.items() if name not in _WHOSE] for row in rows.values()]
+    made = blake2b(repr(told).encode(), digest_size=8).hexdigest()
     connection.execute(
         topic_states.insert().values(
             **_key(generation),
@@ -110,23 +102,6 @@ def save(
         )
     )
     return made
-
-
-def _number(row: Mapping[str, Any]) -> int:
-    """A document's part in the digest: its row, but for whose it is."""
-    values = [value for name, value in sorted(row.items()) if name not in ("user", "generation")]
-    return int.from_bytes(blake2b(repr(values).encode(), digest_size=8).digest())
-
-
-def _stored(
-    connection: Connection, generation: Generation, documents: Sequence[str]
-) -> list[Mapping[str, Any]]:
-    query = select(topic_documents).where(of(topic_documents, generation))
-    return [
-        dict(row)
-        for some in in_chunks(documents, _PER_STATEMENT)
-        for row in connection.execute(query.where(topic_documents.c.document.in_(some))).mappings()
-    ]
 
 
 def last_before(connection: Connection, user: str, session: str, seq: int) -> int | None:

@@ -45,7 +45,7 @@ from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import read, written_words
-from zibaldone.views.topics.entry_units import NAME, LibraryRemarks
+from zibaldone.views.topics.entry_units import NAME, Remarks, remarks_of
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
@@ -56,7 +56,7 @@ from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 5  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 6  # raise it when other documents would be made of the same log without a model
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()
 
@@ -66,8 +66,8 @@ class _PreparedLibrary:
     before: Library | None
     digest: str  # of `before`, as it was stored
     after: Library
-    known: LibraryRemarks  # of `before`
-    left: LibraryRemarks  # of `after`
+    known: Remarks  # of `before`
+    left: Remarks  # of `after`
     units: list[units.Row]  # of the entries that are new
 
 
@@ -96,7 +96,6 @@ class TopicsView:
         self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
         self._asker, self._clock = asker, clock
         self._libraries: UserCache[tuple[str, Library]] = UserCache(_MOST_USERS)  # with their digests
-        self._remarks: UserCache[LibraryRemarks] = UserCache(_MOST_USERS)
         self._workbenches: UserCache[Workbench] = UserCache(_MOST_USERS)
         self._readables: UserCache[Readable] = UserCache(_MOST_USERS)
         self._cache = UnitCache(
@@ -127,7 +126,7 @@ class TopicsView:
             seqs = [message.seq for message in messages]
             all_there = len(log.present(connection, basis.user, seqs)) == len(seqs)
             as_of = log.state(connection, basis.user) if all_there else None
-        library, number = before or Library(), basis.generation.number if basis.generation else 0
+        library = before or Library()
         with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
             done = 0
             for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
@@ -142,7 +141,7 @@ class TopicsView:
                             progress(done)
                 previous |= {message.session: message for message in part}
                 done += len(part) if are_edits else 0
-            return self._prepared(basis.user, number, before, held, library, workbench)
+            return self._prepared(before, held, library, workbench)
 
     def commit(
         self,
@@ -218,7 +217,7 @@ class TopicsView:
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         with database.read(user) as connection:
             state = log.state(connection, user)
-            for cache in (self._readables, self._workbenches, self._libraries, self._remarks):
+            for cache in (self._readables, self._workbenches, self._libraries):
                 cache.drop(user, state)
             self._cache.drop_forgotten(
                 Snapshot(connection, generation, state), user, usable(generation, self.fingerprint)
@@ -245,7 +244,7 @@ class TopicsView:
             flushed = flush_due(before, to_time(self._clock()), workbench)
             if flushed is before:
                 return ()
-            prepared = self._prepared(generation.user, generation.number, before, held, flushed, workbench)
+            prepared = self._prepared(before, held, flushed, workbench)
         with database.write(generation.user) as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
@@ -342,20 +341,16 @@ class TopicsView:
             yield readable, index
 
     def _save(self, connection: Connection, generation: Generation, batch: _PreparedLibrary) -> None:
-        made = table.save(connection, generation, batch.before, batch.after, batch.digest)
-        known, left = batch.known.remarks, batch.left.remarks
-        entry_units.replace(connection, generation, known, left, batch.units)
+        made = table.save(connection, generation, batch.before, batch.after)
+        entry_units.replace(connection, generation, batch.known, batch.left, batch.units)
         self._keep(connection, generation, made, batch.after)
-        as_of = log.state(connection, generation.user)
-        self._remarks.put(generation.user, batch.left, as_of, generation.number)
 
     def _prepared(
-        self, user: str, number: int, before: Library | None, held: str, after: Library, workbench: Workbench
+        self, before: Library | None, held: str, after: Library, workbench: Workbench
     ) -> _PreparedLibrary:
         """With the units of entries that were not there before, and their vectors."""
-        known = LibraryRemarks.of(before, self._remarks.get(user, number))
-        left = LibraryRemarks.of(after, known)
-        new = {key: remark for key, remark in left.remarks.items() if key not in known.remarks}
+        known, left = remarks_of(before), remarks_of(after)
+        new = {key: remark for key, remark in left.items() if key not in known}
         texts = [entry.text for remark in new.values() for entry in remark.entries]
         vectors = workbench.vectors(texts) if texts else None
         rows = entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
@@ -404,14 +399,13 @@ class TopicsView:
         after = forget(withdraw(before, forgotten.values(), workbench), seqs, workbench, by_people)
         if save and after is not before:
             if after.documents or after.current.body:
-                table.save(connection, generation, before, after, table.digest(connection, generation))
+                table.save(connection, generation, before, after)
             else:
                 table.drop(connection, generation)
-            known = LibraryRemarks.of(before)
-            left = LibraryRemarks.of(after, known).remarks
-            back = {key: remark for key, remark in left.items() if key not in known.remarks}
+            known, left = remarks_of(before), remarks_of(after)
+            back = {key: remark for key, remark in left.items() if key not in known}
             rows = entry_units.rows_of(back, None, self._tokenizer, self._embedder.dimension)
-            entry_units.replace(connection, generation, known.remarks, left, rows)
+            entry_units.replace(connection, generation, known, left, rows)
         return before, after
 
     @staticmethod

@@ -7,7 +7,6 @@ one thing as if both held.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
@@ -24,7 +23,7 @@ def append(library: Library, entries: Sequence[Entry], time: datetime, work: Wor
     """With the entries of one message, said at that time, at the end of CURRENT."""
     if not entries:
         return library
-    library, entries = _settled(library, entries, work)
+    library, entries = settled(library, entries, work)
     current = library.current
     grown = replace(
         current,
@@ -35,15 +34,19 @@ def append(library: Library, entries: Sequence[Entry], time: datetime, work: Wor
     return replace(library, current=grown, opened=library.opened or time)
 
 
-def _settled(library: Library, entries: Sequence[Entry], work: Work) -> tuple[Library, Sequence[Entry]]:
+def settled(library: Library, entries: Sequence[Entry], work: Work) -> tuple[Library, Sequence[Entry]]:
     """The library and the entries with marks of what supersedes what."""
     slots = {claim.slot for entry in entries for claim in claims(entry)}
     if not slots:
         return library, entries
-    index = work.workbench.index
-    index.follow(library.documents.values())
-    documents = [*(library.documents[doc_id] for doc_id in index.claiming(slots)), library.current]
-    held = [(document.id, entry) for document in documents for entry in _claiming(document, slots, work)]
+    filed = work.workbench.claiming(slots, library.documents.values())
+    held = [(document.id, entry) for document, entry in filed]
+    # CURRENT changes with every message: to look through it is cheaper than to profile it anew.
+    held += [
+        (CURRENT, entry)
+        for entry in library.current.entries
+        if entry.current and any(claim.slot in slots for claim in claims(entry))
+    ]
     given = [*held, *((CURRENT, entry) for entry in entries)]
     changed = settle(enumerate(entry for _, entry in given))
     if not changed:
@@ -64,19 +67,6 @@ def _settled(library: Library, entries: Sequence[Entry], work: Work) -> tuple[Li
         work.survey(library.documents.values(), library.current.entries)
         marked |= {one.id: finished(one, work, "updated", incoming[-1].time) for one in outdated}
     return replace(library.with_documents(marked.values()), current=current), incoming
-
-
-def _claiming(document: Document, slots: AbstractSet[str], work: Work) -> list[Entry]:
-    """Each current entry that has one of the slots, once."""
-    # CURRENT changes with every message: to look through it is cheaper than to index it anew.
-    if document.id == CURRENT:
-        return [
-            entry
-            for entry in document.entries
-            if entry.current and any(c.slot in slots for c in claims(entry))
-        ]
-    claimed = work.workbench.index.profile(document).slots
-    return list({key_of(entry): entry for slot in slots & claimed.keys() for entry in claimed[slot]}.values())
 
 
 def _marked(library: Library, doc_id: str, new: Mapping[Key, Entry]) -> Document:

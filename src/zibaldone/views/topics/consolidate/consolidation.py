@@ -13,7 +13,7 @@ from datetime import datetime
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
 from zibaldone.views.topics.consolidate.contradictions import claims, settle
-from zibaldone.views.topics.consolidate.duplicates import sameness
+from zibaldone.views.topics.consolidate.duplicates import Sameness, sameness
 from zibaldone.views.topics.consolidate.merging import merge_small
 from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
@@ -46,7 +46,7 @@ def flush_due(library: Library, now: datetime, workbench: Workbench) -> Library:
 
 def flush(library: Library, workbench: Workbench) -> Library:
     """CURRENT filed into the documents, and CURRENT empty."""
-    if not library.current.entries and not library.current.texts:
+    if not library.current.entries:
         return library
     work = Work(workbench, library)
     shelf = _Shelf(library, work)
@@ -85,14 +85,9 @@ class _Shelf:
         slots = {claim.slot for entry in fresh for claim in claims(entry)}
         numbered: list[tuple[int, Entry]] = []
         homes: list[str] = []
-        index = self.work.workbench.index
-        index.follow(self.documents.values())
-        for doc_id in index.claiming(slots):
-            claimed = index.profile(self.documents[doc_id]).slots
-            rivals = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
-            for entry in rivals.values():
-                numbered.append((len(numbered), entry))
-                homes.append(doc_id)
+        for document, entry in self.work.workbench.claiming(slots, self.documents.values()):
+            numbered.append((len(numbered), entry))
+            homes.append(document.id)
         numbered += list(enumerate(fresh, len(numbered)))
         changed = settle(numbered)
         marked: dict[str, dict[Key, Entry]] = {}
@@ -173,10 +168,12 @@ class _Shelf:
         """Those that no document says already; the others are folded into what says so."""
         left = []
         known: dict[str, dict[Key, Entry]] = {}
-        index = self.work.workbench.index
-        index.follow(self.documents.values())
+        said: dict[Sameness, tuple[str, Entry]] = {}
+        for document in self.documents.values():
+            for key, entry in self.work.workbench.profile(document).by_sameness.items():
+                said.setdefault(key, (document.id, entry))
         for entry in entries:
-            if there := index.saying(sameness(entry)):
+            if there := said.get(sameness(entry)):
                 home, same = there
                 known.setdefault(home, {})[key_of(same)] = self.work.merge([same, entry])
             else:

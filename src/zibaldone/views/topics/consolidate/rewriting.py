@@ -23,7 +23,7 @@ from zibaldone.views.topics.consolidate.rewrite_checks import (
 )
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
+from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     DocumentOpened,
@@ -148,7 +148,7 @@ class _Change:
         title = self.document.title
         name = title if self.portions else heading_of(answer.title, entries, self.offline.title)
         made = realised(answer, self.entries, self.headings, work, task)
-        return self.document.with_body((*body_of(name, made), *_texts(self.document))), summary
+        return self.document.with_body(body_of(name, made)), summary
 
 
 def _bundles(changes: Sequence[_Change], work: Work) -> Iterator[list[_Change]]:
@@ -408,13 +408,3 @@ def _as_answer(document: Document, numbered: Mapping[int, Entry]) -> Rewritten:
         for section in document.partitions()
     ]
     return Rewritten(title=document.title, sections=sections)
-
-
-def _texts(document: Document) -> list[Block]:
-    """What people wrote between the entries, below the headings it stood under."""
-    blocks: list[Block] = []
-    for path, block in document.placed():
-        if isinstance(block, Text):
-            blocks += [Heading(path[-1], 2)] if len(path) > 1 else []
-            blocks.append(block)
-    return blocks

@@ -9,7 +9,7 @@ import numpy as np
 
 from zibaldone.search.lexical import Doubles, LexicalIndex, inverse_frequency, saturated
 from zibaldone.text.words import terms
-from zibaldone.views.topics.markdown.document import Block, Document, Text
+from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.markdown.printing import Region, regions, render_body
 
@@ -38,7 +38,7 @@ class DocumentIndex:
         for place in self.places:
             self.entries.append(terms(place.entry.text))
         for region in self.regions:
-            texts = [block.text for block in region.section.blocks if isinstance(block, Entry | Text)]
+            texts = [entry.text for entry in region.section.entries]
             self.partitions.append(terms("\n".join((*region.section.path, *texts))))
 
     def rows_of(self, start: int, end: int) -> list[int]:
