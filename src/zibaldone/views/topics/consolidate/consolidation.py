@@ -12,7 +12,6 @@ from datetime import datetime
 
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
-from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.duplicates import Sameness, sameness
 from zibaldone.views.topics.consolidate.merging import merge_small
 from zibaldone.views.topics.consolidate.planning import Plan, plan
@@ -50,7 +49,7 @@ def flush(library: Library, workbench: Workbench) -> Library:
         return library
     work = Work(workbench, library)
     shelf = _Shelf(library, work)
-    entries = shelf.settled(library.current.entries)
+    entries = shelf.fold_known(work.folded(library.current.entries))
     portions = rewrite_current(entries, work)
     shelf.carry_out(plan(portions, shelf.documents, work))
     shelf.tidy()
@@ -74,29 +73,6 @@ class _Shelf:
         self.events: dict[str, _Event] = {}  # of the documents that are changed
         self.time = _latest(library.current.entries)
         work.survey(self.documents.values(), library.current.entries)
-
-    def settled(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Those of CURRENT's entries that are to be filed, without duplicates and with marks.
-
-        What a document says already is folded into its entry there, and entries of documents that are
-        contradicted are marked.
-        """
-        fresh = self._fold_known(self.work.folded(entries))
-        slots = {claim.slot for entry in fresh for claim in claims(entry)}
-        numbered: list[tuple[int, Entry]] = []
-        homes: list[str] = []
-        for document, entry in self.work.workbench.claiming(slots, self.documents.values()):
-            numbered.append((len(numbered), entry))
-            homes.append(document.id)
-        numbered += list(enumerate(fresh, len(numbered)))
-        changed = settle(numbered)
-        marked: dict[str, dict[Key, Entry]] = {}
-        for number, entry in changed.items():
-            if number < len(homes):
-                marked.setdefault(homes[number], {})[key_of(entry)] = entry
-        for doc_id, entries_of in marked.items():
-            self._change(doc_id, entries_of)
-        return [changed.get(number, entry) for number, entry in numbered[len(homes) :]]
 
     def carry_out(self, planned: Plan) -> None:
         """RewriteDoc for every document that the plan updates; what is too big is split before.
@@ -164,7 +140,7 @@ class _Shelf:
             parts=self.work.parts,
         )
 
-    def _fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
+    def fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
         """Those that no document says already; the others are folded into what says so."""
         left = []
         known: dict[str, dict[Key, Entry]] = {}

@@ -12,7 +12,6 @@ from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.views.topics.consolidate.contradictions import superseding
 from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import (
     LineWritten,
@@ -24,7 +23,7 @@ from zibaldone.views.topics.consolidate.rewrite_checks import (
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.entry import Entry, superseding
 from zibaldone.views.topics.tasks import (
     DocumentOpened,
     DocumentRewritten,

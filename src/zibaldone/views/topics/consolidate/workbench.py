@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,7 +19,6 @@ from zibaldone.search.clustering import unit
 from zibaldone.text.remembered import remembered
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidate.contradictions import slots_of
 from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness, spokesman
 from zibaldone.views.topics.library import Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document
@@ -38,7 +36,6 @@ class DocumentProfile:
 
     total: Vectors  # (d,) sum of its entries' vectors
     entries: int
-    slots: Mapping[str, list[Entry]]
     by_sameness: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
     terms: Counter[str]  # in how many of its entries each occurs
 
@@ -94,21 +91,11 @@ class Workbench:
         made = DocumentProfile(
             self.total(document.entries),
             len(document.entries),
-            slots_of(current),
             {key: entry for entry in current if (key := sameness(entry))},
             Counter(term for entry in document.entries for term in terms_of(entry.text)),
         )
         self._profiles[document.id] = (document.body, made)
         return made
-
-    def claiming(
-        self, slots: AbstractSet[str], documents: Iterable[Document]
-    ) -> Iterator[tuple[Document, Entry]]:
-        """Each current entry that has one of the slots, once, with its document."""
-        for document in documents:
-            claimed = self.profile(document).slots
-            held = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
-            yield from ((document, entry) for entry in held.values())
 
     @property
     def has_model(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from zibaldone.core import Message
-from zibaldone.views.topics.consolidate.buffer import append, settled
+from zibaldone.views.topics.consolidate.buffer import append
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.edit.document_diff import words_of
@@ -21,7 +21,6 @@ from zibaldone.views.topics.library import CURRENT, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, one_line
 from zibaldone.views.topics.markdown.entry import Entry, When
 
-_GAP = Entry("")
 _BY_EDITOR = "summary_by_editor"  # in aux: the fingerprint of a summary that a person wrote
 
 Place = tuple[Document, int]  # a document, and a place in its body
@@ -96,22 +95,16 @@ def _entry(library: Library, request: RequestedEdit, message: Message, workbench
         if place is None:
             noted = replace(new, label=new.label or request.label)
             return append(library, [noted], time, Work(workbench, library))
-    doc_id, at = place[0].id, place[1]
-    body = list(place[0].body)
-    body[at : at + bool(old)] = [_GAP]  # so that places stay what they are
-    library = _shelved(library, place[0].with_body(body))
+    at, body = place[1], list(place[0].body)
+    body[at : at + bool(old)] = [new] if request.words else []
+    library = _filed(library, place[0].with_body(body), "edited", When.of(time))
     if old is not None:
         if not any(key_of(one) == key_of(old) for one in library.entries()):
             parts = {key: parts for key, parts in library.parts.items() if key != key_of(old)}
             library = replace(library, parts=parts)
         if request.words and old.last and not any(one.last == old.last for one in library.entries()):
             library = _pointed(library, old.last, seq)
-    made: Sequence[Entry] = ()
-    if request.words:
-        library, made = settled(library, [new], Work(workbench, library))
-    document = library.document(doc_id)
-    assert document
-    return _put(library, (document, at), made, time, instead=1)
+    return library
 
 
 def _heading(library: Library, request: RequestedEdit, message: Message, _: Workbench) -> Library:

@@ -124,11 +124,12 @@ class Entry:
 
     @property
     def recency(self) -> tuple[int, bool, int]:
-        """Of two entries that contradict each other the greater one holds: the newer, or else a person's.
+        """Of two entries that contradict each other the greater holds; of one message the one said later.
 
-        Of one message the one that is said later.
+        The assistant's reply is as recent as the message that it replies to, so that there a person is
+        believed before it (§A.1, prompt B).
         """
-        return self.last, self.by_person, self.part
+        return self.last - (not self.by_person), self.by_person, self.part
 
     @property
     def line(self) -> str:
@@ -155,6 +156,14 @@ def merged(entries: Sequence[Entry], text: str | None = None) -> Entry:
         sources=tuple(seq for entry in entries for seq in entry.sources),
         supersedes=tuple(seq for entry in entries for seq in entry.supersedes),
         superseded_by=tuple(seq for entry in entries for seq in entry.superseded_by) if gone else (),
+    )
+
+
+def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
+    """Both with the marks that the one took the other's place."""
+    return (
+        replace(newer, supersedes=(*newer.supersedes, older.last)) if older.last else newer,
+        replace(older, superseded_by=(*older.superseded_by, newer.last)) if newer.last else older,
     )
 
 
