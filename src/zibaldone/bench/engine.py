@@ -54,7 +54,6 @@ ENGINES: Mapping[str, Setup] = {
     # Infini Memory-A, which needs a chat model; documents picked by their summaries alone; no document split
     # or merged.
     "topics-a": Setup(("topics",), topics=Consolidation(reader="agentic")),
-    "topics-summary": Setup(("topics",), topics=Consolidation(reader="summary")),
     "topics-nosplitmerge": Setup(("topics",), topics=Consolidation(restructure=False)),
 }
 

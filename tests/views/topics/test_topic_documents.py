@@ -261,10 +261,10 @@ def test_a_section_knows_its_headings():
 
 
 def test_a_heading_goes_with_its_last_entry():
-    """Headings that held entries and hold nothing now go; those that were empty stay."""
+    """Headings that have no entry below them go."""
     document = Document("x", body=parse_body("# A\n## B\n- <seq=1> one\n# C\n# E\n- <seq=3> three"))
     kept = document.map_entries(lambda entry: (entry,) if entry.first == 3 else ())
-    assert render_body(kept.body) == "# C\n\n# E\n\n- <seq=3> three"
+    assert render_body(kept.body) == "# E\n\n- <seq=3> three"
 
 
 @pytest.mark.parametrize(

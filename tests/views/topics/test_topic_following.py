@@ -11,7 +11,7 @@ from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.fact_chains import follow, outdated, wordings
 from zibaldone.views.topics.read.names import Casing
-from zibaldone.views.topics.read.reader_h import Hybrid
+from zibaldone.views.topics.read.reader_h import read_hybrid
 from zibaldone.views.topics.read.reading_result import EntryHit
 
 CHAIN = (
@@ -29,7 +29,7 @@ QUESTION = "What is the capital of the country in which the birthplace of Marta 
 
 def found(question: str, *texts: str) -> tuple[EntryHit, ...]:
     """What offline reading finds among entries with these texts."""
-    return Hybrid().read(ranked(question, shelf(facts(texts))), user="ann").hits
+    return read_hybrid(ranked(question, shelf(facts(texts))), user="ann").hits
 
 
 def test_a_chain_is_followed_through_names_that_the_question_does_not_have() -> None:
@@ -142,19 +142,12 @@ def test_a_long_sentence_is_no_plain_statement() -> None:
 
 def test_names_are_what_the_memory_writes_with_a_capital() -> None:
     """The first word of a sentence only when it is one elsewhere, or another follows."""
-    casing = Casing()
-    casing.learn(["We met Marta in Lyon.", "Schools in Lyon are good schools.", "Marta's cat sleeps."])
+    casing = Casing(
+        texts=["We met Marta in Lyon.", "Schools in Lyon are good schools.", "Marta's cat sleeps."]
+    )
     assert casing.names("Schools near Lyon teach Marta's cat.") == [("Lyon",), ("Marta",)]
     assert casing.names("Shadows of Katan is a book.") == [("Katan",)]
     assert ("Isle", "of", "Man") in casing.names("He sailed to the Isle of Man.")
-
-
-def test_forgotten_texts_leave_no_casing() -> None:
-    """Learnt and unlearnt is as never learnt."""
-    casing = Casing()
-    casing.learn(["We met Marta in Lyon."])
-    casing.unlearn(["We met Marta in Lyon."])
-    assert casing.__dict__ == Casing().__dict__
 
 
 @pytest.mark.parametrize(
@@ -167,7 +160,7 @@ def test_updates_of_generated_facts_are_followed(kind: str, least: float) -> Non
     good = 0
     questions = getattr(stream, kind)
     for question in questions:
-        reading = Hybrid().read(ranked(question.text, library), user="ann")
+        reading = read_hybrid(ranked(question.text, library), user="ann")
         shown = [one.place.entry.text for one in reading.hits if not one.superseded][:85]
         good += judge(question, "\n".join(shown)).complete
     assert good >= least * len(questions)

@@ -28,19 +28,14 @@ _WHOSE = ("user", "generation")
 _ALL = (topic_states, topic_documents, topic_parts)
 
 
-def load(connection: Connection, generation: Generation, known: Library | None = None) -> Library | None:
-    """The library; None for a generation that has no rows yet.
-
-    Documents of `known` whose rows say the same are taken over as they are: a body that was parsed before is
-    not parsed again, and what is indexed by the document itself stays so.
-    """
+def load(connection: Connection, generation: Generation) -> Library | None:
+    """The library; None for a generation that has no rows yet."""
     state = connection.execute(select(topic_states).where(of(topic_states, generation))).first()
     if state is None:
         return None
-    held = {one.id: one for one in known.everything()} if known else {}
     query = select(topic_documents).where(of(topic_documents, generation))
     rows = connection.execute(query.order_by(topic_documents.c.document))
-    documents = [_document(row, held.get(row.document)) for row in rows]
+    documents = [_document(row) for row in rows]
     current = next((one for one in documents if one.id == CURRENT), Document(CURRENT))
     parts = connection.execute(select(topic_parts).where(of(topic_parts, generation)))
     return Library(
@@ -133,18 +128,16 @@ def of(table: Any, generation: Generation) -> ColumnElement[bool]:
     return and_(table.c.user == generation.user, table.c.generation == generation.number)
 
 
-def _document(row: Row[Any], known: Document | None) -> Document:
-    body = known.body if known and render_body(known.body) == row.body else parse_body(row.body)
-    made = Document(
+def _document(row: Row[Any]) -> Document:
+    return Document(
         row.document,
         row.summary,
         row.token_count,
         When(row.created_time) if row.created_time else None,
         tuple(_event(one) for one in json.loads(row.update_log)),
         json.loads(row.aux),
-        body,
+        parse_body(row.body),
     )
-    return known if known == made else made
 
 
 def _event(logged: dict[str, Any]) -> Event:

@@ -45,12 +45,12 @@ from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import read, written_words
-from zibaldone.views.topics.entry_units import NAME, Remarks, remarks_of
+from zibaldone.views.topics.entry_units import NAME, Entries, entries_of
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
-from zibaldone.views.topics.read.reader_a import Agentic
-from zibaldone.views.topics.read.reader_h import DEFAULT, SUMMARIES_ONLY, Hybrid
+from zibaldone.views.topics.read.reader_a import read_agentic
+from zibaldone.views.topics.read.reader_h import read_hybrid
 from zibaldone.views.topics.read.reading_result import ReadingResult
 from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
@@ -66,8 +66,8 @@ class _PreparedLibrary:
     before: Library | None
     digest: str  # of `before`, as it was stored
     after: Library
-    known: Remarks  # of `before`
-    left: Remarks  # of `after`
+    known: Entries  # of `before`
+    left: Entries  # of `after`
     units: list[units.Row]  # of the entries that are new
 
 
@@ -197,9 +197,9 @@ class TopicsView:
     def _read(self, ranked: RankedEntries, query: Query) -> ReadingResult:
         user = query.scope.user
         if self.config.reader == "agentic" and self._asker.has_model:
-            return Agentic(self._asker, self._tokenizer).read(ranked, user=user, today=query.now.date())
-        settings = SUMMARIES_ONLY if self.config.reader == "summary" else DEFAULT
-        return Hybrid(self._asker, settings).read(ranked, user=user)
+            today = query.now.date()
+            return read_agentic(ranked, self._asker, self._tokenizer, user=user, today=today)
+        return read_hybrid(ranked, self._asker, user=user)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Entries, what they had superseded, what merged ones stood for, summaries, headings."""
@@ -301,7 +301,7 @@ class TopicsView:
         held = self._libraries.get(generation.user, generation.number)
         if held is not None and held[0] == digest:
             return held[1]
-        library = table.load(connection, generation, held[1] if held else None)
+        library = table.load(connection, generation)
         if library is not None:
             self._keep(connection, generation, digest, library)
         return library
@@ -349,9 +349,9 @@ class TopicsView:
         self, before: Library | None, held: str, after: Library, workbench: Workbench
     ) -> _PreparedLibrary:
         """With the units of entries that were not there before, and their vectors."""
-        known, left = remarks_of(before), remarks_of(after)
-        new = {key: remark for key, remark in left.items() if key not in known}
-        texts = [entry.text for remark in new.values() for entry in remark.entries]
+        known, left = entries_of(before), entries_of(after)
+        new = {key: entry for key, entry in left.items() if key not in known}
+        texts = [entry.text for entry in new.values()]
         vectors = workbench.vectors(texts) if texts else None
         rows = entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
         return _PreparedLibrary(before, held, after, known, left, rows)
@@ -402,8 +402,8 @@ class TopicsView:
                 table.save(connection, generation, before, after)
             else:
                 table.drop(connection, generation)
-            known, left = remarks_of(before), remarks_of(after)
-            back = {key: remark for key, remark in left.items() if key not in known}
+            known, left = entries_of(before), entries_of(after)
+            back = {key: entry for key, entry in left.items() if key not in known}
             rows = entry_units.rows_of(back, None, self._tokenizer, self._embedder.dimension)
             entry_units.replace(connection, generation, known, left, rows)
         return before, after

@@ -31,7 +31,6 @@ from zibaldone.views.topics.tasks import (
     RewriteCurrent,
     RewriteDocuments,
     Rewritten,
-    SectionWritten,
     lines_of,
     shown_entries,
     shown_sections,
@@ -367,18 +366,14 @@ def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     task = RewriteCurrent(
         entries=shown_entries(numbered),
         given=numbered,
-        offline=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
+        offline=lambda: Rewritten(sections=[]),
     )
     answer = work.ask(task)
     if answer.degraded:
         return offline
-    headings = {number: portion.title for number, portion in _numbered(offline, numbered)}
-    return realised(answer.result, numbered, headings, work, task.name)
-
-
-def _numbered(portions: Iterable[Portion], numbered: Mapping[int, Entry]) -> Iterator[tuple[int, Portion]]:
     number = {id(entry): n for n, entry in numbered.items()}
-    return ((number[id(entry)], portion) for portion in portions for entry in portion.entries)
+    headings = {number[id(entry)]: one.title for one in offline for entry in one.entries}
+    return realised(answer.result, numbered, headings, work, task.name)
 
 
 def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
@@ -397,13 +392,3 @@ def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
         batches[-1].append(entry)
         filled += work.tokens([entry])
     return batches
-
-
-def _as_answer(document: Document, numbered: Mapping[int, Entry]) -> Rewritten:
-    """A document of these entries as a model would have written it."""
-    number = {id(entry): n for n, entry in numbered.items()}
-    sections = [
-        SectionWritten(heading=section.title, entries=[number[id(entry)] for entry in section.entries])
-        for section in document.partitions()
-    ]
-    return Rewritten(title=document.title, sections=sections)

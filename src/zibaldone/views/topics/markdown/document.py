@@ -19,15 +19,12 @@ All values are immutable; `parsing.parse` reads a document, `printing.render` wr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.markdown.entry import Entry, When, known
-
-_BREAK = re.compile(r"[\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +138,11 @@ class Document:
         return replace(self, body=tuple(body))
 
     def map_entries(self, change: Callable[[Entry], Iterable[Entry]]) -> Document:
-        """Every entry replaced by none, one or several; headings that held entries and hold none now go."""
+        """Every entry replaced by none, one or several; headings without entries go."""
         body: list[Block] = []
         for block in self.body:
             body.extend(change(block) if isinstance(block, Entry) else (block,))
-        return self.with_body(_without_emptied(self.body, body))
+        return self.with_body(_without_empty(body))
 
     def with_entries(self, entries: Iterable[Entry], under: Iterable[Heading] = ()) -> Document:
         """With entries at the end of the section below these headings, topmost first, or at the end of all.
@@ -173,33 +170,16 @@ class Document:
 
 
 def one_line(text: str) -> str:
-    return " ".join(part for line in _BREAK.split(text) if (part := line.strip()))
+    return " ".join(text.split())
 
 
-def _without_emptied(before: tuple[Block, ...], body: list[Block]) -> list[Block]:
-    """The new body without the headings that had entries below them before, and have nothing now."""
-    held = _filled(before)
-    holds = _filled(body)
-    kept = iter(range(len(held)))
-    return [block for block in body if not isinstance(block, Heading) or _stays(next(kept), held, holds)]
-
-
-def _stays(number: int, held: list[bool], holds: list[bool]) -> bool:
-    return holds[number] or not held[number]
-
-
-def _filled(body: Iterable[Block]) -> list[bool]:
-    """Of each heading, True if an entry stands below it, also below a subheading."""
-    filled: list[bool] = []
-    open_: list[tuple[int, int]] = []  # (level, number) from the topmost heading down to here
-    for block in body:
-        if isinstance(block, Heading):
-            open_ = [
-                *((level, number) for level, number in open_ if level < block.level),
-                (block.level, len(filled)),
-            ]
-            filled.append(False)
-        else:
-            for _, number in open_:
-                filled[number] = True
-    return filled
+def _without_empty(body: list[Block]) -> list[Block]:
+    """The body without the headings that have no entry below them, not even below a subheading."""
+    kept: list[Block] = []
+    below = 0  # level of what was kept last; of an entry one below all headings
+    for block in reversed(body):
+        level = block.level if isinstance(block, Heading) else 7
+        if level == 7 or below > level:
+            kept.append(block)
+            below = level
+    return kept[::-1]
