@@ -88,29 +88,6 @@ def test_other_wordings_subjects_and_exclamations_replace_nothing(earlier: str, 
     assert marked == []
 
 
-RESTATED = (
-    "Ann Lee works for Acme Mills.",
-    "Ann Lee lives in Tirmont.",
-    "Bob Ray works for Globex Labs.",
-    "Cleo Kim works for Acme Mills.",
-    "Ann Lee is employed by Globex Labs.",
-)
-
-
-def test_other_words_for_what_is_asked_replace_it_in_this_reading() -> None:
-    """The later employer is seen by its kind and its words; where she lives is another matter."""
-    by_text = {one.place.entry.text: one for one in found("Which firm does Ann Lee work for?", *RESTATED)}
-    assert by_text[RESTATED[0]].superseded
-    assert by_text[RESTATED[0]].later == 5
-    assert not any(by_text[text].superseded for text in RESTATED[1:])
-
-
-def test_values_of_two_kinds_do_not_replace_each_other() -> None:
-    """Nothing is said of a town and a firm alike."""
-    texts = (*RESTATED[:4], "Ann Lee is employed in Lindeby.")
-    assert not any(one.superseded for one in found("Which firm does Ann Lee work for?", *texts))
-
-
 def test_who_talks_is_no_link_of_a_chain() -> None:
     """People call each other by their names in every other message."""
     said = (
