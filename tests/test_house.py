@@ -413,7 +413,7 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_793,
+    ".": 9_774,
     "adapters": 1_859,
     "bench": 15_445,
     "cli": 4_167,
@@ -435,10 +435,10 @@ CEILINGS = {
     "views/messages": 329,
     "views/profile": 4_405,
     "views/timeline": 678,
-    "views/topics": 8_102,
+    "views/topics": 6_484,
     "views/updates": 3_112,
 }
-TESTS_CEILING = 61_280
+TESTS_CEILING = 60_724
 
 
 def lines_in(path: Path) -> int:

@@ -10,11 +10,8 @@ any other message.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -22,7 +19,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.errors import InvalidImport, InvalidInput
+from zibaldone.errors import InvalidInput
 from zibaldone.inspection import read_view
 from zibaldone.maintenance import Behind
 from zibaldone.storage.database import Database
@@ -31,18 +28,20 @@ from zibaldone.validation import file_path, shown, whole_text
 from zibaldone.views.base import Generation
 from zibaldone.views.topics import Document, Toolset, TopicsView
 from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, fingerprint
-from zibaldone.views.topics.edit.edit_messages import to_messages
+from zibaldone.views.topics.edit.edit_messages import to_messages, with_ids
 from zibaldone.views.topics.library import CatalogueLine, Library
 from zibaldone.views.topics.markdown.entry import When
-from zibaldone.views.topics.markdown.folder_export import file_names, mark_imported, read_folder, write_folder
+from zibaldone.views.topics.markdown.folder_export import (
+    EMPTY,
+    Conflict,
+    mark_imported,
+    read_folder,
+    review,
+    write_folder,
+)
 from zibaldone.views.topics.markdown.parsing import parse
 from zibaldone.views.topics.markdown.printing import render
 from zibaldone.views.topics.read.reading_index import ReadingIndex
-
-_EMPTY = (
-    "empty: nothing was changed; take out its lines one by one, or use memory.forget"
-    " ('zibaldone forget') to remove everything"
-)
 
 # Stores a user's edits and lets the view read them; also why it could not.
 AddEdits = Callable[[Sequence[Message]], tuple[list[Message], tuple[Behind, ...]]]
@@ -54,15 +53,6 @@ class TopicsExported:
 
     folder: Path
     files: tuple[str, ...]  # the index last
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """A document that a person edited while memory changed it too: nothing of the edit is taken over."""
-
-    file: str
-    document: str  # id
-    diff: str  # for a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,26 +122,7 @@ class Topics:
         """
         files = read_folder(file_path("folder", folder), self._user)
         documents = {document.id: document for document in self.documents()}
-        ids = {name: doc_id for doc_id, name in file_names(documents.values()).items()}
-        edits: list[tuple[str, Edit]] = []
-        conflicts: list[Conflict] = []
-        taken = []
-        for file in (one for one in files if one.is_edited):
-            name = file.path.name
-            doc_id = file.document.id or ids.get(name, "")
-            now = documents.get(doc_id, Document(doc_id))
-            if doc_id and fingerprint(now) == fingerprint(file.document):
-                continue
-            if now.body and not file.text.strip():
-                raise InvalidImport(f"{name} is {_EMPTY}")
-            if doc_id and file.exported != fingerprint(now):
-                stored = render(now) if now.body else ""
-                conflicts.append(
-                    Conflict(name, doc_id, conflict_diff(stored, render(file.document), name=name))
-                )
-            else:
-                edits += [(doc_id, edit) for edit in diff(now, file.document)]
-                taken.append(file)
+        edits, conflicts, taken = review(files, documents)
         done = self._store(edits, tuple(conflicts))
         mark_imported(one for one in taken if one.document.id)
         return done
@@ -166,7 +137,7 @@ class Topics:
         if before is not None:
             whole_text("before", before)
         if not whole_text("a document's text", text).strip():
-            raise InvalidInput(f"the text is {_EMPTY}")
+            raise InvalidInput(f"the text is {EMPTY}")
         documents = self.documents()
         edited = parse(text)
         if before is None:
@@ -182,7 +153,7 @@ class Topics:
     def _store(self, edits: Sequence[tuple[str, Edit]], conflicts: tuple[Conflict, ...]) -> TopicsEdited:
         if not edits:
             return TopicsEdited((), conflicts)
-        messages = _with_ids(to_messages(edits, self._library()))
+        messages = with_ids(to_messages(edits, self._library()))
         with self._database.read(self._user) as connection:
             last = log.state(connection, self._user).last_seq
         stored, behind = self._add(messages)
@@ -241,15 +212,3 @@ def _of_id(documents: Sequence[Document], doc_id: str, user: str) -> Document:
             return document
     ids = ", ".join(document.id for document in documents) or "none yet"
     raise InvalidInput(f"user {user!r} has no topic document {shown(doc_id)}; there is {ids}")
-
-
-def _with_ids(messages: Sequence[Message]) -> list[Message]:
-    """What is of no document with ids that are the same when the same file is imported again."""
-    named: list[Message] = []
-    seen: Counter[str] = Counter()
-    for message in messages:
-        edit = json.dumps([message.content, message.metadata], ensure_ascii=True, sort_keys=True)
-        seen[edit] += 1
-        mark = hashlib.blake2b(f"{seen[edit]} {edit}".encode(), digest_size=16).hexdigest()
-        named.append(message if message.metadata["document"] else replace(message, id=f"edit-{mark}"))
-    return named

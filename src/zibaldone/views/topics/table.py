@@ -86,8 +86,8 @@ def save(connection: Connection, generation: Generation, before: Library | None,
     _delete(connection, topic_parts, generation, topic_parts.c.entry, entries)
     _insert(connection, topic_parts, [_parts_row(generation, key, after.parts[key]) for key in differ])
     connection.execute(delete(topic_states).where(of(topic_states, generation)))
-    told = [[value for name, value in row.items() if name not in _WHOSE] for row in rows.values()]
-    made = blake2b(repr(told).encode(), digest_size=8).hexdigest()
+    stored = [[value for name, value in row.items() if name not in _WHOSE] for row in rows.values()]
+    made = blake2b(repr(stored).encode(), digest_size=8).hexdigest()
     connection.execute(
         topic_states.insert().values(
             **_key(generation),

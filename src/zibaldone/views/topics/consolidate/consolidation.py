@@ -144,12 +144,12 @@ class _Shelf:
         """Those that no document says already; the others are folded into what says so."""
         left = []
         known: dict[str, dict[Key, Entry]] = {}
-        said: dict[Sameness, tuple[str, Entry]] = {}
+        known_entries: dict[Sameness, tuple[str, Entry]] = {}
         for document in self.documents.values():
             for key, entry in self.work.workbench.profile(document).by_sameness.items():
-                said.setdefault(key, (document.id, entry))
+                known_entries.setdefault(key, (document.id, entry))
         for entry in entries:
-            if there := said.get(sameness(entry)):
+            if there := known_entries.get(sameness(entry)):
                 home, same = there
                 known.setdefault(home, {})[key_of(same)] = self.work.merge([same, entry])
             else:

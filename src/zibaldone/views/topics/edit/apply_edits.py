@@ -39,10 +39,10 @@ def apply(library: Library, messages: Sequence[Message], workbench: Workbench) -
             continue
         steps = {"entry": _entry, "heading": _heading, "summary": _summary}
         after = steps[request.part](library, request, message, workbench)
-        for one in after.everything():
-            before = library.document(one.id)
-            if before is None or before.body != one.body or before.summary != one.summary:
-                changed[one.id] = changed.get(one.id, False) or request.part == "entry"
+        for document in after.everything():
+            before = library.document(document.id)
+            if before is None or (before.body, before.summary) != (document.body, document.summary):
+                changed[document.id] = changed.get(document.id, False) or request.part == "entry"
         library = after
     return _summed_up(
         library,
@@ -110,9 +110,9 @@ def _entry(library: Library, request: RequestedEdit, message: Message, workbench
 def _heading(library: Library, request: RequestedEdit, message: Message, _: Workbench) -> Library:
     time = message.time
     assert time is not None  # what is stored has one
-    found = _places(library, request, Heading) if request.kind != "added" else ()
+    places = _places(library, request, Heading) if request.kind != "added" else ()
     # Of those with the old title, the one below the same headings, or else the first.
-    place = next(iter(sorted(found, key=lambda one: _marks(one[1])[:-1] != request.path[:-1])), None)
+    place = next(iter(sorted(places, key=lambda one: _marks(one[1])[:-1] != request.path[:-1])), None)
     if place is not None:
         (document, at), _path = place
         old = document.body[at]
@@ -189,12 +189,12 @@ def _section_end(library: Library, request: RequestedEdit) -> Place | None:
             return target, ends[0]
     if not path:
         return None
-    found = [
+    places = [
         (document, ends[0])
         for document in library.documents.values()
         if (ends := _ends(document, lambda marks: marks == path))
     ]
-    return found[0] if len(found) == 1 else None
+    return places[0] if len(places) == 1 else None
 
 
 def _ends(document: Document, wanted: Callable[[tuple[str, ...]], bool]) -> list[int]:

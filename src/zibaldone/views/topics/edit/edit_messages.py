@@ -9,7 +9,9 @@ and the edit is forgotten with them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -53,6 +55,18 @@ def to_messages(edits: Iterable[tuple[str, Edit]], library: Library) -> list[Mes
         )
         for document, edit in edits
     ]
+
+
+def with_ids(messages: Sequence[Message]) -> list[Message]:
+    """What is of no document with ids that are the same when the same file is imported again."""
+    named: list[Message] = []
+    seen: Counter[str] = Counter()
+    for message in messages:
+        edit = json.dumps([message.content, message.metadata], ensure_ascii=True, sort_keys=True)
+        seen[edit] += 1
+        mark = hashlib.blake2b(f"{seen[edit]} {edit}".encode(), digest_size=16).hexdigest()
+        named.append(message if message.metadata["document"] else replace(message, id=f"edit-{mark}"))
+    return named
 
 
 def read(message: Message) -> RequestedEdit | None:

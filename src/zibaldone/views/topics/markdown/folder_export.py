@@ -18,7 +18,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.views.topics.edit.document_diff import fingerprint
+from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, fingerprint
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.markdown.parsing import parse, read_front_matter
@@ -26,7 +26,20 @@ from zibaldone.views.topics.markdown.printing import front_matter, render
 
 INDEX = "index.md"
 _NAME_CHARACTERS = 60
+EMPTY = (
+    "empty: nothing was changed; take out its lines one by one, or use memory.forget"
+    " ('zibaldone forget') to remove everything"
+)
 _EXPORTED = re.compile(r"^exported: .*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A document that a person edited while memory changed it too: nothing of the edit is taken over."""
+
+    file: str
+    document: str  # id
+    diff: str  # for a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +113,34 @@ def write_folder(folder: Path, documents: Sequence[Document], user: str, time: W
             f"cannot write {str(folder)!r} ({error.strerror}): choose another folder"
         ) from error
     return tuple(texts)
+
+
+def review(
+    files: Iterable[ExportedFile], documents: Mapping[str, Document]
+) -> tuple[list[tuple[str, Edit]], list[Conflict], list[ExportedFile]]:
+    """What edited files ask for, by the documents' ids; conflicts; and the files without a conflict.
+
+    Raises InvalidImport for a file that was emptied.
+    """
+    ids = {name: doc_id for doc_id, name in file_names(documents.values()).items()}
+    edits: list[tuple[str, Edit]] = []
+    conflicts: list[Conflict] = []
+    taken: list[ExportedFile] = []
+    for file in (one for one in files if one.is_edited):
+        name = file.path.name
+        doc_id = file.document.id or ids.get(name, "")
+        now = documents.get(doc_id, Document(doc_id))
+        if doc_id and fingerprint(now) == fingerprint(file.document):
+            continue
+        if now.body and not file.text.strip():
+            raise InvalidImport(f"{name} is {EMPTY}")
+        if doc_id and file.exported != fingerprint(now):
+            stored = render(now) if now.body else ""
+            conflicts.append(Conflict(name, doc_id, conflict_diff(stored, render(file.document), name=name)))
+        else:
+            edits += [(doc_id, edit) for edit in diff(now, file.document)]
+            taken.append(file)
+    return edits, conflicts, taken
 
 
 def mark_imported(files: Iterable[ExportedFile]) -> None:

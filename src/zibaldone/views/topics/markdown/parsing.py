@@ -26,21 +26,21 @@ def parse(text: str) -> Document:
 
     Raises InvalidImport, which names line and fix, for front matter that is no YAML.
     """
-    front, body = read_front_matter(text)
-    return Document(front.get("id", ""), front.get("summary", ""), body=parse_body(body))
+    fields, body = read_front_matter(text)
+    return Document(fields.get("id", ""), fields.get("summary", ""), body=parse_body(body))
 
 
 def read_front_matter(text: str) -> tuple[dict[str, str], str]:
     """The texts among the fields between two lines of `---`, and what follows; no fields without these."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    found = _FRONT.match(text)
-    if found is None:
+    front = _FRONT.match(text)
+    if front is None:
         return {}, text
     try:
-        fields = yaml.safe_load(found[1])
+        fields = yaml.safe_load(front[1])
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
-        line = 2 + (min(mark.line, found[1].count("\n") - 1) if mark else 0)
+        line = 2 + (min(mark.line, front[1].count("\n") - 1) if mark else 0)
         why = getattr(error, "problem", None) or type(error).__name__
         raise InvalidImport(
             f"line {line}: the front matter cannot be read: {why}; put texts in quotes, or delete it"
@@ -48,7 +48,7 @@ def read_front_matter(text: str) -> tuple[dict[str, str], str]:
     if not isinstance(fields, dict):
         return {}, text
     texts = {str(name): str(value) for name, value in fields.items() if isinstance(value, str | int | date)}
-    return texts, text[found.end() :]
+    return texts, text[front.end() :]
 
 
 def parse_body(text: str) -> tuple[Block, ...]:

@@ -25,11 +25,11 @@ def read_signature(line: str) -> tuple[dict[str, str], int] | None:
 
     Attributes that nobody knows, or that stand twice, make it a text like any other.
     """
-    found = _SIGNATURE.match(line)
-    if found is None:
+    signature = _SIGNATURE.match(line)
+    if signature is None:
         return None
     attributes: dict[str, str] = {}
-    for pair in _PAIRS.finditer(found[0], 1):
+    for pair in _PAIRS.finditer(signature[0], 1):
         name, value = pair[1].lower(), pair[2].strip()
         if name not in KNOWN or name in attributes:
             return None
@@ -37,7 +37,7 @@ def read_signature(line: str) -> tuple[dict[str, str], int] | None:
             attributes[name] = str(json.loads(value, strict=False)) if value[:1] == '"' else value
         except ValueError:
             return None
-    return attributes, found.end()
+    return attributes, signature.end()
 
 
 def quoted(value: str) -> str:
