@@ -73,6 +73,7 @@ def digest(connection: Connection, generation: Generation) -> str:
 
 def save(connection: Connection, generation: Generation, before: Library | None, after: Library) -> str:
     """Write what differs between two libraries; the digest of all documents afterwards."""
+    digest(connection, generation)  # raises StorageCorrupt where it is damaged
     old = {one.id: one for one in before.everything()} if before else {}
     rows = {one.id: _to_row(generation, one) for one in after.everything()}
     changed = [one.id for one in after.everything() if old.get(one.id) != one]
