@@ -407,7 +407,7 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_990,
+    ".": 9_971,
     "adapters": 1_859,
     "cli": 3_992,
     "comparing": 1_222,
@@ -417,7 +417,7 @@ CEILINGS = {
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_457,
-    "server": 8_262,
+    "server": 8_260,
     "storage": 5_520,
     "testing": 510,
     "text": 3_583,
@@ -429,10 +429,10 @@ CEILINGS = {
     "views/messages": 331,
     "views/profile": 4_488,
     "views/timeline": 678,
-    "views/topics": 8_104,
+    "views/topics": 6_487,
     "views/updates": 3_112,
 }
-TESTS_CEILING = 58_790
+TESTS_CEILING = 58_250
 
 
 def lines_in(path: Path) -> int:
