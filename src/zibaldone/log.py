@@ -12,17 +12,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Integer,
+    LargeBinary,
     Row,
     Select,
     and_,
     bindparam,
     case,
+    cast,
     delete,
     func,
     select,
@@ -37,7 +40,13 @@ from zibaldone.narrowing import Narrowing
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.prepared import PreparedWrite
-from zibaldone.storage.schema import exports, forgotten_ids, message_files, messages, users
+from zibaldone.storage.schema import (
+    exports,
+    forgotten_ids,
+    message_files,
+    messages,
+    users,
+)
 from zibaldone.validation import to_json
 
 ITEM_SESSIONS = PLAIN_BEGINNING  # a session so named is an item: its last message is what it says now
@@ -562,8 +571,9 @@ def note_export(connection: Connection, user: str, path: str, now: datetime) -> 
         connection.execute(exports.insert().values(user=user, path=path, time_us=to_us(now)))
 
 
-def empty_damaged(connection: Connection, user: str, seqs: Sequence[int]) -> None:
-    """Make messages readable that are about to go: views look at them once more, and must not keep them."""
+def damaged(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
+    """Which of the messages cannot be read."""
+    found = []
     for batch in in_chunks(seqs, _PER_STATEMENT):
         try:
             fetch(connection, user, batch)
@@ -572,14 +582,41 @@ def empty_damaged(connection: Connection, user: str, seqs: Sequence[int]) -> Non
                 try:
                     fetch(connection, user, [seq])
                 except StorageCorrupt:
-                    at = and_(messages.c.user == user, messages.c.seq == seq)
-                    connection.execute(
-                        update(messages).where(at).values(time_us=0, utc_offset_s=0, **_NO_TEXT)
-                    )
+                    found.append(seq)
+    return found
+
+
+def empty(connection: Connection, user: str, seqs: Sequence[int]) -> None:
+    """Make damaged messages readable that are about to go: views look at them once more, and keep nothing."""
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        these = and_(messages.c.user == user, messages.c.seq.in_(batch))
+        connection.execute(update(messages).where(these).values(time_us=0, utc_offset_s=0, **_NO_TEXT))
+
+
+def sizes(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, int]:
+    """By the seqs of those that are there, how long the message is with its files, in bytes."""
+    m, f = messages.c, message_files.c
+    bytes_of: dict[int, int] = {}
+    of_text, of_file = func.length(cast(m.content, LargeBinary)), func.length(f.data)
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        of_content = select(m.seq, of_text).where(m.user == user, m.seq.in_(batch))
+        of_files = select(f.seq, of_file).where(f.user == user, f.seq.in_(batch))
+        for seq, size in chain(connection.execute(of_content), connection.execute(of_files)):
+            bytes_of[seq] = bytes_of.get(seq, 0) + size
+    return bytes_of
 
 
 def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
     """Delete messages; returns how many there were. Their seqs are never given again."""
+    removed = delete_rows(connection, user, seqs)
+    if removed:
+        touch(connection, user, deleted=True)
+        audit.note(connection, user, "forget", removed)
+    return removed
+
+
+def delete_rows(connection: Connection, user: str, seqs: Sequence[int]) -> int:
+    """Delete messages as a step of a forgetting that was noted already; returns how many there were."""
     removed = 0
     for batch in in_chunks(seqs, _PER_STATEMENT):
         of_files = and_(message_files.c.user == user, message_files.c.seq.in_(batch))
@@ -589,9 +626,6 @@ def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
             connection, user, connection.execute(select(messages.c.id).where(condition)).scalars()
         )
         removed += connection.execute(delete(messages).where(condition)).rowcount
-    if removed:
-        touch(connection, user, deleted=True)
-        audit.note(connection, user, "forget", removed)
     return removed
 
 

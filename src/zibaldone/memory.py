@@ -236,7 +236,10 @@ class Memory:
         self._variants = self._rebuilder.variants
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
+        self._database.finish_forgetting = partial(forgetting.finish, self._database, self._stores)
         try:
+            forgetting.finish_all(self._database, self._stores())
+            self._database.keep_reserve()
             if not self._database.shared and self._database.bucket is None:  # each user's maintenance does it
                 self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
@@ -1043,6 +1046,7 @@ class Memory:
 
     def check_integrity(self) -> Integrity:
         """Compare the database file, the log, every view and policies with each other; repairs nothing."""
+        forgetting.finish_all(self._database, self._stores())
         integrity = inspection.check_integrity(self._database, self._stores())
         with self._database.read() as connection:
             return replace(integrity, faults=(*integrity.faults, *retaining.faults(connection)))
@@ -1169,6 +1173,8 @@ class Memory:
             user = key("user", user)
         function("progress", progress, optional=True)
         chosen = self._chosen(views)
+        forgetting.finish_all(self._database, self._stores())
+        self._database.keep_reserve()
         gone = self.apply_retention(user=user)
         names = self.users() if user is None else [user]
         with self._database.read(user) as connection:

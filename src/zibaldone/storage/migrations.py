@@ -426,6 +426,13 @@ def keys_of_users(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def forgetting_in_steps(connection: Connection) -> None:
+    """What of a user is being forgotten."""
+    connection.execute(
+        text('CREATE TABLE forgettings ("user" TEXT NOT NULL PRIMARY KEY, seqs TEXT NOT NULL)')
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -452,6 +459,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     moves_to_a_bucket,
     readings_of_the_profile,
     keys_of_users,
+    forgetting_in_steps,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -71,9 +71,9 @@ def _mine(of_table: Table) -> ColumnElement[bool]:
 _NEW, _NEW_SOURCES = PreparedWrite(table.insert()), PreparedWrite(unit_sources.insert())
 _GONE, _GONE_SOURCES = (
     PreparedWrite(
-        delete(one).where(_mine(one), one.c.seq == bindparam("on"), one.c.part == bindparam("place"))
+        delete(rows).where(_mine(rows), rows.c.seq == bindparam("on"), rows.c.part == bindparam("place"))
     )
-    for one in (table, unit_sources)
+    for rows in (table, unit_sources)
 )
 _LOADED = (
     select(table).where(_mine(table), table.c.seq > bindparam("after")).order_by(table.c.seq, table.c.part)
