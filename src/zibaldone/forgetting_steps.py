@@ -102,8 +102,13 @@ def _step(database: Database, user: str, work: Callable[[Connection, str], T]) -
             return work(connection, noted)
 
     outcome = in_room(database, step)
-    time.sleep(min(time.monotonic() - began, _LONGEST_PAUSE_S))
+    pause(began)
     return outcome
+
+
+def pause(began: float) -> None:
+    """Leave the lock to others for as long as a step took that began then."""
+    time.sleep(min(time.monotonic() - began, _LONGEST_PAUSE_S))
 
 
 def _less(

@@ -27,8 +27,10 @@ from sqlalchemy import (
     case,
     cast,
     delete,
+    exists,
     func,
     select,
+    true,
     update,
 )
 
@@ -342,8 +344,34 @@ def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
     }
 
 
-def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Session]:
-    """The user's sessions, or those whose names begin so, in the order of their first messages."""
+def sessions(
+    connection: Connection, user: str, *, prefix: str = "", after: int = 0, limit: int | None = None
+) -> list[Session]:
+    """The user's sessions, or those whose names begin so, in the order of their first messages.
+
+    The first `limit` of those that begin above seq `after`: they cost as much as the messages on the way.
+    """
+    if limit is not None:
+        begun = list(connection.execute(_begun(), {"of": user, "after": after, "most": limit}).scalars())
+        batches = [messages.c.session.in_(some) for some in in_chunks(begun, _PER_STATEMENT)]
+    else:
+        batches = [true()]
+    held = [session for batch in batches for session in _sessions(connection, user, prefix, batch)]
+    return [session for session in held if session.first_seq > after]
+
+
+@cache
+def _begun() -> Select[Any]:
+    """Names of the first sessions that begin above a seq."""
+    m, earlier = messages.c, messages.alias().c
+    before = exists().where(earlier.user == m.user, earlier.session == m.session, earlier.seq < m.seq)
+    first = select(m.session).where(m.user == bindparam("of"), m.seq > bindparam("after"), ~before)
+    return first.order_by(m.seq).limit(bindparam("most", type_=Integer))
+
+
+def _sessions(
+    connection: Connection, user: str, prefix: str, among: ColumnElement[bool]
+) -> Iterator[Session]:
     c = messages.c
     query = (
         select(
@@ -354,14 +382,15 @@ def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Ses
             func.min(c.time_us).label("start"),
             func.max(c.time_us).label("end"),
         )
-        .where(c.user == user, *_begins(prefix if seals_of(connection) is None else _plain_part(prefix)))
+        .where(c.user == user, among)
+        .where(*_begins(prefix if seals_of(connection) is None else _plain_part(prefix)))
         .group_by(c.session)
         .order_by(func.min(c.seq))
     )
     rows = [row for row in connection.execute(query) if row.session.startswith(prefix)]
     newest = origins(connection, user, [row.last for row in rows])
-    return [
-        Session(
+    for row in rows:
+        yield Session(
             row.session,
             row.n,
             row.first,
@@ -370,8 +399,6 @@ def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Ses
             time_in(user, row.session, row.end),
             _title(newest[row.last]),
         )
-        for row in rows
-    ]
 
 
 def _title(message: Message) -> str:

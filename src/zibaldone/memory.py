@@ -681,11 +681,18 @@ class Memory:
         return attachments_of(message.metadata, files) if message else []
 
     @audited("read")
-    def sessions(self, *, user: Key) -> list[Session]:
-        """The user's sessions in the order of their first messages."""
+    def sessions(self, *, user: Key, after: int = 0, limit: int | None = None) -> list[Session]:
+        """The user's sessions in the order of their first messages.
+
+        With `limit`, so many of those that begin above seq `after`: a page costs as much as the messages on
+        it. The next one begins `after` the first seq of this one's last.
+        """
         user = key("user", user)
+        count("after", after, least=0)
+        if limit is not None:
+            count("limit", limit, least=0)
         with self._database.read(user) as connection:
-            return log.sessions(connection, user)
+            return log.sessions(connection, user, after=after, limit=limit)
 
     @audited("read")
     def titled_sessions(
@@ -1175,6 +1182,8 @@ class Memory:
         chosen = self._chosen(views)
         forgetting.finish_all(self._database, self._stores())
         self._database.keep_reserve()
+        if not self._database.shared and self._database.bucket is None:
+            self._database.saved.sweep(user)
         gone = self.apply_retention(user=user)
         names = self.users() if user is None else [user]
         with self._database.read(user) as connection:
