@@ -221,7 +221,7 @@ def _remove(
         return seqs, texts, removed
 
     with damage_is_named(database, user, views):
-        gone = _write(database, user, remove)
+        gone = _write(database, user, remove) if _fits(database, user, selected) else None
         if gone is None:
             gone = _remove_in_steps(database, views, user, selected, keep_texts=keep_texts)
     seqs, texts, removed = gone
@@ -240,6 +240,14 @@ def _remove(
         _logger.warning("the views could not let go yet: %s", error)
         refreshed = False
     return Receipt(user, False, tuple(seqs), removed, refreshed, time=now, texts=texts)
+
+
+def _fits(database: Database, user: str, selected: Selector) -> bool:
+    """Looked at outside of the write lock, too: to choose among many messages takes long."""
+    if database.shared:
+        return True
+    with database.read(user) as connection:
+        return forgetting_steps.fits_in_one(connection, database, user, _select(connection, user, selected))
 
 
 def _remove_in_steps(

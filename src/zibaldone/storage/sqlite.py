@@ -330,10 +330,10 @@ class SqliteDatabase(Database):
 
     def keep_reserve(self) -> bool:
         """See Database. As much as it takes must stay free beside it, for adds to go on with."""
-        reserve = self.folder / RESERVE
+        reserve, log = self.folder / RESERVE, self.path.with_name(self.path.name + "-wal")
         try:
             if not reserve.exists() and (
-                self.path.stat().st_size >= _LEAST_RESERVING_BYTES
+                sum(path.stat().st_size for path in (self.path, log)) >= _LEAST_RESERVING_BYTES
                 and shutil.disk_usage(self.folder).free >= 2 * _RESERVE_BYTES
             ):
                 part = reserve.with_suffix(".part")
