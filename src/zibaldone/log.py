@@ -600,7 +600,7 @@ def note_export(connection: Connection, user: str, path: str, now: datetime) -> 
 
 def damaged(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
     """Which of the messages cannot be read."""
-    found = []
+    unreadable = []
     for batch in in_chunks(seqs, _PER_STATEMENT):
         try:
             fetch(connection, user, batch)
@@ -609,8 +609,8 @@ def damaged(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]
                 try:
                     fetch(connection, user, [seq])
                 except StorageCorrupt:
-                    found.append(seq)
-    return found
+                    unreadable.append(seq)
+    return unreadable
 
 
 def empty(connection: Connection, user: str, seqs: Sequence[int]) -> None:
