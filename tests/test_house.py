@@ -414,7 +414,7 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_785,
+    ".": 10_105,
     "adapters": 1_859,
     "bench": 15_445,
     "cli": 4_124,
@@ -423,13 +423,13 @@ CEILINGS = {
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
-    "search": 3_457,
+    "search": 3_570,
     "server": 8_217,
-    "storage": 5_308,
+    "storage": 5_422,
     "testing": 957,
     "text": 3_535,
     "verification": 985,
-    "views": 1_906,
+    "views": 1_958,
     "views/chunks": 3_618,
     "views/hierarchy": 4_036,
     "views/kvcache": 6_617,
@@ -437,9 +437,9 @@ CEILINGS = {
     "views/profile": 4_405,
     "views/timeline": 678,
     "views/topics": 8_102,
-    "views/updates": 3_112,
+    "views/updates": 3_116,
 }
-TESTS_CEILING = 60_990
+TESTS_CEILING = 61_320
 
 
 def lines_in(path: Path) -> int:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
-from zibaldone import Memory, Retention, RetentionRule
+from zibaldone import Memory, Retention, RetentionRule, shredding
 from zibaldone import forgetting_steps as steps
 from zibaldone.storage.sqlite import SqliteDatabase
 from zibaldone.testing import HashEmbedder
@@ -52,6 +52,7 @@ def written(monkeypatch, after=lambda _: None):
     with monkeypatch.context() as patched:
         patched.setattr(SqliteDatabase, "_written", counted)
         patched.setattr(steps, "pause", lambda _: None)
+        patched.setattr(shredding, "pause", lambda _: None)
         yield transactions
 
 
@@ -171,3 +172,17 @@ def test_retention_goes_in_steps_too(path, monkeypatch):
         assert receipt.messages == 352
         assert max(transactions) <= 2 * steps.STEP_UNITS + 10
         assert memory.messages(user="ann") == []
+
+
+def test_a_user_whose_key_is_destroyed_goes_in_steps(tmp_path, monkeypatch):
+    """Rows that nobody can read any more go a step at a time, and all of them."""
+    options = {"user_keys": tmp_path / "keys", "key": b"k" * 32}
+    with open_(tmp_path / "memory", **options) as memory:
+        memory.add([f"Secret number {i}." for i in range(350)], user="ann")
+        with written(monkeypatch) as transactions:
+            receipt = memory.forget(user="ann", everything=True, shred=True)
+        assert receipt.messages == 350
+        assert len(transactions) > 4
+        assert max(transactions) <= steps.STEP_UNITS
+        assert memory.messages(user="ann") == []
+        assert memory.add("Anew.", user="ann")[0].seq == 351

@@ -195,7 +195,9 @@ class UnitIndex:
         moved = np.cumsum(mask) - 1
         rows_of = {name: [int(moved[row]) for row in of if mask[row]] for name, of in self.speakers.items()}
         self.speakers = {name: rows for name, rows in rows_of.items() if rows}
-        self.named_days = [(int(moved[row]), *days) for row, *days in self.named_days if mask[row]]
+        self.named_days = [
+            (int(moved[row]), first, last) for row, first, last in self.named_days if mask[row]
+        ]
         stays = mask[self.source_rows]
         self.source_rows, self.source_seqs = moved[self.source_rows[stays]], self.source_seqs[stays]
         numbers, self._session_of = by_first(self._session_of[mask])

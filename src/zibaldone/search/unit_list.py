@@ -126,7 +126,8 @@ class UnitList(Sequence[Unit]):
         arrays: dict[str, AnyArray] = {}
         behind, texts = self._packed.texts if self._packed else None, [unit.text for unit in units]
         if behind is not None and behind.places is not None:  # its blocks have gaps
-            behind, texts = None, [*behind, *texts]
+            texts = [*behind, *texts]
+            behind = None
         saved.put_long_texts("unit.text", texts, behind)
         for field in _NAMES:
             values = [getattr(unit, field) for unit in units]
