@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import TypeVar
 
@@ -61,21 +62,21 @@ def finish(database: Database, views: Sequence[ViewStore], user: str) -> None:
 
     Views that cannot forget in parts do so first, each in a transaction of its own.
     """
-    noted = _step(database, user, lambda _, noted: noted)
+    with database.step(user) as connection:
+        noted = _noted(connection, user)
     if noted is None:
         return
     seqs = _seqs(noted)
+    step = partial(_step, database, user, noted)
     for view in views:
         if not isinstance(view, SheddingView):
-            _step(database, user, lambda connection, _, view=view: view.forget(connection, user, seqs))
+            step(partial(_forget_whole, view, user, seqs))
     shedding = [view for view in views if isinstance(view, SheddingView)]
     for batch in in_chunks(seqs, STEP_MESSAGES):
-        left: Sequence[int] | None = batch
+        left = batch
         while left:
-            left = _step(
-                database, user, lambda connection, _, some=left: _less(connection, shedding, user, some)
-            )
-    _step(database, user, lambda connection, _: _end(connection, user))
+            left = step(partial(_less, shedding, user, left))
+    step(partial(_end, user))
     forget_texts()
 
 
@@ -89,21 +90,26 @@ def finish_all(database: Database, views: Sequence[ViewStore]) -> bool:
     return bool(stopped)
 
 
-def _step(database: Database, user: str, work: Callable[[Connection, str], T]) -> T | None:
-    """What one transaction gives; None where nothing is noted any more. Then a pause, for others to write."""
+def _step(
+    database: Database, user: str, noted: str, work: Callable[[Connection], Sequence[int]]
+) -> Sequence[int]:
+    """What one transaction leaves; nothing where others are done. Then a pause, for others to write."""
     began = time.monotonic()
 
-    def step() -> T | None:
+    def step() -> Sequence[int]:
         with database.step(user) as connection:
-            noted = connection.execute(select(forgettings.c.seqs).where(forgettings.c.user == user)).scalar()
-            if noted is None:
-                return None
+            if _noted(connection, user) != noted:  # it is finished, and another one may be under way
+                return ()
             database.purge_is_due(connection)
-            return work(connection, noted)
+            return work(connection)
 
-    outcome = in_room(database, step)
+    left = in_room(database, step)
     pause(began)
-    return outcome
+    return left
+
+
+def _noted(connection: Connection, user: str) -> str | None:
+    return connection.execute(select(forgettings.c.seqs).where(forgettings.c.user == user)).scalar()
 
 
 def pause(began: float) -> None:
@@ -111,11 +117,17 @@ def pause(began: float) -> None:
     time.sleep(min(time.monotonic() - began, _LONGEST_PAUSE_S))
 
 
+def _forget_whole(view: ViewStore, user: str, seqs: Sequence[int], connection: Connection) -> Sequence[int]:
+    view.forget(connection, user, seqs)
+    return ()
+
+
 def _less(
-    connection: Connection, views: Sequence[SheddingView], user: str, seqs: Sequence[int]
+    views: Sequence[SheddingView], user: str, seqs: Sequence[int], connection: Connection
 ) -> Sequence[int]:
     """Remove the first of these messages, or a part of the first one's units; says which are left."""
-    some, size = [], 0
+    some: list[int] = []
+    size = 0
     for seq, its_size in sorted(log.sizes(connection, user, seqs).items()):
         size += its_size
         if some and size > STEP_SIZE:
@@ -131,9 +143,10 @@ def _less(
     return [seq for seq in seqs if seq > some[-1]]
 
 
-def _end(connection: Connection, user: str) -> None:
+def _end(user: str, connection: Connection) -> Sequence[int]:
     connection.execute(delete(forgettings).where(forgettings.c.user == user))
     log.touch(connection, user, deleted=True)
+    return ()
 
 
 def _runs(seqs: Iterable[int]) -> str:

@@ -353,9 +353,9 @@ def sessions(
     """
     if limit is not None:
         begun = list(connection.execute(_begun(), {"of": user, "after": after, "most": limit}).scalars())
-        batches = [messages.c.session.in_(some) for some in in_chunks(begun, _PER_STATEMENT)]
+        batches = [and_(messages.c.session.in_(some)) for some in in_chunks(begun, _PER_STATEMENT)]
     else:
-        batches = [true()]
+        batches = [and_(true())]
     held = [session for batch in batches for session in _sessions(connection, user, prefix, batch)]
     return [session for session in held if session.first_seq > after]
 

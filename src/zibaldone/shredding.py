@@ -16,8 +16,9 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 
-from sqlalchemy import Connection, delete, select, tuple_, update
+from sqlalchemy import Connection, Delete, delete, select, tuple_, update
 
 from zibaldone import audit, log
 from zibaldone.errors import InvalidInput, StorageError
@@ -142,9 +143,13 @@ def _erase(database: Database, keyring: Keyring, user: str, number: str) -> None
             key, mine = list(table.primary_key), table.c.user == user
             most = STEP_MESSAGES if table in (messages, message_files) else STEP_UNITS
             some = delete(table).where(mine, tuple_(*key).in_(select(*key).where(mine).limit(most)))
-            while step(lambda connection, some=some: connection.execute(some).rowcount) == most:
+            while step(partial(_deleted, some)) == most:
                 pass
     step(end)
+
+
+def _deleted(some: Delete, connection: Connection) -> int:
+    return connection.execute(some).rowcount
 
 
 def _let_go(database: Database, views: Sequence[ViewStore], user: str) -> bool:

@@ -186,3 +186,21 @@ def test_a_user_whose_key_is_destroyed_goes_in_steps(tmp_path, monkeypatch):
         assert max(transactions) <= steps.STEP_UNITS
         assert memory.messages(user="ann") == []
         assert memory.add("Anew.", user="ann")[0].seq == 351
+
+
+def test_who_helped_with_one_forgetting_leaves_the_next_one_alone(path, monkeypatch):
+    """A helper that comes late to the end of what is done takes no note that was made since."""
+    memory = stopped_after(path, monkeypatch, 3, session="tulips")
+    again = []
+
+    def overtaken(_):
+        if not again:
+            again.append(True)
+            memory.messages(user="ann")  # finished by another, while the first helper pauses
+            again.append(stopped_after(path, monkeypatch, 1, session="long"))
+
+    with memory:
+        monkeypatch.setattr(steps, "pause", overtaken)
+        memory.messages(user="ann")
+        assert [m.session for m in memory.messages(user="ann")] == ["kept"]
+        again[1].close()
