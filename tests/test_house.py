@@ -414,21 +414,21 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_105,
+    ".": 10_127,
     "adapters": 1_859,
     "bench": 15_445,
-    "cli": 4_124,
+    "cli": 4_167,
     "demo": 406,
     "importers": 3_864,
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_570,
-    "server": 8_217,
-    "storage": 5_422,
+    "server": 8_218,
+    "storage": 5_632,
     "testing": 957,
     "text": 3_535,
-    "verification": 985,
+    "verification": 987,
     "views": 1_958,
     "views/chunks": 3_618,
     "views/hierarchy": 4_036,
@@ -439,7 +439,7 @@ CEILINGS = {
     "views/topics": 8_102,
     "views/updates": 3_116,
 }
-TESTS_CEILING = 61_320
+TESTS_CEILING = 61_640
 
 
 def lines_in(path: Path) -> int:
