@@ -3,9 +3,9 @@
 A logistic model of three things: how near the entry is to the question (a cosine, in standard deviations
 above that of phrases that have nothing to do with each other, so that it means the same for every
 embedder), whether the question asks for advice, which is what preferences are for, and whether it asks
-back what was said, which no instruction changes the answer to. `zibaldone bench profile` fits it anew and
-says how well it is calibrated. A constraint ("I'm allergic to peanuts") is matched by what it bears on: by
-how much nearer the question is to an area of life than to what constrains nobody, and than to other areas.
+back what was said, which no instruction changes the answer to. A constraint ("I'm allergic to peanuts") is
+matched by what it bears on: by how much nearer the question is to an area of life than to what constrains
+nobody, and than to other areas.
 "Run this script" is near to sport, and nearer to software.
 """
 
