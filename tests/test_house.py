@@ -24,7 +24,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
-    {"child_process", "core", "errors", "fork_safety", "threads"},
+    {"child_process", "core", "deadline", "errors", "fork_safety", "threads"},
     {
         "search",
         "models",
@@ -408,9 +408,9 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_127,
+    ".": 10_324,
     "adapters": 1_859,
-    "cli": 3_990,
+    "cli": 3_992,
     "comparing": 1_222,
     "demo": 406,
     "importers": 3_864,
@@ -418,22 +418,22 @@ CEILINGS = {
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_570,
-    "server": 8_218,
+    "server": 8_262,
     "storage": 5_632,
     "testing": 510,
-    "text": 3_535,
+    "text": 3_583,
     "verification": 987,
-    "views": 1_958,
-    "views/chunks": 3_618,
-    "views/hierarchy": 4_036,
-    "views/kvcache": 6_617,
-    "views/messages": 329,
-    "views/profile": 4_405,
+    "views": 1_985,
+    "views/chunks": 3_621,
+    "views/hierarchy": 4_039,
+    "views/kvcache": 6_619,
+    "views/messages": 331,
+    "views/profile": 4_488,
     "views/timeline": 678,
-    "views/topics": 8_102,
+    "views/topics": 8_104,
     "views/updates": 3_116,
 }
-TESTS_CEILING = 58_684
+TESTS_CEILING = 59_140
 
 
 def lines_in(path: Path) -> int:

@@ -19,7 +19,7 @@ from zibaldone.inspection import damage_is_named
 from zibaldone.retention import drop_named_sessions
 from zibaldone.storage.database import Database
 from zibaldone.text.remembered import drop_texts, forget_texts, sweeping
-from zibaldone.validation import Key, TimeLike, count, key, shown, to_time
+from zibaldone.validation import Key, TimeLike, count, key, members, shown, to_time
 from zibaldone.views.base import Counted, ViewStore
 from zibaldone.views.user_cache import drop_forgotten, users_held
 
@@ -89,7 +89,7 @@ def selector(
     if seqs is not None:
         if isinstance(seqs, str | bytes) or not isinstance(seqs, Iterable):
             raise InvalidInput(f"seqs must be whole numbers, not {shown(seqs)}")
-        return Selector(seqs=tuple(sorted({count("a seq", seq, least=1) for seq in seqs})))
+        return Selector(seqs=tuple(sorted({count("a seq", seq, least=1) for seq in members("seqs", seqs)})))
     if session is not None:
         return Selector(session=key("session", session))
     if before is not None:

@@ -24,6 +24,7 @@ from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.search.asking import wants_advice
 from zibaldone.text.patterns import lazy_pattern
+from zibaldone.text.remembered import remembered
 from zibaldone.text.words import STOP_WORDS, is_english, words
 from zibaldone.views.profile.clauses import Area, Kind, Reading
 from zibaldone.views.profile.constraints import AREAS
@@ -226,6 +227,12 @@ def probabilities_of_areas(scale: Scale, question: str, question_vector: Vectors
     return likely
 
 
+_spoken, _wants_advice = (
+    remembered(8)(words),
+    remembered(8)(wants_advice),
+)  # of a question, once for all entries
+
+
 def certain(reading: Reading, question: str) -> float:
     """What needs no cosine: an instruction for every answer, a person whom the question names.
 
@@ -234,10 +241,10 @@ def certain(reading: Reading, question: str) -> float:
     """
     if reading.kind == "instruction" and not reading.topic:
         return _ALWAYS
-    spoken = words(question)
+    spoken = _spoken(question)
     if reading.kind == "relation":
         return _NAMED if not reading.value.isdisjoint(spoken) else 0.0
-    called_for = reading.kind == "instruction" or (reading.kind == "preference" and wants_advice(question))
+    called_for = reading.kind == "instruction" or (reading.kind == "preference" and _wants_advice(question))
     if called_for and not is_english(spoken) and names_topic(reading.topic, question):
         return _NAMED
     return 0.0

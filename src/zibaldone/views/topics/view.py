@@ -24,6 +24,7 @@ from zibaldone.search.ranker import Mask, read_question
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
+from zibaldone.text.bounds import as_read
 from zibaldone.validation import to_time
 from zibaldone.views import units
 from zibaldone.views.base import (
@@ -75,6 +76,7 @@ class TopicsView:
     """Infini Memory: Markdown documents, one per topic, kept up to date."""
 
     name = NAME
+    reads_whole = False
     batch_messages = 512  # so that few batches of a model's are cut short
     tended_from = 0
 
@@ -421,7 +423,7 @@ class TopicsView:
             first.setdefault(message.session, message.seq)
         seqs = [table.last_before(connection, user, session, seq) for session, seq in first.items()]
         previous = log.fetch(connection, user, [seq for seq in seqs if seq is not None])
-        return {message.session: message for message in previous.values()}
+        return {message.session: as_read(message) for message in previous.values()}
 
 
 class _Embedding:
