@@ -47,6 +47,7 @@ LAYERS = (
         "backlog",
         "choosing",
         "forgetting",
+        "forgetting_steps",
         "generations",
         "imports",
         "ingest",
@@ -407,7 +408,7 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_971,
+    ".": 10_305,
     "adapters": 1_859,
     "cli": 3_992,
     "comparing": 1_222,
@@ -416,13 +417,13 @@ CEILINGS = {
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
-    "search": 3_457,
+    "search": 3_570,
     "server": 8_260,
-    "storage": 5_520,
+    "storage": 5_632,
     "testing": 510,
     "text": 3_583,
     "verification": 987,
-    "views": 1_933,
+    "views": 1_985,
     "views/chunks": 3_621,
     "views/hierarchy": 4_039,
     "views/kvcache": 6_619,
@@ -430,9 +431,9 @@ CEILINGS = {
     "views/profile": 4_488,
     "views/timeline": 678,
     "views/topics": 6_487,
-    "views/updates": 3_112,
+    "views/updates": 3_116,
 }
-TESTS_CEILING = 58_250
+TESTS_CEILING = 58_590
 
 
 def lines_in(path: Path) -> int:

@@ -313,9 +313,9 @@ class AsyncMemory:
         """See Memory.attachments."""
         return await in_thread(self._memory.attachments, which, user=user)
 
-    async def sessions(self, *, user: Key) -> list[Session]:
+    async def sessions(self, *, user: Key, after: int = 0, limit: int | None = None) -> list[Session]:
         """See Memory.sessions."""
-        return await in_thread(self._memory.sessions, user=user)
+        return await in_thread(self._memory.sessions, user=user, after=after, limit=limit)
 
     async def titled_sessions(
         self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""

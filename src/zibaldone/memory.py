@@ -240,7 +240,10 @@ class Memory:
         self._variants = self._rebuilder.variants
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
+        self._database.finish_forgetting = partial(forgetting.finish, self._database, self._stores)
         try:
+            forgetting.finish_all(self._database, self._stores())
+            self._database.keep_reserve()
             if not self._database.shared and self._database.bucket is None:  # each user's maintenance does it
                 self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
@@ -697,11 +700,18 @@ class Memory:
         return attachments_of(message.metadata, files) if message else []
 
     @audited("read")
-    def sessions(self, *, user: Key) -> list[Session]:
-        """The user's sessions in the order of their first messages."""
+    def sessions(self, *, user: Key, after: int = 0, limit: int | None = None) -> list[Session]:
+        """The user's sessions in the order of their first messages.
+
+        With `limit`, so many of those that begin above seq `after`: a page costs as much as the messages on
+        it. The next one begins `after` the first seq of this one's last.
+        """
         user = key("user", user)
+        count("after", after, least=0)
+        if limit is not None:
+            count("limit", limit, least=0)
         with self._database.read(user) as connection:
-            return log.sessions(connection, user)
+            return log.sessions(connection, user, after=after, limit=limit)
 
     @audited("read")
     def titled_sessions(
@@ -1065,6 +1075,7 @@ class Memory:
 
     def check_integrity(self) -> Integrity:
         """Compare the database file, the log, every view and policies with each other; repairs nothing."""
+        forgetting.finish_all(self._database, self._stores())
         integrity = inspection.check_integrity(self._database, self._stores())
         with self._database.read() as connection:
             return replace(integrity, faults=(*integrity.faults, *retaining.faults(connection)))
@@ -1191,6 +1202,10 @@ class Memory:
             user = key("user", user)
         function("progress", progress, optional=True)
         chosen = self._chosen(views)
+        forgetting.finish_all(self._database, self._stores())
+        self._database.keep_reserve()
+        if not self._database.shared and self._database.bucket is None:
+            self._database.saved.sweep(user)
         gone = self.apply_retention(user=user)
         names = self.users() if user is None else [user]
         with self._database.read(user) as connection:

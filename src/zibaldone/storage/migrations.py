@@ -437,6 +437,13 @@ def proofs_of_serving_roles(connection: Connection) -> None:
         )
 
 
+def forgetting_in_steps(connection: Connection) -> None:
+    """What of a user is being forgotten."""
+    connection.execute(
+        text('CREATE TABLE forgettings ("user" TEXT NOT NULL PRIMARY KEY, seqs TEXT NOT NULL)')
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -464,6 +471,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     readings_of_the_profile,
     keys_of_users,
     proofs_of_serving_roles,
+    forgetting_in_steps,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

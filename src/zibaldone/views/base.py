@@ -226,6 +226,14 @@ class WarmedView(View, Protocol):
 
 
 @runtime_checkable
+class SheddingView(ViewStore, Protocol):
+    """A view that forgets a part of some messages as well as all of it, and one message after another."""
+
+    def shed(self, connection: Connection, user: str, seqs: Sequence[int], most: int) -> int:
+        """Remove `most` of the rows that stand on these messages; fewer where `forget` finds few left."""
+
+
+@runtime_checkable
 class ComparedView(View, Protocol):
     """A view of which two generations can be held against each other."""
 
