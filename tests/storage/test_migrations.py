@@ -58,7 +58,7 @@ NOBODY_S = {
     "migrations",
     "hierarchy_thresholds",
     "server_keys",
-    "stored_blocks",
+    "stored_objects",
     "bucket",
     "maintained_views",
     "sealing",

@@ -444,6 +444,24 @@ def forgetting_in_steps(connection: Connection) -> None:
     )
 
 
+def one_object_store(connection: Connection) -> None:
+    """Blocks and saved indexes are objects, in parts where they are rows."""
+    byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    for statement in (
+        "DROP TABLE saved_files",
+        "DROP INDEX saved_objects_to_sweep",
+        "ALTER TABLE saved_objects RENAME TO saved_indexes",
+        """CREATE INDEX saved_indexes_to_sweep ON saved_indexes ("user", since_us)
+            WHERE state <> 'current'""",
+        f"""CREATE TABLE stored_objects (
+            owner TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL,
+            data {byte_string} NOT NULL, made_us BIGINT NOT NULL, PRIMARY KEY (owner, kind, name, part))""",
+        """INSERT INTO stored_objects SELECT owner, 'block', "key", 0, data, made_us FROM stored_blocks""",
+        "DROP TABLE stored_blocks",
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -472,6 +490,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     keys_of_users,
     proofs_of_serving_roles,
     forgetting_in_steps,
+    one_object_store,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

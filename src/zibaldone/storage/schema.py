@@ -473,20 +473,13 @@ user_keys = Table(  # which key seals a user's words; the key itself is elsewher
     Index("user_keys_condemned", "user", sqlite_where=text("state = 1"), postgresql_where=text("state = 1")),
 )
 
-saved_files = Table(  # saved indexes, where the database has no folder for files
-    "saved_files",
+stored_objects = Table(  # blocks of chunks and saved indexes, where the database has no folder for files
+    "stored_objects",
     metadata,
-    Column("user", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),  # a digest of the user's name, with which the name begins
+    Column("kind", Text, primary_key=True),  # "block", "index"
     Column("name", Text, primary_key=True),
-    Column("part", Integer, primary_key=True, autoincrement=False),  # 0: the header
-    Column("data", SealedBytes(), nullable=False),
-)
-
-stored_blocks = Table(  # blocks of chunks, likewise
-    "stored_blocks",
-    metadata,
-    Column("owner", Text, primary_key=True),  # a digest of the user's name, with which the key begins
-    Column("key", Text, primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),
     Column("data", LargeBinary, nullable=False),
     Column("made_us", BigInteger, nullable=False),  # microseconds since 1970
 )
@@ -499,8 +492,8 @@ bucket = Table(  # where blocks and saved indexes are, if that is a bucket: at m
     Column("moving", Integer, nullable=False, server_default=text("0")),  # 1: blocks are being copied there
 )
 
-saved_objects = Table(  # saved indexes there
-    "saved_objects",
+saved_indexes = Table(  # objects, wherever they are kept
+    "saved_indexes",
     metadata,
     Column("user", Text, primary_key=True),
     Column("key", Text, primary_key=True),  # of the object
@@ -510,7 +503,7 @@ saved_objects = Table(  # saved indexes there
     Column("bytes", BigInteger, nullable=False),
     Column("header", SealedBytes(), nullable=False),  # its first bytes, up to the arrays
     Index(
-        "saved_objects_to_sweep",
+        "saved_indexes_to_sweep",
         "user",
         "since_us",
         sqlite_where=text("state <> 'current'"),

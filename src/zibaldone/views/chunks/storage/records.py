@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func,
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.block_store import BlockStore
+from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.schema import blocks, record_pairs, records
 from zibaldone.views.chunks.storage.blocks import FIX, decode
 from zibaldone.views.chunks.storage.planning import BlockUse, Layout, RecordPlace
@@ -55,7 +55,7 @@ class RecordsRead:
 class RecordStore:
     """Records of all owners. Every method works in the caller's transaction."""
 
-    def __init__(self, store: BlockStore) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self.blocks = store
 
     def stage(self, connection: Connection, owner: Owner, staged: Sequence[Record]) -> None:
