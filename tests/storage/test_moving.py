@@ -129,7 +129,7 @@ def test_one_that_was_killed_after_the_switch_leaves_no_files(tmp_path, bucket, 
         memory.maintain()
     database = open_database(tmp_path / "m", busy_timeout_s=5)
     with monkeypatch.context() as patched:
-        patched.setattr(moving, "remove_folder_of", lambda _: None)
+        patched.setattr(moving, "remove_files", lambda _: None)
         move_blocks(database, bucket.url)
     assert left(database, tmp_path / "m")
     with Memory(tmp_path / "m", **SMALL_BLOCKS):
