@@ -423,7 +423,7 @@ CEILINGS = {
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_457,
-    "server": 8_217,
+    "server": 8_080,
     "storage": 5_308,
     "testing": 957,
     "text": 3_535,
