@@ -452,50 +452,17 @@ def test_two_views_say_a_thing_once(memory):
     assert {e.view for e in found.evidence} <= {"messages", "chunks"}
 
 
-def _pairs(memory):
-    """How often chunks were read in one go."""
-    with memory._database.read() as connection:
-        rows = connection.exec_driver_sql(
-            "SELECT first, second, times FROM record_pairs WHERE \"user\" = 'ann'"
-        )
-        return {(first, second): times for first, second, times in rows}
-
-
-def test_what_was_read_together_is_counted_once(opened):
-    """A joint compaction counts once, when it is committed; a recall when storage is tended to."""
-    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=2), chat=None)
-    maintained(memory, *FILLER)
-    maintained(memory, *OTHERS)
-    joint = {(1, 1): 1, (1, 2): 1, (2, 2): 1}
-    assert _pairs(memory) == joint
-    memory.maintain()
-    assert _pairs(memory) == joint
-    for _ in range(3):
-        recalled(memory, "river bassoon")
-    assert _pairs(memory) == joint
-    memory.maintain()
-    assert _pairs(memory) == dict.fromkeys(joint, 4)
-
-
-def test_a_model_says_what_to_put_together(opened):
-    """Its groups come into one block, whatever the cosines say."""
-    pairs = [[1, 5], [2, 6], [3, 7]]
-    model = chunk_model(
-        colocate=lambda given: {
-            "groups": [pair for pair in pairs if {one["chunk"] for one in given["chunks"]}.issuperset(pair)]
-        }
-    )
+def test_chunks_that_are_alike_lie_in_one_block(opened):
+    """What is written together is told by the metadata's cosines, not by the order of time."""
     memory = opened(
         maintained=["chunks"],
         chunks=MemAttention(chunk_gate_tokens=40, joint=False),
-        chat=model,
-        placement=Placement(block_bytes=900, staged_blocks=0),
+        chat=None,
+        placement=Placement(block_bytes=1500, staged_blocks=0),
     )
-    maintained(memory, *[f"{one} {i}" for i in range(8) for one in FILLER])
+    maintained(memory, *[f"{one} {i}" for i in range(3) for one in (*FILLER, *OTHERS)])
     with memory._database.read() as connection:
         generation = memory._chunks._generations(connection, "ann")[-1]
         places = memory._chunks.store.places(connection, owner_of(generation))
-    assert [places[a] == places[b] for a, b in pairs] == [True] * 3
-    assert len(set(places.values())) >= 3
-    assert "chunks.colocate" in {request.task for request in model.requests}
-    assert memory.check_integrity().faults == ()
+    block = {place.id: place.block for place in places}
+    assert block[1] == block[3] == block[5] != block[2] == block[4] == block[6]

@@ -426,6 +426,11 @@ def keys_of_users(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def no_pairs_of_records(connection: Connection) -> None:
+    """How often records were read together is not counted any more."""
+    connection.execute(text("DROP TABLE record_pairs"))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -452,6 +457,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     moves_to_a_bucket,
     readings_of_the_profile,
     keys_of_users,
+    no_pairs_of_records,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

@@ -231,17 +231,6 @@ blocks = Table(
     ),
 )
 
-record_pairs = Table(
-    "record_pairs",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("view", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("first", BigInteger, primary_key=True, autoincrement=False),
-    Column("second", BigInteger, primary_key=True, autoincrement=False),  # = first: the record alone
-    Column("times", BigInteger, nullable=False),  # read together
-)
-
 kv_pools = Table(
     "kv_pools",
     metadata,

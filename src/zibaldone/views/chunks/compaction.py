@@ -60,7 +60,6 @@ class Namespace:
     changed: set[int] = field(default_factory=set)
     covered: dict[int, tuple[int, ...]] = field(default_factory=dict)  # seqs that a new chunk has read
     past: list[Past] = field(default_factory=list)
-    together: list[tuple[int, ...]] = field(default_factory=list)  # chunks that were read in one go
     df: Counter[str] = field(default_factory=Counter)
     live: MetadataIndex = field(default_factory=MetadataIndex)  # chunks that still hold something
 
@@ -150,7 +149,6 @@ class Compactor:
         if related:
             compaction, refined = self._joint_compact(compressed, space.read(related))
             degraded.append(refined.degraded)
-            space.together.append((*related, number))
         self._apply(compaction.updates, space)
         items = list(compaction.items)
         if self.config.maintenance == "whole_context":

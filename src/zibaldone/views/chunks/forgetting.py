@@ -45,7 +45,7 @@ def loss(
     left_in = {chunk for seq, chunk in table.sources(connection, generation) if seq not in gone}
     # What can be read is kept: to forget must always be possible.
     full = [number for number in sorted(touched) if present[number].items]
-    data = store.fetch_readable(connection, owner_of(generation), full)[0].data
+    data = store.fetch_readable(connection, owner_of(generation), full)[0]
     held = {number: from_record(record) for number, record in data.items()}
     rewritten: dict[int, list[Item]] = {}
     before = after = 0

@@ -37,7 +37,7 @@ from zibaldone.views.chunks.compress import verbatim
 from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.forgetting import owner_of, record_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
-from zibaldone.views.chunks.housekeeping import ReadSets, embed_anew, tend
+from zibaldone.views.chunks.housekeeping import embed_anew, tend
 from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank, select_for
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release, users_with_released
@@ -112,7 +112,6 @@ class ChunksView:
         self.store = RecordStore(blocks)
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
         self._text_vectors: UserCache[TextVectors] = UserCache(_MOST_USERS, most_size=MOST_TEXTS, size=len)
-        self._read_sets = ReadSets()
         self._read_rows: UserCache[table.ReadRows] = UserCache(_MOST_USERS, most_size=_MOST_ROWS, size=len)
 
     @property
@@ -165,7 +164,6 @@ class ChunksView:
     ) -> None:
         """New chunks, new versions of old ones, and what went to the history."""
         past: list[Past] = []
-        state = log.state(connection, generation.user)
         for space in prepared.spaces:
             changed = [space.chunks[number] for number in sorted(space.changed)]
             table.write(connection, generation, changed)
@@ -176,9 +174,6 @@ class ChunksView:
             pairs += [(seq, c.id) for c in changed for seq in sources_of(space.items[c.id])]
             table.add_sources(connection, generation, pairs)
             past += space.past
-            for together in space.together:
-                self.store.note_together(connection, owner_of(generation), together)
-                self._read_sets.add(generation, together, state, 0)
         table.add_history(connection, generation, past)
         for namespace, seq in prepared.compacted_to.items():
             table.set_compacted_to(connection, generation, namespace, seq)
@@ -276,7 +271,7 @@ class ChunksView:
                     fetched, fault = self.store.fetch_readable(now.connection, owner, ids)
                 else:
                     fetched = self.store.fetch(now.connection, owner, ids)
-            items = [item for number in sorted(fetched.data) for item in from_record(fetched.data[number])]
+            items = [item for number in sorted(fetched) for item in from_record(fetched[number])]
             if memory.inside is not None:
                 items = [item for item in items if not memory.inside.isdisjoint(item.sources)]
             return ChosenItems((*items, *tail), fault)
@@ -285,8 +280,6 @@ class ChunksView:
             chosen = read_again(read)
         except StorageCorrupt:  # the other chunks can be read
             chosen = read(readable=True)
-        if memory.generation is not None and len(ids) > 1 and chosen is not None:
-            self._read_sets.add(memory.generation, ids, memory.state)
         return chosen
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
@@ -311,7 +304,7 @@ class ChunksView:
         """
         with database.read(user) as connection:
             state = log.state(connection, user)
-        for cache in (self._tables, self._read_sets, self._read_rows, self._text_vectors):
+        for cache in (self._tables, self._read_rows, self._text_vectors):
             cache.drop(user, state)
         release(database, self.store, user)
         reclaim_orphans(database, self.store, 0, user)
@@ -321,7 +314,11 @@ class ChunksView:
                 embed_anew(database, self.store, generation, self._embedder)
 
     def housekeep(
-        self, database: Database, generation: Generation, *, patient: bool = False
+        self,
+        database: Database,
+        generation: Generation,
+        *,
+        patient: bool = False,  # noqa: ARG002 - no chat model is asked
     ) -> tuple[Counted, ...]:
         """Algorithm 2, and whatever an earlier crash or failure left undone.
 
@@ -330,16 +327,7 @@ class ChunksView:
         if generation.fingerprint != self.fingerprint:
             return ()
         embed_anew(database, self.store, generation, self._embedder)
-        moved = tend(
-            database,
-            self.store,
-            self.placement,
-            generation,
-            self._read_sets.take(generation),
-            self._asker,
-            self._embedder,
-            patient=patient,
-        )
+        moved = tend(database, self.store, self.placement, generation, self._embedder.dimension)
         release(database, self.store, generation.user)
         # In a folder of its own, whoever opens the memory does it.
         if moved.blocks_written and (database.shared or database.bucket is not None):
@@ -352,10 +340,8 @@ class ChunksView:
         return tuple(Counted(kind, rows) for kind, rows in done.items() if rows)
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
-        """Of whom chunks were read together since, or blocks are released: a crash may have left these."""
-        reading = self._read_sets.users()
-        waiting = reading if user is None else reading & {user}
-        return waiting | users_with_released(connection, user)
+        """Users with released blocks, which a crash may have left."""
+        return users_with_released(connection, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation; its blocks are released."""
@@ -381,7 +367,7 @@ class ChunksView:
         chunks = table.load(connection, generation, 0)
         covered = set(table.sources(connection, generation))
         live = [chunk.id for chunk in chunks.values() if chunk.items]
-        data = self.store.fetch(connection, owner_of(generation), live).data
+        data = self.store.fetch(connection, owner_of(generation), live)
         for number in live:
             if number not in data:
                 wrong.append(f"chunk {number} has no record")
@@ -404,7 +390,7 @@ class ChunksView:
                     return {}, {}
                 chunks = table.load(now.connection, now.generation, 0)
                 full = [chunk.id for chunk in chunks.values() if chunk.items]
-                return chunks, self.store.fetch(now.connection, owner_of(now.generation), full).data
+                return chunks, self.store.fetch(now.connection, owner_of(now.generation), full)
 
         chunks, data = read_again(read)
         return [stored(chunk, from_record(data.get(chunk.id, b"[]"))) for chunk in chunks.values()]
@@ -465,7 +451,7 @@ class ChunksView:
         def fetch(ids: Sequence[int]) -> Mapping[int, Sequence[Item]]:
             def read() -> Mapping[int, bytes]:
                 with basis.read() as connection:
-                    return self.store.fetch(connection, owner_of(generation), ids).data
+                    return self.store.fetch(connection, owner_of(generation), ids)
 
             return {number: from_record(data) for number, data in read_again(read).items()}
 

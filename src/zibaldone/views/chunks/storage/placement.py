@@ -1,8 +1,8 @@
-"""Where records lie: those that belong together, together. Akashic, section 4.2 and Algorithm 2.
+"""Where records lie: those that are alike, together. Akashic, section 4.2 and Algorithm 2.
 
 A record waits in the database until there is good company for it, and is written into a block with that. So a
 place is chosen once, when a record is written anyway, and again when its block is collected. Nothing is moved
-only because it was read together (lines 3 to 10): docs/log.md has what that cost and did not save.
+only because it was read together (lines 3 to 10): docs/decisions.md has what that cost and did not save.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.validation import shown
 from zibaldone.views.chunks.storage.blocks import encode, new_key
-from zibaldone.views.chunks.storage.planning import Association, plan
+from zibaldone.views.chunks.storage.planning import Similarity, plan
 from zibaldone.views.chunks.storage.records import Owner, RecordStore, invalidate, key_of, of
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The memory manager's parameters; docs/log.md has the sweeps."""
+    """The memory manager's parameters; docs/decisions.md has the sweeps."""
 
     block_bytes: int = 64 * 1024  # the paper names none
     gc_invalid_ratio: float = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
@@ -50,14 +50,6 @@ class Moved:
     blocks_written: int = 0
     blocks_released: int = 0
 
-    def __add__(self, other: Moved) -> Moved:
-        return Moved(
-            self.records + other.records,
-            self.bytes + other.bytes,
-            self.blocks_written + other.blocks_written,
-            self.blocks_released + other.blocks_released,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -65,21 +57,19 @@ class Placed:
 
     id: int
     namespace: str
-    time_us: int
     data: bytes
     block: str | None  # None: it was staged
     slot: int | None
 
 
 def arrange(
-    database: Database, store: RecordStore, placement: Placement, owner: Owner, association: Association
+    database: Database, store: RecordStore, placement: Placement, owner: Owner, similarity: Similarity
 ) -> Moved:
     """Algorithm 2: write what has waited long enough, and anew what is left of blocks that are due."""
     with database.read(owner.user) as connection:
-        layout = store.layout(connection, owner)
-    planned = plan(
-        layout, placement.block_bytes, placement.gc_invalid_ratio, placement.staged_blocks, association
-    )
+        places = store.places(connection, owner)
+        due = store.due(connection, owner, placement.gc_invalid_ratio)
+    planned = plan(places, due, placement.block_bytes, placement.staged_blocks, similarity)
     with database.read(owner.user) as connection:
         packed = [read_placed(connection, store, owner, ids) for ids in planned]
     return move(database, store, owner, packed)
@@ -88,9 +78,9 @@ def arrange(
 def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: Sequence[int]) -> list[Placed]:
     c = records.c
     query = select(records).where(of(records, owner), c.id.in_(list(ids))).order_by(c.time_us, c.id)
-    data = store.fetch(connection, owner, ids).data
+    data = store.fetch(connection, owner, ids)
     return [
-        Placed(row.id, row.namespace, row.time_us, data[row.id], row.block, row.slot)
+        Placed(row.id, row.namespace, data[row.id], row.block, row.slot)
         for row in connection.execute(query)
     ]
 

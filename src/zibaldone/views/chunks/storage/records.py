@@ -8,19 +8,19 @@ much of the past are written anew (placement.py). A block never mixes two users,
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.block_store import BlockStore
-from zibaldone.storage.schema import blocks, record_pairs, records
+from zibaldone.storage.schema import blocks, records
 from zibaldone.views.chunks.storage.blocks import FIX, decode
-from zibaldone.views.chunks.storage.planning import BlockUse, Layout, RecordPlace
+from zibaldone.views.chunks.storage.planning import RecordPlace
 
 _logger = logging.getLogger(__name__)
 _PER_STATEMENT = 400
@@ -45,13 +45,6 @@ class Record:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RecordsRead:
-    data: dict[int, bytes]
-    blocks_read: int
-    staged_read: int
-
-
 class RecordStore:
     """Records of all owners. Every method works in the caller's transaction."""
 
@@ -60,7 +53,7 @@ class RecordStore:
 
     def stage(self, connection: Connection, owner: Owner, staged: Sequence[Record]) -> None:
         """Insert records, or put new data in place of old; the old copy in a block becomes invalid."""
-        self._remove(connection, owner, [record.id for record in staged])
+        self.remove(connection, owner, [record.id for record in staged])
         for batch in in_chunks(staged, _PER_STATEMENT):
             connection.execute(
                 records.insert(),
@@ -79,9 +72,6 @@ class RecordStore:
 
     def remove(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
         """Tombstone: the records are no more, their copies in blocks are invalid."""
-        self._remove(connection, owner, ids)
-
-    def _remove(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
         for batch in in_chunks(ids, _PER_STATEMENT):
             these = and_(of(records, owner), records.c.id.in_(batch))
             invalidate(
@@ -89,7 +79,7 @@ class RecordStore:
             )
             connection.execute(delete(records).where(these))
 
-    def fetch(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> RecordsRead:
+    def fetch(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> dict[int, bytes]:
         """The data of those of these records that exist; each block is read once.
 
         Raises BlockMissing when a block was moved after the connection's snapshot was taken, and
@@ -104,34 +94,28 @@ class RecordStore:
                     data[row.id] = row.data
                 else:
                     in_blocks.setdefault(row.block, []).append((row.id, row.slot))
-        staged = len(data)
         for key, wanted in in_blocks.items():
             slots = self.read(key)
             for number, slot in wanted:
                 if slot >= len(slots) or slots[slot][0] != number:
                     raise StorageCorrupt(f"block {key} has no record {number} in slot {slot}; {FIX}")
                 data[number] = slots[slot][1]
-        return RecordsRead(data, len(in_blocks), staged)
+        return data
 
     def fetch_readable(
         self, connection: Connection, owner: Owner, ids: Sequence[int]
-    ) -> tuple[RecordsRead, str]:
+    ) -> tuple[dict[int, bytes], str]:
         """As `fetch`, less the records that cannot be read, and why they cannot; "" when all can."""
-        try:
+        with suppress(BlockMissing, StorageCorrupt):
             return self.fetch(connection, owner, ids), ""
-        except (BlockMissing, StorageCorrupt) as error:
-            if len(ids) < 2:
-                return RecordsRead({}, 0, 0), str(error)
         data: dict[int, bytes] = {}
-        blocks_read = staged = 0
         why: dict[str, None] = {}
         for number in ids:
-            alone, fault = self.fetch_readable(connection, owner, [number])
-            data |= alone.data
-            blocks_read += alone.blocks_read
-            staged += alone.staged_read
-            why |= {fault: None} if fault else {}
-        return RecordsRead(data, blocks_read, staged), "; ".join(why)
+            try:
+                data |= self.fetch(connection, owner, [number])
+            except (BlockMissing, StorageCorrupt) as error:
+                why[str(error)] = None
+        return data, "; ".join(why)
 
     def read(self, key: str) -> list[tuple[int, bytes]]:
         """A block's (id, data) by slot. Raises BlockMissing and StorageCorrupt."""
@@ -143,43 +127,18 @@ class RecordStore:
             ) from error
         return decode(block, key)
 
-    def note_together(self, connection: Connection, owner: Owner, ids: Sequence[int], times: int = 1) -> None:
-        """These records were read in one go, so often."""
-        distinct = sorted(set(ids))
-        pairs = [*((number, number) for number in distinct), *combinations(distinct, 2)]
-        known = self.pairs(connection, owner, distinct)
-        c, key = record_pairs.c, key_of(owner)
-        if again := [pair for pair in pairs if pair in known]:
-            row = and_(of(record_pairs, owner), c.first == bindparam("a"), c.second == bindparam("b"))
-            more = update(record_pairs).where(row).values(times=c.times + times)
-            connection.execute(more, [{"a": first, "b": second} for first, second in again])
-        if new := [pair for pair in pairs if pair not in known]:
-            rows = [key | {"first": first, "second": second, "times": times} for first, second in new]
-            connection.execute(record_pairs.insert(), rows)
-
-    def pairs(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> dict[tuple[int, int], int]:
-        """How often two of these records were read in one go; (a, a) is how often a was read so at all."""
-        c = record_pairs.c
-        wanted = list(ids)
-        query = select(c.first, c.second, c.times).where(
-            of(record_pairs, owner), c.first.in_(wanted), c.second.in_(wanted)
-        )
-        return {(row.first, row.second): row.times for row in connection.execute(query)}
-
-    def layout(self, connection: Connection, owner: Owner) -> Layout:
-        """What lies where, for whoever plans to change it."""
+    def places(self, connection: Connection, owner: Owner) -> list[RecordPlace]:
+        """The directory: every live record, by id."""
         c = records.c
         query = select(c.id, c.namespace, c.time_us, c.bytes, c.block).where(of(records, owner))
-        in_use = select(blocks).where(of(blocks, owner), blocks.c.released == 0)
-        return Layout(
-            [RecordPlace(*row) for row in connection.execute(query.order_by(c.id))],
-            {row.block: BlockUse(row.records, row.invalid) for row in connection.execute(in_use)},
-        )
+        return [RecordPlace(*row) for row in connection.execute(query.order_by(c.id))]
 
-    def places(self, connection: Connection, owner: Owner) -> dict[int, str | None]:
-        """The directory: the block of each record, None for one that is staged."""
-        query = select(records.c.id, records.c.block).where(of(records, owner))
-        return {row.id: row.block for row in connection.execute(query)}
+    def due(self, connection: Connection, owner: Owner, gc_invalid_ratio: float) -> set[str]:
+        """Blocks whose invalid ratio (Eq. 2) has reached the threshold."""
+        c = blocks.c
+        query = select(c.block, c.records, c.invalid).where(of(blocks, owner), c.released == 0, c.invalid > 0)
+        rows = connection.execute(query)
+        return {row.block for row in rows if row.invalid >= gc_invalid_ratio * row.records}
 
     def expel(self, connection: Connection, owner: Owner, ids: Sequence[int]) -> None:
         """Forget records: no block that ever held a copy of one is left.
@@ -209,13 +168,10 @@ class RecordStore:
                 )
         for batch in in_chunks(sorted(gone), _PER_STATEMENT):
             connection.execute(delete(records).where(of(records, owner), records.c.id.in_(batch)))
-            pair = (record_pairs.c.first.in_(batch)) | (record_pairs.c.second.in_(batch))
-            connection.execute(delete(record_pairs).where(of(record_pairs, owner), pair))
 
     def drop(self, connection: Connection, owner: Owner) -> None:
         """All records of an owner; its blocks are released."""
         connection.execute(delete(records).where(of(records, owner)))
-        connection.execute(delete(record_pairs).where(of(record_pairs, owner)))
         connection.execute(
             update(blocks).where(of(blocks, owner)).values(released=1, invalid=blocks.c.records)
         )
@@ -294,24 +250,6 @@ def invalidate(connection: Connection, owner: Owner, keys: Sequence[str | None])
             connection.execute(update(blocks).where(this).values(invalid=blocks.c.invalid + 1))
             empty = and_(this, blocks.c.invalid >= blocks.c.records)
             connection.execute(update(blocks).where(empty).values(released=1))
-
-
-def sizes(connection: Connection, owner: Owner) -> Mapping[str, int]:
-    """Blocks, records and bytes: of live data, and of all that is stored for it."""
-    live = select(func.count(), func.coalesce(func.sum(records.c.bytes), 0)).where(of(records, owner))
-    count, live_bytes = connection.execute(live).one()
-    staged = select(func.coalesce(func.sum(records.c.bytes), 0)).where(
-        of(records, owner), records.c.block.is_(None)
-    )
-    whole = select(func.count(), func.coalesce(func.sum(blocks.c.bytes), 0)).where(of(blocks, owner))
-    number, block_bytes = connection.execute(whole).one()
-    return {
-        "records": count,
-        "live_bytes": live_bytes,
-        "staged_bytes": connection.execute(staged).scalar_one(),
-        "blocks": number,
-        "block_bytes": block_bytes,
-    }
 
 
 def key_of(owner: Owner) -> dict[str, Any]:
