@@ -136,11 +136,11 @@ def live(memory):
 
 @pytest.fixture
 def torn(opened):
-    """A memory of two blocks, the first of which is damaged."""
+    """A memory of several blocks, the first of which is damaged; each recall and each gate reads all."""
     memory = opened(
         maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40),
-        chat=None,
+        chunks=MemAttention(chunk_gate_tokens=40, top_p=12),
+        chat=chunk_model(),
         placement=Placement(block_bytes=700, staged_blocks=1),
     )
     say(memory, [f"{line} {i}" for i in range(4) for line in LINES])

@@ -32,7 +32,7 @@ def tend(
             chunks = table.load(connection, generation, dimension, only=numbers)
         nothing = np.zeros(dimension, dtype=np.float32)
         means = np.stack([chunks[n].metadata.mean_vector if n in chunks else nothing for n in numbers])
-        return np.clip(means @ means.T, 0, 1)
+        return np.asarray(np.clip(means @ means.T, 0, 1))
 
     # Again, when another process tends to the same blocks.
     return read_again(lambda: arrange(database, store, placement, owner_of(generation), cosines))

@@ -1,4 +1,4 @@
-"""What the chunks view asks a model. Each task can be answered without one: `offline` is that answer."""
+"""What the chunks view asks a model. Without one `offline` is the answer."""
 
 from __future__ import annotations
 
@@ -103,7 +103,10 @@ class Compress(Task[Compressed]):
     max_tokens = 2048
 
     messages: tuple[ShownMessage, ...]
-    offline: Callable[[], Compressed] = field(metadata=NOT_SENT, compare=False)
+
+    def offline(self) -> Compressed:
+        """Nothing: the sentences that carry facts stand as they are."""
+        return Compressed(items=[], keywords=[], entities=[], summary="")
 
     def check(self, result: Compressed) -> None:
         """Some note stands on messages of this chunk, unless there is none."""
@@ -144,7 +147,10 @@ class JointCompact(Task[Compacted]):
     new: ItemsShown
     related: tuple[ItemsShown, ...]
     new_ids: frozenset[int] = field(metadata=NOT_SENT, compare=False)
-    offline: Callable[[], Compacted] = field(metadata=NOT_SENT, compare=False)
+
+    def offline(self) -> Compacted:
+        """No change: what was said before stays as it is."""
+        return Compacted()
 
     def check(self, result: Compacted) -> None:
         """Some note is made of new ones; what each says is compared when the answer is carried out."""

@@ -30,7 +30,7 @@ from zibaldone.views.base import (
     TakeSnapshot,
 )
 from zibaldone.views.chunks import forgetting, table
-from zibaldone.views.chunks.cache import MOST_TEXTS, ChunkTable, TextVectors, table_of
+from zibaldone.views.chunks.cache import ChunkTable, table_of
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.compress import verbatim
@@ -45,7 +45,7 @@ from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 4  # raise it when other chunks would be made of the same log without a model
+_ANALYSIS = 5  # raise it when other chunks would be made of the same log without a model
 _BATCH_WITH_MODEL = 128  # some four gates, and their model calls
 _BATCH = 512
 _MOST_USERS = 200  # whose tables stay in memory
@@ -111,7 +111,6 @@ class ChunksView:
         self.batch_messages = _BATCH_WITH_MODEL if asker.has_model else _BATCH
         self.store = RecordStore(blocks)
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
-        self._text_vectors: UserCache[TextVectors] = UserCache(_MOST_USERS, most_size=MOST_TEXTS, size=len)
         self._read_rows: UserCache[table.ReadRows] = UserCache(_MOST_USERS, most_size=_MOST_ROWS, size=len)
 
     @property
@@ -208,9 +207,7 @@ class ChunksView:
             chosen = ChosenItems(memory.tail, "")
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
-        vectors_of_texts = self._text_vectors.take(query.scope.user) or TextVectors(self._static)
-        ranked = rank(question, chosen.items, vectors_of_texts)
-        self._text_vectors.put(query.scope.user, vectors_of_texts, memory.state)
+        ranked = rank(question, chosen.items, self._static)
         room = min(int(OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
             evidence(ranked, room, self._tokenizer),
@@ -304,7 +301,7 @@ class ChunksView:
         """
         with database.read(user) as connection:
             state = log.state(connection, user)
-        for cache in (self._tables, self._read_rows, self._text_vectors):
+        for cache in (self._tables, self._read_rows):
             cache.drop(user, state)
         release(database, self.store, user)
         reclaim_orphans(database, self.store, 0, user)

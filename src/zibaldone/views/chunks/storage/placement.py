@@ -80,8 +80,7 @@ def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: S
     query = select(records).where(of(records, owner), c.id.in_(list(ids))).order_by(c.time_us, c.id)
     data = store.fetch(connection, owner, ids)
     return [
-        Placed(row.id, row.namespace, data[row.id], row.block, row.slot)
-        for row in connection.execute(query)
+        Placed(row.id, row.namespace, data[row.id], row.block, row.slot) for row in connection.execute(query)
     ]
 
 
