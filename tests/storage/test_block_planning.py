@@ -23,7 +23,8 @@ def staged(numbers, size=100, namespace="s", block=None):
 
 def planned(records, similarity=strangers, due=(), wait=2, block_bytes=TEN):
     """The plan for these records, where two blocks' worth may wait."""
-    return plan(records, due, block_bytes, wait, similarity)
+    groups = plan(records, due, block_bytes, wait, similarity)
+    return [[record.id for record in group] for group in groups]
 
 
 def test_what_may_wait_waits():

@@ -6,10 +6,11 @@ import pytest
 from records_rig import ANN, BOB, Crash, RecordsRig
 
 from zibaldone import BlockMissing, StorageCorrupt
+from zibaldone.views.base import Generation
 from zibaldone.views.chunks.storage.blocks import overhead
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import release
-from zibaldone.views.chunks.storage.records import Owner, Record
+from zibaldone.views.chunks.storage.records import Record
 
 TWENTY = {n: f"record {n:02} ".encode() * 3 for n in range(1, 21)}  # 30 bytes each: three to a block
 
@@ -68,7 +69,7 @@ def test_no_block_exceeds_its_size(rig: RecordsRig):
 
 def test_two_users_never_share_a_block(rig: RecordsRig):
     """Nor two namespaces, nor two generations."""
-    owners = [(ANN, "s"), (ANN, "t"), (BOB, "s"), (Owner("ann", "chunks", 2), "s")]
+    owners = [(ANN, "s"), (ANN, "t"), (BOB, "s"), (Generation("ann", 2, "", 0), "s")]
     for number, (owner, namespace) in enumerate(owners):
         rig.stage({number: b"x"}, owner, namespace)
     for owner in {owner for owner, _ in owners}:

@@ -7,7 +7,6 @@ import pytest
 from chunk_model import chunk_model, inputs_of, joint
 from zibaldone import InvalidInput, MemAttention, Placement
 from zibaldone.testing import FailingEmbedder, HashEmbedder
-from zibaldone.views.chunks.forgetting import owner_of
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 SMALL = MemAttention(chunk_gate_tokens=40)
@@ -417,6 +416,6 @@ def test_chunks_that_are_alike_lie_in_one_block(opened):
     maintained(memory, *[f"{one} {i}" for i in range(3) for one in (*FILLER, *OTHERS)])
     with memory._database.read() as connection:
         generation = memory._chunks._generations(connection, "ann")[-1]
-        places = memory._chunks.store.places(connection, owner_of(generation))
+        places = memory._chunks.store.places(connection, generation)
     block = {place.id: place.block for place in places}
     assert block[1] == block[3] == block[5] != block[2] == block[4] == block[6]

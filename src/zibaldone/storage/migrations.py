@@ -426,9 +426,10 @@ def keys_of_users(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-def no_pairs_of_records(connection: Connection) -> None:
-    """How often records were read together is not counted any more."""
-    connection.execute(text("DROP TABLE record_pairs"))
+def chunks_alone(connection: Connection) -> None:
+    """How often records were read together is not counted; how far chunks go, they say themselves."""
+    for table in ("record_pairs", "chunk_namespaces"):
+        connection.execute(text(f"DROP TABLE {table}"))
 
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -457,7 +458,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     moves_to_a_bucket,
     readings_of_the_profile,
     keys_of_users,
-    no_pairs_of_records,
+    chunks_alone,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

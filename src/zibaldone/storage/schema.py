@@ -189,15 +189,6 @@ chunk_history = Table(
     Column("by_sources", Text, nullable=False),  # JSON: seqs of the messages that took its place
 )
 
-chunk_namespaces = Table(
-    "chunk_namespaces",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("namespace", SealedText(findable=True), primary_key=True),
-    Column("compacted_to", BigInteger, nullable=False),  # its messages above this seq are in the active chunk
-)
-
 records = Table(
     "records",
     metadata,

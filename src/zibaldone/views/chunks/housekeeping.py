@@ -13,7 +13,6 @@ from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, from_record
-from zibaldone.views.chunks.forgetting import owner_of
 from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange
 from zibaldone.views.chunks.storage.planning import Matrix
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
@@ -35,7 +34,7 @@ def tend(
         return np.asarray(np.clip(means @ means.T, 0, 1))
 
     # Again, when another process tends to the same blocks.
-    return read_again(lambda: arrange(database, store, placement, owner_of(generation), cosines))
+    return read_again(lambda: arrange(database, store, placement, generation, cosines))
 
 
 def embed_anew(database: Database, store: RecordStore, generation: Generation, embedder: Embedder) -> None:
@@ -48,7 +47,7 @@ def embed_anew(database: Database, store: RecordStore, generation: Generation, e
         with database.read(generation.user) as connection:
             numbers = table.bare(connection, generation)
             bare = list(table.load(connection, generation, embedder.dimension, only=numbers).values())
-            return bare, store.fetch(connection, owner_of(generation), [chunk.id for chunk in bare])
+            return bare, store.fetch(connection, generation, [chunk.id for chunk in bare])
 
     bare, data = read_again(read)
     made = {

@@ -35,7 +35,7 @@ from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_re
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.compress import verbatim
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.forgetting import owner_of, record_of
+from zibaldone.views.chunks.forgetting import record_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
 from zibaldone.views.chunks.housekeeping import embed_anew, tend
 from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank, select_for
@@ -52,14 +52,6 @@ _MOST_USERS = 200  # whose tables stay in memory
 _MOST_ROWS = 20_000  # of tables that stay for the next step of a maintenance, of 7 KB each
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedChunks:
-    """What a batch of messages did to the chunk table, by namespace, and where each has been read to."""
-
-    spaces: tuple[Namespace, ...]
-    compacted_to: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +119,7 @@ class ChunksView:
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> PreparedChunks | None:
+    ) -> tuple[Namespace, ...] | None:
         """Compact the gates that these messages close; those that close none stay in the active chunk.
 
         Raises StorageCorrupt when an earlier chunk cannot be read.
@@ -151,31 +143,29 @@ class ChunksView:
         self._map(compact_all, list(work))
         if progress:
             progress(len(messages))
-        ends = {namespace: gate.last_seq for namespace, gate in gates}
-        return PreparedChunks(tuple(spaces[name] for name in work), ends)
+        return tuple(spaces[name] for name in work)
 
     def commit(
         self,
         connection: Connection,
         generation: Generation,
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
-        prepared: PreparedChunks,
+        prepared: tuple[Namespace, ...],
     ) -> None:
         """New chunks, new versions of old ones, and what went to the history."""
         past: list[Past] = []
-        for space in prepared.spaces:
+        for space in prepared:
             changed = [space.chunks[number] for number in sorted(space.changed)]
             table.write(connection, generation, changed)
-            owner = owner_of(generation)
-            self.store.stage(connection, owner, [record_of(c, space.items[c.id]) for c in changed if c.items])
-            self.store.remove(connection, owner, [c.id for c in changed if not c.items])
+            self.store.stage(
+                connection, generation, [record_of(c, space.items[c.id]) for c in changed if c.items]
+            )
+            self.store.remove(connection, generation, [c.id for c in changed if not c.items])
             pairs = [(seq, number) for number, seqs in space.covered.items() for seq in seqs]
             pairs += [(seq, c.id) for c in changed for seq in sources_of(space.items[c.id])]
             table.add_sources(connection, generation, pairs)
             past += space.past
         table.add_history(connection, generation, past)
-        for namespace, seq in prepared.compacted_to.items():
-            table.set_compacted_to(connection, generation, namespace, seq)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Items of the related chunks and of what is in none yet, best first: Algorithm 1, lines 14 to 20."""
@@ -262,12 +252,11 @@ class ChunksView:
                     return ChosenItems(tail, "")
                 if now.generation is None or now.generation.number != memory.generation.number:
                     return None
-                owner = owner_of(memory.generation)
                 fault = ""
                 if readable:
-                    fetched, fault = self.store.fetch_readable(now.connection, owner, ids)
+                    fetched, fault = self.store.fetch_readable(now.connection, now.generation, ids)
                 else:
-                    fetched = self.store.fetch(now.connection, owner, ids)
+                    fetched = self.store.fetch(now.connection, now.generation, ids)
             items = [item for number in sorted(fetched) for item in from_record(fetched[number])]
             if memory.inside is not None:
                 items = [item for item in items if not memory.inside.isdisjoint(item.sources)]
@@ -343,7 +332,7 @@ class ChunksView:
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation; its blocks are released."""
         table.drop(connection, generation)
-        self.store.drop(connection, owner_of(generation))
+        self.store.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Chunks, items and history, of all generations."""
@@ -357,14 +346,14 @@ class ChunksView:
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Chunks, records and blocks against each other and against the log."""
-        wrong = self.store.faults(connection, owner_of(generation))
+        wrong = self.store.faults(connection, generation)
         wrong += table.faults(connection, generation)
         if wrong:
             return wrong
         chunks = table.load(connection, generation, 0)
         covered = set(table.sources(connection, generation))
         live = [chunk.id for chunk in chunks.values() if chunk.items]
-        data = self.store.fetch(connection, owner_of(generation), live)
+        data = self.store.fetch(connection, generation, live)
         for number in live:
             if number not in data:
                 wrong.append(f"chunk {number} has no record")
@@ -387,7 +376,7 @@ class ChunksView:
                     return {}, {}
                 chunks = table.load(now.connection, now.generation, 0)
                 full = [chunk.id for chunk in chunks.values() if chunk.items]
-                return chunks, self.store.fetch(now.connection, owner_of(now.generation), full)
+                return chunks, self.store.fetch(now.connection, now.generation, full)
 
         chunks, data = read_again(read)
         return [stored(chunk, from_record(data.get(chunk.id, b"[]"))) for chunk in chunks.values()]
@@ -399,12 +388,6 @@ class ChunksView:
             for chunk in self.chunks(take_snapshot)
             for item in chunk.items
         ]
-
-    def live(self, connection: Connection, user: str) -> list[Chunk]:
-        """Chunks that hold something, with their metadata, of the user's newest generation."""
-        generations = self._generations(connection, user)
-        chunks = table.load(connection, generations[-1], self._embedder.dimension) if generations else {}
-        return [chunk for chunk in chunks.values() if chunk.items]
 
     def history(self, take_snapshot: TakeSnapshot) -> list[Past]:
         """What chunks of the serving generation no longer say, in the order in which it went."""
@@ -448,7 +431,7 @@ class ChunksView:
         def fetch(ids: Sequence[int]) -> Mapping[int, Sequence[Item]]:
             def read() -> Mapping[int, bytes]:
                 with basis.read() as connection:
-                    return self.store.fetch(connection, owner_of(generation), ids)
+                    return self.store.fetch(connection, generation, ids)
 
             return {number: from_record(data) for number, data in read_again(read).items()}
 

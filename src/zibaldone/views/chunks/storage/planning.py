@@ -28,6 +28,7 @@ class RecordPlace:
     time_us: int
     bytes: int
     block: str | None  # None: it is staged
+    slot: int | None = None  # in the block
 
 
 def plan(
@@ -36,7 +37,7 @@ def plan(
     block_bytes: int,
     staged_blocks: float,
     similarity: Similarity,
-) -> list[list[int]]:
+) -> list[list[RecordPlace]]:
     """The records of each new block, in the order of time; no block has two namespaces'.
 
     Staged records and those of blocks that are due (lines 11 to 13) are grouped by similarity, into groups
@@ -48,7 +49,7 @@ def plan(
     for record in records:
         if record.block is None or record.block in due:
             loose.setdefault(record.namespace, []).append(record)
-    planned = []
+    planned: list[list[RecordPlace]] = []
     for _, those in sorted(loose.items()):
         waiting = sum(record.bytes for record in those if record.block is None)
         excess = waiting - staged_blocks * block_bytes
@@ -57,7 +58,7 @@ def plan(
             parts = in_chunks(ordered, _MOST_GROUPED)
             groups = [group for part in parts for group in _groups(part, block_bytes, similarity)]
             planned += _written(groups, excess, block_bytes)
-    return [[record.id for record in group] for group in planned]
+    return planned
 
 
 @dataclass(frozen=True, slots=True)
