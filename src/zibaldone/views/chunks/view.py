@@ -186,8 +186,7 @@ class ChunksView:
         asker = self._asker if self.config.recall_relevance == "model" else None
         selected, by_words = select_for(question, query, memory.chunks, asker, self._embedder, self.config)
         notes += [by_words] if by_words else []
-        if selected.degraded:
-            notes.append(f"chunks selected offline: {selected.degraded}")
+        notes += [f"chunks selected offline: {selected.degraded}"] if selected.degraded else []
         ids = sorted(chunk.id for chunk in selected.chunks)
         chosen = self._read_chosen(take_snapshot, query.scope.user, memory, ids)
         if chosen is None and once_more:  # the view was made anew meanwhile: these are other chunks now
@@ -263,10 +262,9 @@ class ChunksView:
             return ChosenItems((*items, *tail), fault)
 
         try:
-            chosen = read_again(read)
+            return read_again(read)
         except StorageCorrupt:  # the other chunks can be read
-            chosen = read(readable=True)
-        return chosen
+            return read(readable=True)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Items, metadata, history and blocks, in every generation."""
@@ -424,19 +422,17 @@ class ChunksView:
     def _spaces(self, basis: PrepareContext, names: Sequence[str]) -> tuple[list[int], dict[str, Namespace]]:
         """Ids for new chunks, one per name in the order given, and the working sets."""
         generation = basis.generation
-        if generation is None:
-            empty: dict[str, Namespace] = {name: Namespace(name, {}, lambda _: {}) for name in names}
-            return list(range(1, len(names) + 1)), empty
 
         def fetch(ids: Sequence[int]) -> Mapping[int, Sequence[Item]]:
             def read() -> Mapping[int, bytes]:
+                assert generation is not None  # or there are no chunks yet
                 with basis.read() as connection:
                     return self.store.fetch(connection, generation, ids)
 
             return {number: from_record(data) for number, data in read_again(read).items()}
 
         chunks: dict[int, Chunk] = {}
-        if names:
+        if names and generation is not None:
             read_rows = self._read_rows.take(basis.user, generation.number) or table.ReadRows()
             with basis.read() as connection:
                 state = log.state(connection, basis.user)
