@@ -184,12 +184,13 @@ class Trace:
 
     views: tuple[ViewTrace, ...]
     decisions: tuple[Decision, ...]  # every candidate, best first
-    confidence: float  # a probability, 0 to 1, that memory can answer: see search/confidence
+    confidence: float  # a score, 0 to 1, of whether memory can answer; no probability
     floor: float  # below this confidence nothing is recalled
     ms: float
     aim: str = "fact"  # what the answer was taken to need: see search/request.Aim
     planned_by: str = "offline"  # or the model that said so
     plan_note: str = ""  # why a model that was asked what the question needs did not say it
+    note: str = ""  # in words, when not all of the question was read
     parts: tuple[Part, ...] = ()  # in the order in which they were filled
     # Seqs that might be recalled; None: all.
     within: frozenset[int] | None = field(default=None, repr=False, compare=False)

@@ -151,7 +151,7 @@ def _links(
     return [
         link
         for view in linking
-        for link in view.links(snapshots(database, user, view), user, seqs)
+        for link in view.links(snapshots(database, user, view, query.deadline), user, seqs)
         if query.lets_in((link.new_seq,))
     ]
 

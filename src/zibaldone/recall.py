@@ -27,6 +27,7 @@ from zibaldone.search.unit import PASSAGE
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
+from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
 from zibaldone.text.sentences import torn
@@ -37,6 +38,7 @@ from zibaldone.views.toolkit import described
 from zibaldone.views.updates import UpdatesView
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
+_NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
 DEFAULT_FLOOR = 0.01  # docs/log.md has the trade-off curve
 
 
@@ -71,6 +73,7 @@ def recall(
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
+    Raises RecallGivenUp once the query's deadline has passed.
     `own` has the tokenizer that the budget is counted with, where it is not the views' own. With a `planner`
     its model is asked what the question needs; with `decay_days` old evidence comes later (`retention`).
     """
@@ -83,7 +86,7 @@ def recall(
         query = replace(query, before=until if query.before is None else min(until, query.before))
     query = narrowed(database, query, narrowing)
     if overlays.profile is not None:
-        taken = snapshots(database, query.scope.user, overlays.profile)
+        taken = snapshots(database, query.scope.user, overlays.profile, query.deadline)
         query = replace(query, people=overlays.profile.people(taken, query))
     answers = _Answers(database, query, tokenizer, own)
     plan_ = plan(query.text, query.budget_tokens, query.request)
@@ -110,9 +113,10 @@ def recall(
             standing=answers.counted([replace(entry, standing=True) for entry in standing]),
             lines=answers.counted(answers.still_there(lines.evidence)),
         )
+    query.deadline.check()
     text, citations = render(chosen.evidence)
     return Recall(
-        query=query.text,
+        query=query.whole_text or query.text,
         text=text,
         tokens=chosen.tokens,
         evidence=tuple(chosen.evidence),
@@ -126,6 +130,7 @@ def recall(
             aim=plan_.aim.value,
             planned_by=read.read_by,
             plan_note=read.note,
+            note=_NOT_ALL_READ.format(len(query.whole_text), QUESTION_CHARS_READ) if query.whole_text else "",
             parts=chosen.parts,
             within=_within(database, query),
             without=query.without,
@@ -161,8 +166,9 @@ class _Answers:
             return Retrieved((), 0, 0.0, lambda _: None)
         room = room_tokens if self.own is None else self.own.in_ours(room_tokens)
         query = replace(self.query, budget_tokens=room)
+        self.query.deadline.check()
         start = time.perf_counter()
-        retrieved = view.retrieve(snapshots(self.database, query.scope.user, view), query)
+        retrieved = view.retrieve(snapshots(self.database, query.scope.user, view, query.deadline), query)
         self.traces.append(
             ViewTrace(
                 view=view.name,
@@ -184,6 +190,7 @@ class _Answers:
         """
         if not candidates:
             return []
+        self.query.deadline.check()
         user = self.query.scope.user
         with self.database.read(user) as connection:
             here = log.origins(connection, user, {seq for unit in candidates for seq in unit.sources})

@@ -19,6 +19,8 @@
     ZIBALDONE_KEY_COMMAND       a command that prints it, which is asked once by a process, in its place
     ZIBALDONE_NEW_KEY, ZIBALDONE_NEW_KEY_COMMAND   another one, for 'zibaldone rekey'
     ZIBALDONE_USER_KEYS         where keys of users lie: a folder apart from the memory, or s3://bucket/prefix
+    ZIBALDONE_WALL_KEY, ZIBALDONE_WALL_KEY_COMMAND   by which a role of PostgreSQL proves whose rows it means:
+                                see 'zibaldone wall'
     ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
 
 For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
@@ -160,6 +162,11 @@ def key(given: str | bytes | FromEnvironment | None, name: str = "KEY") -> str |
     return _text(name) if command is None else _printed_by(command, f"{_PREFIX}{name}_COMMAND")
 
 
+def wall_key() -> str | bytes | None:
+    """The key of proofs to PostgreSQL that the environment has."""
+    return key(FROM_ENVIRONMENT, "WALL_KEY")
+
+
 @cache
 def _printed_by(command: str, variable: str) -> str:
     try:
@@ -195,7 +202,7 @@ def read_by_others(place: str | Path, given: str | FromEnvironment | None = FROM
         names.append("PG")  # libpq
     if (_text("EMBED_MODEL") or "").startswith(f"{_OPENAI}:"):
         names.append("OPENAI_API_KEY")  # ours, for an embedder
-    if _text("KEY_COMMAND"):
+    if _text("KEY_COMMAND") or _text("WALL_KEY_COMMAND"):
         names += _OF_KEY_RINGS
     return names
 

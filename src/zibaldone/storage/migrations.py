@@ -426,6 +426,24 @@ def keys_of_users(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def proofs_of_serving_roles(connection: Connection) -> None:
+    """In PostgreSQL: by which keys roles that do not own the tables prove whose rows they mean."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(
+            text(
+                "CREATE TABLE serving_roles"
+                " (role NAME NOT NULL PRIMARY KEY, inner_pad BYTEA NOT NULL, outer_pad BYTEA NOT NULL)"
+            )
+        )
+
+
+def forgetting_in_steps(connection: Connection) -> None:
+    """What of a user is being forgotten."""
+    connection.execute(
+        text('CREATE TABLE forgettings ("user" TEXT NOT NULL PRIMARY KEY, seqs TEXT NOT NULL)')
+    )
+
+
 def chunks_alone(connection: Connection) -> None:
     """How often records were read together is not counted; how far chunks go, they say themselves."""
     for table in ("record_pairs", "chunk_namespaces"):
@@ -458,6 +476,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     moves_to_a_bucket,
     readings_of_the_profile,
     keys_of_users,
+    proofs_of_serving_roles,
+    forgetting_in_steps,
     chunks_alone,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database

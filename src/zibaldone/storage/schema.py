@@ -14,6 +14,7 @@ from zibaldone.storage.columns import CheckedText as Text
 from zibaldone.storage.columns import SealedBytes, SealedDigest, SealedText
 
 metadata = MetaData()
+SERVING_ROLES = "serving_roles"  # a table of PostgreSQL alone, which serving roles cannot read
 
 migrations = Table(
     "migrations",
@@ -73,6 +74,13 @@ forgotten_ids = Table(  # of messages that were stored once: an import does not 
     metadata,
     Column("user", Text, primary_key=True),
     Column("digest", Text, primary_key=True),  # of the message's id, which may be made from what it says
+)
+
+forgettings = Table(  # what goes in steps, until all is gone: nobody else reads the user's rows meanwhile
+    "forgettings",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("seqs", Text, nullable=False),  # of the messages: "1-5 8-8"
 )
 
 message_files = Table(  # bytes of what a message has attached, where they were to be kept

@@ -71,6 +71,7 @@ class HierarchyView:
 
     name = NAME
     batch_messages = 128
+    reads_whole = False
     tended_from = 0
 
     def __init__(
@@ -206,7 +207,7 @@ class HierarchyView:
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Nothing forgotten stays in memory; `housekeep` tells the rest of unmade episodes anew."""
+        """No live object holds what was forgotten; `housekeep` tells the rest of unmade episodes anew."""
         with database.read(user) as connection:
             state = log.state(connection, user)
             now = Snapshot(connection, generation, state)

@@ -3,9 +3,9 @@
 A logistic model of three things: how near the entry is to the question (a cosine, in standard deviations
 above that of phrases that have nothing to do with each other, so that it means the same for every
 embedder), whether the question asks for advice, which is what preferences are for, and whether it asks
-back what was said, which no instruction changes the answer to. `zibaldone bench profile` fits it anew and
-says how well it is calibrated. A constraint ("I'm allergic to peanuts") is matched by what it bears on: by
-how much nearer the question is to an area of life than to what constrains nobody, and than to other areas.
+back what was said, which no instruction changes the answer to. A constraint ("I'm allergic to peanuts") is
+matched by what it bears on: by how much nearer the question is to an area of life than to what constrains
+nobody, and than to other areas.
 "Run this script" is near to sport, and nearer to software.
 """
 
@@ -24,6 +24,7 @@ from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.search.asking import wants_advice
 from zibaldone.text.patterns import lazy_pattern
+from zibaldone.text.remembered import remembered
 from zibaldone.text.words import STOP_WORDS, is_english, words
 from zibaldone.views.profile.clauses import Area, Kind, Reading
 from zibaldone.views.profile.constraints import AREAS
@@ -226,6 +227,12 @@ def probabilities_of_areas(scale: Scale, question: str, question_vector: Vectors
     return likely
 
 
+_spoken, _wants_advice = (
+    remembered(8)(words),
+    remembered(8)(wants_advice),
+)  # of a question, once for all entries
+
+
 def certain(reading: Reading, question: str) -> float:
     """What needs no cosine: an instruction for every answer, a person whom the question names.
 
@@ -234,10 +241,10 @@ def certain(reading: Reading, question: str) -> float:
     """
     if reading.kind == "instruction" and not reading.topic:
         return _ALWAYS
-    spoken = words(question)
+    spoken = _spoken(question)
     if reading.kind == "relation":
         return _NAMED if not reading.value.isdisjoint(spoken) else 0.0
-    called_for = reading.kind == "instruction" or (reading.kind == "preference" and wants_advice(question))
+    called_for = reading.kind == "instruction" or (reading.kind == "preference" and _wants_advice(question))
     if called_for and not is_english(spoken) and names_topic(reading.topic, question):
         return _NAMED
     return 0.0

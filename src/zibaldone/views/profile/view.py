@@ -281,7 +281,7 @@ class ProfileView(UnitsView):
         self._stand(take_snapshot, user)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
-        """Nothing that was read before stays in memory."""
+        """No live object holds what was read before."""
         with database.read(user) as connection:
             self._standing.drop(user, log.state(connection, user))
 

@@ -180,6 +180,10 @@ class UpdatesView(RestingView):
         """Both ends of a link are its sources."""
         return table.forget(connection, user, seqs)
 
+    def shed(self, connection: Connection, user: str, seqs: Sequence[int], most: int) -> int:  # noqa: ARG002
+        """Nothing: of one message there are few rows."""
+        return 0
+
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
         return table.preview_forget(connection, user, seqs)
