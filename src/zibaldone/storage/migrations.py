@@ -444,6 +444,12 @@ def forgetting_in_steps(connection: Connection) -> None:
     )
 
 
+def chunks_alone(connection: Connection) -> None:
+    """How often records were read together is not counted; how far chunks go, they say themselves."""
+    for table in ("record_pairs", "chunk_namespaces"):
+        connection.execute(text(f"DROP TABLE {table}"))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -472,6 +478,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     keys_of_users,
     proofs_of_serving_roles,
     forgetting_in_steps,
+    chunks_alone,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 
