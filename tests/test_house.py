@@ -418,13 +418,13 @@ CEILINGS = {
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_570,
-    "server": 8_260,
-    "storage": 5_632,
+    "server": 8_121,
+    "storage": 5_619,
     "testing": 510,
     "text": 3_583,
     "verification": 987,
     "views": 1_985,
-    "views/chunks": 3_621,
+    "views/chunks": 3_108,
     "views/hierarchy": 4_039,
     "views/kvcache": 6_619,
     "views/messages": 331,
@@ -433,7 +433,7 @@ CEILINGS = {
     "views/topics": 6_487,
     "views/updates": 3_116,
 }
-TESTS_CEILING = 58_590
+TESTS_CEILING = 58_470
 
 
 def lines_in(path: Path) -> int:

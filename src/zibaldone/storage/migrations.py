@@ -444,6 +444,12 @@ def forgetting_in_steps(connection: Connection) -> None:
     )
 
 
+def chunks_alone(connection: Connection) -> None:
+    """How often records were read together is not counted; how far chunks go, they say themselves."""
+    for table in ("record_pairs", "chunk_namespaces"):
+        connection.execute(text(f"DROP TABLE {table}"))
+
+
 def one_object_store(connection: Connection) -> None:
     """Blocks and saved indexes are objects, in parts where they are rows."""
     byte_string = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
@@ -490,6 +496,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     keys_of_users,
     proofs_of_serving_roles,
     forgetting_in_steps,
+    chunks_alone,
     one_object_store,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
