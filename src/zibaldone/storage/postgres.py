@@ -42,7 +42,7 @@ from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
 from zibaldone.storage.columns import without_values
 from zibaldone.storage.database import Collided, Database, place_shown, sorted_once
-from zibaldone.storage.migrations import MIGRATIONS, migrate
+from zibaldone.storage.migrations import FIRST, MIGRATIONS, migrate
 from zibaldone.storage.objects import RowObjects
 from zibaldone.storage.saved_indexes import INDEX_ROWS, SAVED, SavedIndexes
 from zibaldone.storage.schema import metadata, migrations
@@ -163,7 +163,7 @@ class PostgresDatabase(Database):
             if not inspect(connection).has_table(migrations.name):
                 return False
             number = connection.execute(select(func.max(migrations.c.number))).scalar()
-            if number != len(MIGRATIONS) or walls.walled(connection, are=False):
+            if number != FIRST + len(MIGRATIONS) or walls.walled(connection, are=False):
                 return False
             if not is_exempt:
                 walls.check_role(connection)

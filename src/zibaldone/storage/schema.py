@@ -258,7 +258,6 @@ kv_blocks = Table(
     Column("boxes_crc", BigInteger),  # of its boxes; NULL: keys and boxes are to be made (again)
     Column("slot", BigInteger),  # where its keys and values are; NULL: nowhere, until they are made again
     Column("crc", BigInteger),  # of these
-    Column("used_us", BigInteger, nullable=False),  # when it was last chosen; 0: never
     Index("kv_blocks_by_seq", "user", "generation", "last_seq"),
     Index("kv_blocks_by_segment", "user", "generation", "session", "segment"),
 )
