@@ -431,7 +431,7 @@ def notes_in_place_of_three_views(connection: Connection) -> None:
     for statement in (
         """CREATE TABLE notes (
             "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, part INTEGER NOT NULL,
-            made_by TEXT NOT NULL, written BIGINT NOT NULL,
+            made_by TEXT NOT NULL,
             clause_seq BIGINT, clause_start INTEGER NOT NULL, clause_end INTEGER NOT NULL,
             ended_by BIGINT, ended_part INTEGER NOT NULL,
             instead_start INTEGER NOT NULL, instead_end INTEGER NOT NULL, rule TEXT NOT NULL,

@@ -417,7 +417,6 @@ notes = Table(  # beside the units of the notes, by the same keys
     Column("seq", BigInteger, primary_key=True, autoincrement=False),  # of the unit,
     Column("part", Integer, primary_key=True, autoincrement=False),  # and its part
     Column("made_by", Text, nullable=False),  # "stated", "hand" or "<model>/<hash of the prompt>"
-    Column("written", BigInteger, nullable=False),  # the user's version when the row was written last
     Column("clause_seq", BigInteger),  # content[clause_start:clause_end] of that message says it
     Column("clause_start", Integer, nullable=False),
     Column("clause_end", Integer, nullable=False),

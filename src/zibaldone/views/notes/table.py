@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
 
-from zibaldone import log
 from zibaldone.models.base import Vectors
 from zibaldone.search.unit import Unit
 from zibaldone.storage.batches import in_chunks
@@ -69,7 +69,7 @@ class StoredNote:
 def insert(connection: Connection, generation: Generation, rows: Sequence[Row]) -> None:
     """Add notes, units included."""
     units.insert(connection, NAME, generation, (row.unit for row in rows))
-    mine = {"user": generation.user, "generation": generation.number, "written": _now(connection, generation)}
+    mine = {"user": generation.user, "generation": generation.number}
     beside = [
         mine
         | {"seq": row.key[0], "part": row.key[1], "made_by": row.made_by}
@@ -83,38 +83,39 @@ def insert(connection: Connection, generation: Generation, rows: Sequence[Row]) 
 
 def end(connection: Connection, generation: Generation, endings: Mapping[units.Key, Ending]) -> None:
     """Note what ended these notes."""
-    written = _now(connection, generation)
     for (seq, part), ending in endings.items():
         here = and_(_of(generation), notes.c.seq == seq, notes.c.part == part)
-        connection.execute(update(notes).where(here).values(written=written, **_ending(ending)))
+        connection.execute(update(notes).where(here).values(**_ending(ending)))
 
 
 def load(
-    connection: Connection, generation: Generation, dimension: int, *, since: int = 0
+    connection: Connection, generation: Generation, dimension: int, *, after: int = 0
 ) -> dict[units.Key, StoredNote]:
-    """The notes that were written or ended since that version of the user, by their keys.
-
-    Raises StorageCorrupt.
-    """
-    n = notes.c
-    query = select(notes).where(_of(generation), n.written >= since).order_by(n.seq, n.part)
+    """The notes that stand on messages above seq `after`, by their keys. Raises StorageCorrupt."""
+    query = select(notes).where(_of(generation), notes.c.seq > after).order_by(notes.c.seq, notes.c.part)
     beside = {(row.seq, row.part): row for row in connection.execute(query)}
     if not beside:
         return {}
-    only = list(beside) if since else None
-    loaded, vectors = units.load(connection, NAME, generation, dimension, only=only)
-    stored = {}
-    for unit, vector in zip(loaded, vectors, strict=True):
-        if (row := beside.get(unit.key)) is not None:
-            clause = None if row.clause_seq is None else (row.clause_seq, row.clause_start, row.clause_end)
-            ended = None
-            if row.ended_by is not None:
-                instead = (row.ended_by, row.instead_start, row.instead_end)
-                ended = Ending(
-                    row.ended_by, None if row.ended_part == _NONE else row.ended_part, instead, row.rule
-                )
-            stored[unit.key] = StoredNote(unit, vector, row.made_by, clause, ended)
-    return stored
+    loaded, vectors = units.load(connection, NAME, generation, dimension, after=after, only=list(beside))
+    return {
+        unit.key: StoredNote(unit, vector, beside[unit.key].made_by, *_beside(beside[unit.key]))
+        for unit, vector in zip(loaded, vectors, strict=True)
+    }
+
+
+def sizes(connection: Connection, generation: Generation) -> tuple[int, int]:
+    """How many notes there are, and how many of them have ended."""
+    query = select(func.count().label("all"), func.count(notes.c.ended_by).label("ended"))
+    row = connection.execute(query.where(_of(generation))).one()
+    return row[0], row[1]
+
+
+def _beside(row: Any) -> tuple[Place | None, Ending | None]:
+    clause = None if row.clause_seq is None else (row.clause_seq, row.clause_start, row.clause_end)
+    if row.ended_by is None:
+        return clause, None
+    part = None if row.ended_part == _NONE else row.ended_part
+    return clause, Ending(row.ended_by, part, (row.ended_by, row.instead_start, row.instead_end), row.rule)
 
 
 def forget(connection: Connection, user: str, seqs: Sequence[int]) -> None:
@@ -214,10 +215,6 @@ def _ending(ending: Ending | None) -> dict[str, int | str | None]:
         "instead_end": ending.instead[2],
         "rule": ending.rule,
     }
-
-
-def _now(connection: Connection, generation: Generation) -> int:
-    return log.state(connection, generation.user).version
 
 
 def _of(generation: Generation) -> ColumnElement[bool]:

@@ -157,7 +157,7 @@ class NotesView(UnitsView):
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Have a model read the sessions that are due; not `patient`, in the foreground, all that are left."""
+        """Have a model read the sessions that are due; in the foreground, not `patient`, all of them."""
         if not self._asker.has_model or generation.fingerprint != self.fingerprint:
             return ()
         user = generation.user
@@ -329,14 +329,17 @@ class NotesView(UnitsView):
             generation = usable(now.generation, self.fingerprint)
             number, cursor = (generation.number, generation.cursor) if generation else (0, 0)
             held = self._known.get(user, number)
-            if held is not None and held.state.deletions != state.deletions:
+            if held is not None and (held.state.deletions != state.deletions or held.cursor > cursor):
                 held = None
             is_new = held is None or (held.state, held.cursor) != (state, cursor)
             if held is not None and not is_new and not (whole and held.unread_from):
                 return held
-            since = held.state.version if held is not None else 0
-            new = self._load(now.connection, generation, since=since) if generation else {}
-            stored = {**(held.stored if held else {}), **new}
+            stored: dict[units.Key, StoredNote] = dict(held.stored) if held else {}
+            if generation is not None:
+                stored |= self._load(now.connection, generation, after=held.cursor if held else 0)
+                ended = sum(note.ended is not None for note in stored.values())
+                if table.sizes(now.connection, generation) != (len(stored), ended):
+                    stored = self._load(now.connection, generation)  # a session was read meanwhile
             late, read_to = (
                 ({}, cursor) if held is None else (dict(held.late), max(cursor, held.state.last_seq))
             )
@@ -354,23 +357,26 @@ class NotesView(UnitsView):
         else:
             batches = iter([newest.messages])
             unread_from = newest.messages[0].seq if newest.note else unread_from
+        failed = ""
         for messages in batches:
             some, failure = self._read_late(messages)
             late |= some
-            note = "; ".join(filter(None, (note, failure)))
+            failed = failed or failure
+        note = "; ".join(filter(None, (note, failed)))
         if unread_from:
             note = "; ".join(filter(None, (note, only_newest(MOST_UNREAD))))
         with take_snapshot() as then:
             messages_of = self._messages(then.connection, user, {**stored, **late}, edits)
         ledger = _settled({**stored, **late}, edits, messages_of, self._embedder.dimension)
         known = KnownNotes(state, cursor, unread_from, stored, late, tuple(edits), messages_of, ledger, note)
-        self._known.put(user, known, state, number)
+        if not failed:  # else the embedder is asked again next time
+            self._known.put(user, known, state, number)
         return known
 
     def _load(
-        self, connection: Connection, generation: Generation, *, since: int = 0
+        self, connection: Connection, generation: Generation, *, after: int = 0
     ) -> dict[units.Key, StoredNote]:
-        return table.load(connection, generation, self._embedder.dimension, since=since)
+        return table.load(connection, generation, self._embedder.dimension, after=after)
 
     def _ledger(
         self,
