@@ -72,7 +72,7 @@ def test_search_marks_what_no_longer_holds(run):
     """With the mark of a recalled text, once the memory is maintained."""
     run("maintain")
     (old,) = (row for row in run("search", "rent").stdout.splitlines() if "900 a month" in row)
-    assert "[no longer holds, since Mon 6 May 2024; see “The rent is 950 now.”]" in old
+    assert "[no longer holds, since Mon 6 May 2024: “The rent is 950 now.”]" in old
 
 
 def test_search_has_a_limit(cited):

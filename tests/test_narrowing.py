@@ -58,7 +58,7 @@ def seqs(units):
 @pytest.mark.parametrize(("options", "expected"), NARROWED, ids=lambda value: str(value)[:60])
 def test_what_is_recalled_is_of_that_part(filled, options, expected):
     """By whatever view, and by search; what else was said is no candidate."""
-    for views in (None, *([name] for name in DEFAULT_VIEWS), ["messages", "timeline"]):
+    for views in (None, *([name] for name in DEFAULT_VIEWS), ["messages", "notes"]):
         found = filled.recall("tulip", user="ann", floor=0, views=views, **options)
         assert seqs(decision.evidence for decision in found.trace.decisions) <= expected
         assert {citation.seq for citation in found.citations} <= expected

@@ -28,12 +28,12 @@ def test_a_step_of_a_discarded_build_is_not_committed_into_the_next(opened):
     memory.maintain()
 
     def slow(request):
-        if memory.builds("updates", user="ann").other.chat == "slow":
-            memory.discard("updates", user="ann")
+        if memory.builds("notes", user="ann").other.chat == "slow":
+            memory.discard("notes", user="ann")
             of_view.begin(memory._database, "ann", memory._updates, "next")
         given = json.loads(request.turns[1].content)
         return {"ended": [{"older": given["older"][0]["number"], "newer": given["newer"][0]["number"]}]}
 
-    memory.rebuild("updates", user="ann", chat=ScriptedModel(slow, "slow"))
-    builds = memory.builds("updates", user="ann")
+    memory.rebuild("notes", user="ann", chat=ScriptedModel(slow, "slow"))
+    builds = memory.builds("notes", user="ann")
     assert (builds.other.number, builds.other.chat, builds.other.read_to) == (2, "next", 0)

@@ -50,11 +50,11 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
         memory.import_(path, user="ann")
         memory.maintain()
         said, known = (
-            lambda: memory.recall("What about my parrot?", user="ann", views=["messages", "updates"]).text,
+            lambda: memory.recall("What about my parrot?", user="ann", views=["messages", "notes"]).text,
             lambda: memory.recall("What about my parrot?", user="ann").text,
         )
         before = said(), known()
-        mark = "[no longer holds; see “My parrot is called Kiki now.”]"
+        mark = "[no longer holds: “My parrot is called Kiki now.”]"
         assert f"(no date)\nuser: My parrot is called Otto. {mark}\n" in before[0]
         assert "Mon 8 May 2023\nuser: My parrot sings." in before[0]
         assert "- My parrot is called Otto." not in before[1]

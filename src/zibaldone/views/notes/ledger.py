@@ -38,6 +38,7 @@ class Draft:
     spoken: Unit | None = None  # the edit that has its words
     edits: list[HandEdit] = field(default_factory=list)
     sources: dict[int, None] = field(default_factory=dict)
+    repeats: list[Place] = field(default_factory=list)  # where else it is said word for word
     superseded_by: str | None = None
     supersedes: list[str] = field(default_factory=list)
     pinned: bool = False
@@ -50,6 +51,11 @@ class Draft:
     @property
     def holds(self) -> bool:
         return self.ended is None and not self.retired
+
+    @property
+    def clauses(self) -> list[Place]:
+        """Wherever it is said word for word."""
+        return [*([self.clause] if self.clause else []), *self.repeats]
 
     @property
     def own_sources(self) -> tuple[int, ...]:
@@ -119,9 +125,8 @@ def settle(
             by = messages.get(draft.ended.by) if draft.ended else None
             if by is not None and by.is_dated and _time(by) >= before:
                 draft.ended = None
-    drafts.sort(key=lambda draft: (draft.unit.time, draft.unit.key))
-    _supersede(drafts)
-    links = [link for draft in drafts if (link := _link(draft)) is not None]
+    drafts = _in_turn(sorted(drafts, key=lambda draft: (draft.unit.time, draft.unit.key)))
+    links = [link for draft in drafts for link in _links(draft)]
     drafts, by_hand = _edited(drafts, edits, messages, dimension)
     links += by_hand
     ids = {draft.unit.key: draft for draft in drafts}
@@ -165,20 +170,30 @@ def _draft(note: StoredNote) -> Draft:
     )
 
 
-def _supersede(drafts: Sequence[Draft]) -> None:
-    """Another value of the same relation, said later, ends the earlier one."""
+def _in_turn(drafts: Iterable[Draft]) -> list[Draft]:
+    """With repeats in one, and what another value of the same relation has ended."""
+    kept: list[Draft] = []
+    same: dict[tuple[str, str, str], Draft] = {}
     latest: dict[tuple[str, str], tuple[Draft, PlainStatement]] = {}
     for draft in drafts:
+        words = draft.kind, draft.unit.speaker, draft.mark
+        first = same.get(words)
+        if first is not None and first.ended is None and draft.ended is None and draft.made_by != BY_HAND:
+            first.sources |= draft.sources
+            first.repeats += [draft.clause] if draft.clause else []
+            continue
+        same[words] = draft
+        kept.append(draft)
         if draft.made_by != STATED or draft.kind != "fact":
             continue
         for stated in _statements(draft.text, draft.unit.speaker):
             slot = stated.subject, stated.relation
-            if (earlier := latest.get(slot)) is not None and supersedes(stated, earlier[1]):
-                old = earlier[0]
-                if old.ended is None and old is not draft:
-                    place = draft.clause or (draft.unit.seq, 0, 0)
-                    old.ended = Ending(draft.unit.seq, draft.unit.part, place, STATED)
+            old, before = latest.get(slot, (draft, stated))
+            if old.ended is None and supersedes(stated, before):
+                place = draft.clause or (draft.unit.seq, 0, 0)
+                old.ended = Ending(draft.unit.seq, draft.unit.part, place, STATED)
             latest[slot] = draft, stated
+    return kept
 
 
 @remembered(20_000)
@@ -186,10 +201,10 @@ def _statements(text: str, speaker: str) -> tuple[PlainStatement, ...]:
     return tuple(statements(text, speaker))
 
 
-def _link(draft: Draft) -> Link | None:
-    if draft.clause is None or draft.ended is None:
-        return None
-    return Link(*draft.clause, *draft.ended.instead, draft.ended.rule)
+def _links(draft: Draft) -> list[Link]:
+    if draft.ended is None:
+        return []
+    return [Link(*clause, *draft.ended.instead, draft.ended.rule) for clause in draft.clauses]
 
 
 def _edited(
@@ -274,9 +289,13 @@ def _links_by_hand(draft: Draft) -> list[Link]:
     *before, last = draft.edits
     rule = "edited" if last.act == "changed" else "retired"
     new = (last.message.seq, 0, len(last.message.content) if last.act == "changed" else 0)
-    olds = [(edit.message.seq, 0, len(edit.message.content)) for edit in before if edit.act == "changed"]
-    if draft.clause is not None and draft.clause[0] != last.message.seq:
-        olds.insert(0, draft.clause)
+    olds = [] if last.text and mark_of(last.text) == draft.mark else draft.clauses
+    olds += [
+        (edit.message.seq, 0, len(edit.message.content))
+        for edit in before
+        if edit.act == "changed" and edit.text != last.text
+    ]
+    olds = [old for old in olds if old[0] != last.message.seq]
     return [Link(*old, *new, rule) for old in olds]
 
 
