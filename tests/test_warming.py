@@ -1,10 +1,10 @@
 """What a recall would read first is in memory before."""
 
 import pytest
-from zibaldone.views.notes import NotesView
 
 from zibaldone.errors import InvalidInput
 from zibaldone.search.unit_index import UnitIndex
+from zibaldone.views.notes import NotesView
 
 TALK = ["My dentist is Dr. Moss.", "I prefer trains to planes.", "Now I live in Braga instead of Porto."]
 QUESTION = "Where do I live?"

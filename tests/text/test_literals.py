@@ -6,13 +6,13 @@ from itertools import chain
 
 import pytest
 import regex
-from zibaldone.views.notes.stated import kind_stated
 
 from zibaldone.demo.sample import CONVERSATION
 from zibaldone.text import patterns
 from zibaldone.text.literals import folded, needed_literals
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.sentences import sentences
+from zibaldone.views.notes.stated import kind_stated
 
 FLAGS = regex.IGNORECASE | regex.VERBOSE
 

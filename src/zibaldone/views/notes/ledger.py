@@ -19,12 +19,12 @@ from zibaldone.text.remembered import remembered
 from zibaldone.text.sentences import sentences
 from zibaldone.text.statements import PlainStatement, statements, supersedes
 from zibaldone.views.notes.hand import HandEdit, mark_of
-from zibaldone.views.notes.note import BY_HAND, STATED, Kind, Link, Note, kind_of
+from zibaldone.views.notes.note import BY_HAND, STATED, Kind, Link, UserNote, kind_of
 from zibaldone.views.notes.table import Ending, Place, StoredNote
 
 
 @dataclass(slots=True)
-class Draft:
+class NoteDraft:
     """A note in the making."""
 
     unit: Unit
@@ -67,24 +67,24 @@ class Draft:
 class Ledger:
     """All notes of a user at one time. Never changes."""
 
-    drafts: tuple[Draft, ...]  # in the order of time
-    holding: tuple[Draft, ...]  # those that hold
+    drafts: tuple[NoteDraft, ...]  # in the order of time
+    holding: tuple[NoteDraft, ...]  # those that hold
     vectors: Vectors  # (holding, d)
     times: Mapping[int, tuple[datetime, bool]]  # of messages that ended something, and if it is known
     links: Mapping[int, tuple[Link, ...]]  # by either end
 
-    def notes(self) -> list[Note]:
+    def notes(self) -> list[UserNote]:
         """As they are shown, in the order of time."""
         return [self._note(draft) for draft in self.drafts]
 
-    def of_id(self, note_id: str) -> Draft | None:
+    def of_id(self, note_id: str) -> NoteDraft | None:
         """The note of that id."""
         return next((draft for draft in self.drafts if draft.id == note_id), None)
 
-    def _note(self, draft: Draft) -> Note:
+    def _note(self, draft: NoteDraft) -> UserNote:
         spoken = draft.spoken or draft.unit
         by = draft.ended.by if draft.ended else None
-        return Note(
+        return UserNote(
             id=draft.id,
             kind=draft.kind,
             text=draft.text,
@@ -153,11 +153,11 @@ def settle(
     return Ledger(tuple(drafts), holding, vectors, times, {seq: tuple(some) for seq, some in by_seq.items()})
 
 
-def _draft(note: StoredNote) -> Draft:
+def _draft(note: StoredNote) -> NoteDraft:
     unit = note.unit
     kind = kind_of(unit.kind)
     assert kind is not None  # the view writes no other
-    return Draft(
+    return NoteDraft(
         unit,
         note.vector,
         kind,
@@ -170,11 +170,11 @@ def _draft(note: StoredNote) -> Draft:
     )
 
 
-def _in_turn(drafts: Iterable[Draft]) -> list[Draft]:
+def _in_turn(drafts: Iterable[NoteDraft]) -> list[NoteDraft]:
     """With repeats in one, and what another value of the same relation has ended."""
-    kept: list[Draft] = []
-    same: dict[tuple[str, str, str], Draft] = {}
-    latest: dict[tuple[str, str], tuple[Draft, PlainStatement]] = {}
+    kept: list[NoteDraft] = []
+    same: dict[tuple[str, str, str], NoteDraft] = {}
+    latest: dict[tuple[str, str], tuple[NoteDraft, PlainStatement]] = {}
     for draft in drafts:
         words = draft.kind, draft.unit.speaker, draft.mark
         first = same.get(words)
@@ -201,15 +201,15 @@ def _statements(text: str, speaker: str) -> tuple[PlainStatement, ...]:
     return tuple(statements(text, speaker))
 
 
-def _links(draft: Draft) -> list[Link]:
+def _links(draft: NoteDraft) -> list[Link]:
     if draft.ended is None:
         return []
     return [Link(*clause, *draft.ended.instead, draft.ended.rule) for clause in draft.clauses]
 
 
 def _edited(
-    drafts: list[Draft], edits: Sequence[HandEdit], messages: Mapping[int, Message], dimension: int
-) -> tuple[list[Draft], list[Link]]:
+    drafts: list[NoteDraft], edits: Sequence[HandEdit], messages: Mapping[int, Message], dimension: int
+) -> tuple[list[NoteDraft], list[Link]]:
     """With a person's edits, and the links from the words of before to theirs.
 
     What an edit is of may be gone, where another model or reader made it: the edit's own words stand then, or
@@ -237,7 +237,7 @@ def _edited(
     return [draft for draft in made if draft.made_by != BY_HAND or draft.unit.seq not in hidden], links
 
 
-def _apply(edit: HandEdit, draft: Draft, words: Draft | None) -> None:
+def _apply(edit: HandEdit, draft: NoteDraft, words: NoteDraft | None) -> None:
     draft.sources[edit.message.seq] = None
     if edit.act == "changed":
         draft.text, draft.retired = edit.text, False
@@ -253,7 +253,7 @@ def _apply(edit: HandEdit, draft: Draft, words: Draft | None) -> None:
         draft.pinned = edit.act == "pinned"
 
 
-def _recovered(edit: HandEdit, messages: Mapping[int, Message], dimension: int) -> Draft | None:
+def _recovered(edit: HandEdit, messages: Mapping[int, Message], dimension: int) -> NoteDraft | None:
     """The sentence of a message that an edit is of."""
     message = messages.get(edit.seq)
     if message is None or edit.act == "changed":
@@ -276,13 +276,13 @@ def _recovered(edit: HandEdit, messages: Mapping[int, Message], dimension: int) 
             )
             nothing = np.zeros(dimension, np.float32)
             place = (message.seq, start, end)
-            return Draft(
+            return NoteDraft(
                 unit, nothing, edit.kind, text, STATED, place, edit.mark, None, sources={message.seq: None}
             )
     return None
 
 
-def _links_by_hand(draft: Draft) -> list[Link]:
+def _links_by_hand(draft: NoteDraft) -> list[Link]:
     """From the clause, and from the words that a person gave it since, to the last ones."""
     if not draft.edits:
         return []
