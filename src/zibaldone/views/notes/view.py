@@ -29,7 +29,7 @@ from zibaldone.storage.database import Database
 from zibaldone.text.words import terms
 from zibaldone.validation import to_time
 from zibaldone.views import units
-from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.base import Content, Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.notes import hand, table
 from zibaldone.views.notes.ledger import Ledger, NoteDraft, settle
 from zibaldone.views.notes.note import BY_HAND, RULES, STATED, Link, UserNote, kind_of
@@ -142,7 +142,9 @@ class NotesView(UnitsView):
             ledger = self._ledger(connection, basis.user, stored, edits)
         reading = Reading({**_held(ledger), **_held_rows(rows, messages)}, {row.key: row for row in rows})
         all_tokens = {**before, **tokens}
-        for piece in _due(sessions, all_tokens, to_time(self._clock()), at_once=not basis.patient):
+        for piece in _due(
+            sessions, all_tokens, to_time(self._clock()), at_once=basis.at_once or not basis.patient
+        ):
             self._take(piece, reading, basis.user, patient=basis.patient)
         return PreparedNotes(
             list(reading.rows.values()),
@@ -219,6 +221,18 @@ class NotesView(UnitsView):
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Where units, the rows beside them and the log disagree."""
         return [*super().faults(connection, generation), *table.faults(connection, generation)]
+
+    def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
+        """What the notes say, and which message ended one."""
+        with take_snapshot() as now:
+            if now.generation is None:
+                return []
+            dimension = int(now.generation.fingerprint.rsplit("/", 1)[1])
+            stored = table.load(now.connection, now.generation, dimension)
+        return [
+            Content(tuple(sorted(note.unit.sources)), note.unit.kind, note.unit.text + _over(note))
+            for _, note in sorted(stored.items())
+        ]
 
     def notes(self, take_snapshot: TakeSnapshot, user: str) -> list[UserNote]:
         """All notes in the order of time, those that have ended too."""
@@ -549,6 +563,10 @@ def _due(
         full = sum(tokens[message.seq] for message in made[-1]) >= PIECE_TOKENS
         due += made if rests or full else made[:-1]
     return due
+
+
+def _over(note: StoredNote) -> str:
+    return f" [ended by message {note.ended.by}]" if note.ended else ""
 
 
 def _held(ledger: Ledger) -> dict[units.Key, HeldNote]:
