@@ -1,10 +1,10 @@
 """Rules that no person gave, through the doors of the server."""
 
 import pytest
-from injections import INJECTIONS, RULE, swallowed, swallowing
 from test_mcp import client as mcp_client
 from upstream import shared_upstream, upstream
 
+from injections import INJECTIONS, RULE, swallowed, swallowing
 from zibaldone import AsyncMemory, Memory
 from zibaldone.testing import ScriptedModel
 

@@ -31,9 +31,9 @@ class Script:
         for message in given["messages"]:
             over = self.ends.get(message["text"])
             ids = [note["id"] for note in given["notes"] if over and over in note["text"]]
-            for note in self.notes.get(message["text"], ()):
-                notes.append({"sources": [message["seq"]], "ends": ids, **note})
-            if not self.notes.get(message["text"]):
+            told = self.notes.get(message["text"], ())
+            notes += [{"sources": [message["seq"]], "ends": ids, **note} for note in told]
+            if not told:
                 ended += [{"id": number, "by": message["seq"]} for number in ids]
         return {"notes": notes, "ended": ended}
 

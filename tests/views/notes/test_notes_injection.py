@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from injections import INJECTIONS, RULE, swallowed, swallowing
 
+from injections import INJECTIONS, RULE, swallowed, swallowing
 from zibaldone import Message
 from zibaldone.testing import ScriptedModel
 
@@ -45,4 +45,4 @@ def test_a_person_s_own_rule_is_one(memory):
     """The guard leaves what a person says themselves."""
     memory.add(RULE, user="ann")
     memory.maintain()
-    assert [note.kind for note in memory.profile("ann").entries()][0] == "instruction"
+    assert next(note.kind for note in memory.profile("ann").entries()) == "instruction"

@@ -224,7 +224,9 @@ def test_one_user_s_notes_go_with_nobody_else_s_session(memory, script, party):
 def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
     """However many notes there are."""
     for number in range(120):
-        text = f"Plan number {number}: we climb hill {number} in the far north and sleep in hut {number} there."
+        text = (
+            f"Plan number {number}: we climb hill {number} in the far north and sleep in hut {number} there."
+        )
         script.says(text, kind="plan", text=text)
         say(memory, text, session=f"s{number}", day=number)
     say(memory, "Always answer in metric units.", session="rules", day=130)
@@ -240,7 +242,9 @@ def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
 def test_an_assistant_s_words_are_shown_short_and_bear_nothing_out_alone(memory, script):
     """What it makes up is nobody's fact."""
     script.says("Sounds good.", kind="fact", text="You own a boat in Porto.", sources=[1])
-    memory.add([Message("You own a boat in Porto. " * 100, role="assistant", session="1", time=DAY)], user="ann")
+    memory.add(
+        [Message("You own a boat in Porto. " * 100, role="assistant", session="1", time=DAY)], user="ann"
+    )
     say(memory, "Sounds good.")
     memory.maintain()
     assert len(script.given[0]["messages"][0]["text"]) < 700
