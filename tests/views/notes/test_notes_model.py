@@ -1,4 +1,4 @@
-"""Sessions are read by a model: when, in which pieces, with what beside them, and what comes of the answers."""
+"""Sessions are read by a model: when, in which pieces, with what, and what comes of the answers."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Twenty changes as people mention them by the way, and twenty near misses: with a model that errs in nothing."""
+"""Twenty changes as people mention them, and twenty near misses, with a model that errs in nothing."""
 
 from datetime import UTC, datetime, timedelta
 
