@@ -91,6 +91,6 @@ def test_rebuild_of_nobody(memory):
     memory.rebuild(user="nobody")
     assert memory.users() == []
     with pytest.raises(
-        UnknownName, match="there is chunks, hierarchy, messages, profile, timeline, topics, updates"
+        UnknownName, match="there is chunks, hierarchy, messages, notes, topics"
     ):
         memory.rebuild(user="nobody", view="dreams")
