@@ -345,21 +345,21 @@ def test_importers_know_only_the_vocabulary():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_703,
+    ".": 9_810,
     "adapters": 1_859,
-    "bench": 15_445,
-    "cli": 4_121,
+    "bench": 14_630,
+    "cli": 4_156,
     "demo": 406,
     "importers": 3_864,
     "kv": 809,
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_457,
-    "server": 8_154,
-    "storage": 5_307,
+    "server": 8_210,
+    "storage": 5_322,
     "testing": 957,
     "text": 3_535,
-    "verification": 985,
+    "verification": 986,
     "views": 1_906,
     "views/chunks": 3_618,
     "views/hierarchy": 4_355,
@@ -368,7 +368,7 @@ CEILINGS = {
     "views/notes": 2_000,
     "views/topics": 8_102,
 }
-TESTS_CEILING = 61_730
+TESTS_CEILING = 60_020
 
 
 def lines_in(path: Path) -> int:
