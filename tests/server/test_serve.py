@@ -17,8 +17,8 @@ import pytest
 from typer.testing import CliRunner
 from upstream import shared_upstream, upstream
 
+from processes import family, is_running
 from zibaldone import Memory
-from zibaldone.bench.own_process import family, is_running
 from zibaldone.cli.app import app
 
 __all__ = ["shared_upstream", "upstream"]

@@ -27,6 +27,7 @@ from zibaldone.cli import (
     topics,
     upkeep,
     views,
+    walling,
 )
 from zibaldone.cli import output as out
 from zibaldone.cli.holder import folder_meant
@@ -134,31 +135,12 @@ app.command()(encrypting.encrypt)
 app.command()(encrypting.decrypt)
 app.command()(encrypting.rekey)
 app.command()(moving.move_blocks)
+app.command()(walling.wall)
 app.command()(upkeep.audit)
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)
 app.command()(upkeep.check)
 app.command()(comparing.compare)
-
-
-@app.command(
-    add_help_option=False,
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "allow_interspersed_args": False,
-    },
-)
-def bench(context: typer.Context) -> None:
-    """Measure recall and speed, with naive baselines beside the engine; 'bench --help' says more."""
-    from typer.main import get_command
-
-    from zibaldone.cli.bench import bench_app
-
-    mounted = typer.Typer(add_completion=False)
-    mounted.add_typer(bench_app, name="bench")
-    code = get_command(mounted).main(["bench", *context.args], prog_name="zibaldone", standalone_mode=False)
-    raise typer.Exit(code if isinstance(code, int) else 0)
 
 
 @app.command()

@@ -91,7 +91,7 @@ class Retrieved:
 
     evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
     considered: int  # units scored
-    confidence: float  # a probability, 0 to 1, that the view can answer
+    confidence: float  # a score, 0 to 1, of whether the view can answer
     explain: Explains
     note: str = ""  # in words, when something was degraded or cut
     model_calls: int = 0

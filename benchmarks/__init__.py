@@ -1,0 +1,1 @@
+"""Benchmarks, one command each, run from the repository's root: `python -m benchmarks.locomo PATH`."""
