@@ -52,6 +52,7 @@ QUIET = timedelta(minutes=30)
 _ANALYSIS = "1"  # raise it when other notes would be read from a message without a model
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 64  # messages: so much is asked again after a crash
+_NEVER = 2**62  # a seq that no log reaches
 _FITS = 0.3  # cosine of a rule and a question that have no word in common
 
 
@@ -109,8 +110,14 @@ class NotesView(UnitsView):
         self._asker, self._tokenizer, self._clock = asker, tokenizer, clock
         if asker.has_model:
             self.batch_messages = _BATCH_WITH_MODEL
+        self._tended_from = 0 if asker.has_model else _NEVER
         self._known: UserCache[KnownNotes] = UserCache(_MOST_USERS)
         self._beginning = UserTurns()
+
+    @property
+    def tended_from(self) -> int:
+        """The first message where there is a model; nothing is left to be read without one."""
+        return self._tended_from
 
     def prepare(
         self,
