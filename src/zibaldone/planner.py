@@ -63,7 +63,7 @@ def request_of(query: Query, asker: Asker | None) -> ReadRequest:
     if asker is None or not asker.has_model or not query.text.strip():
         return ReadRequest(offline, OFFLINE)
     task = PlanQuestion(query.text[:_LONGEST], query.now.date().isoformat())
-    answer = asker.ask(task, user=query.scope.user, timeout_s=PLAN_TIMEOUT_S)
+    answer = asker.ask(task, user=query.scope.user, timeout_s=min(PLAN_TIMEOUT_S, query.deadline.left_s()))
     if answer.made_by == OFFLINE:
         return ReadRequest(offline, OFFLINE, answer.degraded)
     read = answer.result

@@ -437,6 +437,13 @@ def proofs_of_serving_roles(connection: Connection) -> None:
         )
 
 
+def forgetting_in_steps(connection: Connection) -> None:
+    """What of a user is being forgotten."""
+    connection.execute(
+        text('CREATE TABLE forgettings ("user" TEXT NOT NULL PRIMARY KEY, seqs TEXT NOT NULL)')
+    )
+
+
 def notes_in_place_of_three_views(connection: Connection) -> None:
     """Notes take the place of profile, timeline and updates, whose rows are made anew from the log."""
     for statement in (
@@ -489,6 +496,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     readings_of_the_profile,
     keys_of_users,
     proofs_of_serving_roles,
+    forgetting_in_steps,
     notes_in_place_of_three_views,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database

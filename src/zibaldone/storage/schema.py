@@ -76,6 +76,13 @@ forgotten_ids = Table(  # of messages that were stored once: an import does not 
     Column("digest", Text, primary_key=True),  # of the message's id, which may be made from what it says
 )
 
+forgettings = Table(  # what goes in steps, until all is gone: nobody else reads the user's rows meanwhile
+    "forgettings",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("seqs", Text, nullable=False),  # of the messages: "1-5 8-8"
+)
+
 message_files = Table(  # bytes of what a message has attached, where they were to be kept
     "message_files",
     metadata,

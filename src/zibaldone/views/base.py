@@ -28,6 +28,7 @@ from typing import Any, Protocol, runtime_checkable
 from sqlalchemy import Connection
 
 from zibaldone.core import Evidence, Explains, Message, Scope
+from zibaldone.deadline import NO_DEADLINE, Deadline
 from zibaldone.log import UserState
 from zibaldone.search.question import Acquaintance
 from zibaldone.search.request import Request
@@ -39,7 +40,7 @@ from zibaldone.text.periods import Period
 class Query:
     """One question, as every view gets it."""
 
-    text: str
+    text: str  # as it is read: see text/bounds
     scope: Scope
     budget_tokens: int
     now: datetime  # what "last week" in the question is relative to
@@ -48,6 +49,8 @@ class Query:
     people: tuple[Acquaintance, ...] = ()  # whom "my sister" may mean
     request: Request | None = None  # what a model reads in the text; None: read by grammar
     before: datetime | None = None  # what was said then or later is not known yet; None: what is known now
+    whole_text: str = ""  # where not all of it is read
+    deadline: Deadline = NO_DEADLINE  # looked at whenever a view takes a snapshot
 
     @property
     def period(self) -> Period | None:
@@ -174,6 +177,10 @@ class View(ViewStore, Protocol):
     def tended_from(self) -> int:
         """The seq that the view must have read before `housekeep` finds anything to do."""
 
+    @property
+    def reads_whole(self) -> bool:
+        """True for an index, which gets all of a message; others get as much as `text.bounds.as_read`."""
+
     def prepare(
         self,
         messages: Sequence[Message],
@@ -220,6 +227,14 @@ class WarmedView(View, Protocol):
 
 
 @runtime_checkable
+class SheddingView(ViewStore, Protocol):
+    """A view that forgets a part of some messages as well as all of it, and one message after another."""
+
+    def shed(self, connection: Connection, user: str, seqs: Sequence[int], most: int) -> int:
+        """Remove `most` of the rows that stand on these messages; fewer where `forget` finds few left."""
+
+
+@runtime_checkable
 class ComparedView(View, Protocol):
     """A view of which two generations can be held against each other."""
 
@@ -231,6 +246,7 @@ class RestingView:
     """What a view says that keeps nothing in memory and has nothing to put in order; others override it."""
 
     batch_messages = 512
+    reads_whole = False
 
     @property
     def tended_from(self) -> int:

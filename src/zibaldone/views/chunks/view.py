@@ -18,6 +18,7 @@ from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.database import Database
+from zibaldone.text.bounds import as_read
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import (
     Content,
@@ -88,6 +89,7 @@ class ChunksView:
 
     name = NAME
     tended_from = 0
+    reads_whole = False
 
     def __init__(
         self,
@@ -251,7 +253,7 @@ class ChunksView:
                 f"only the newest {MOST_UNREAD} messages that are in no chunk yet were looked through"
             )
         unread = log.fetch(connection, user, seqs[-MOST_UNREAD:])
-        cut = pieces([unread[seq] for seq in sorted(unread)], self._tokenizer)
+        cut = pieces([as_read(unread[seq]) for seq in sorted(unread)], self._tokenizer)
         tail = tuple(verbatim(0, piece, piece.text, 0) for parts in cut for piece in parts)
         return ReadableMemory(usable, state, chunks, covered, inside, tail, tuple(notes))
 
@@ -439,13 +441,14 @@ class ChunksView:
             with basis.read() as connection:
                 ends = table.compacted_to(connection, basis.generation)
                 for namespace in by_namespace:
-                    active[namespace] = log.read(
+                    waiting = log.read(
                         connection,
                         basis.user,
                         session=namespace if self.config.scope == "session" else None,
                         after=ends.get(namespace, 0),
                         to=basis.generation.cursor,
                     )
+                    active[namespace] = [as_read(message) for message in waiting]
         closed = [
             (namespace, gate)
             for namespace, new in by_namespace.items()

@@ -26,6 +26,7 @@ from zibaldone.search import dense
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
+from zibaldone.text.bounds import as_read
 from zibaldone.text.words import terms
 from zibaldone.validation import to_time
 from zibaldone.views import units
@@ -390,7 +391,7 @@ class NotesView(UnitsView):
             unread_from = newest.messages[0].seq if newest.note else unread_from
         failed = ""
         for messages in batches:
-            some, failure = self._read_late(messages)
+            some, failure = self._read_late([as_read(message) for message in messages])
             late |= some
             failed = failed or failure
         note = "; ".join(filter(None, (note, failed)))
@@ -440,7 +441,7 @@ class NotesView(UnitsView):
         tokens: Mapping[int, int],
     ) -> dict[str, tuple[list[Message], bool]]:
         """What is unread, session by session, and if the log has more of it behind the batch."""
-        waiting = [*log.fetch(connection, user, sorted(before)).values()]
+        waiting = [as_read(message) for message in log.fetch(connection, user, sorted(before)).values()]
         waiting += [message for message in batch if message.seq in tokens]
         sessions: dict[str, list[Message]] = {}
         for message in sorted(waiting, key=lambda message: message.seq):
