@@ -417,20 +417,20 @@ CEILINGS = {
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_570,
-    "server": 8_316,
-    "storage": 5_646,
+    "server": 8_176,
+    "storage": 5_633,
     "testing": 510,
     "text": 3_583,
     "verification": 988,
     "views": 1_985,
-    "views/chunks": 3_621,
+    "views/chunks": 3_108,
     "views/hierarchy": 4_039,
     "views/kvcache": 6_619,
     "views/messages": 331,
     "views/notes": 2_000,
     "views/topics": 6_487,
 }
-TESTS_CEILING = 58_590
+TESTS_CEILING = 56_830
 
 
 def lines_in(path: Path) -> int:

@@ -197,15 +197,6 @@ chunk_history = Table(
     Column("by_sources", Text, nullable=False),  # JSON: seqs of the messages that took its place
 )
 
-chunk_namespaces = Table(
-    "chunk_namespaces",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("namespace", SealedText(findable=True), primary_key=True),
-    Column("compacted_to", BigInteger, nullable=False),  # its messages above this seq are in the active chunk
-)
-
 records = Table(
     "records",
     metadata,
@@ -237,17 +228,6 @@ blocks = Table(
     Index(
         "blocks_released", "user", sqlite_where=text("released = 1"), postgresql_where=text("released = 1")
     ),
-)
-
-record_pairs = Table(
-    "record_pairs",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("view", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("first", BigInteger, primary_key=True, autoincrement=False),
-    Column("second", BigInteger, primary_key=True, autoincrement=False),  # = first: the record alone
-    Column("times", BigInteger, nullable=False),  # read together
 )
 
 kv_pools = Table(
