@@ -42,7 +42,7 @@ def browser(tmp_path_factory):
     long = [{"content": f"Line {n} of a long talk.", "session": "long/one?&#"} for n in range(1, 101)]
     with Memory(home) as memory:
         memory.add(talk, user="ann")
-        memory.maintain(user="ann", views=["topics", "hierarchy", "profile", "timeline", "updates"])
+        memory.maintain(user="ann", views=["topics", "hierarchy", "notes"])
         memory.add(long, user="lou")
     with servers(home) as serving:
         base = serving()
@@ -135,22 +135,26 @@ def test_the_timeline_has_lines_of_a_time(browser):
     """With their days and sources; a day that is none is said."""
     page = text_of(get(browser, "/timeline"))
     assert "May 2024" in page
-    assert "ferry to Tangier" in page
+    assert "Ruth in Lisbon: My sister Ruth moved to Lisbon in May." in page
     assert "nothing of this" in text_of(get(browser, "/timeline", since="2030-01-01"))
     assert browser.get("/timeline?since=tomorrow&user=ann").status_code == 422
 
 
 def test_an_entry_of_the_profile_is_pinned_edited_and_retired(browser):
     """Each by its form; what is retired stands below."""
-    add(browser, "pat", "My sister is called Ruth.")
+    add(browser, "pat", "My manager is Ruth.")
     page = get(browser, "/profile", user="pat")
     entry = re.search(r'<li id="e([\d.]+)"', page)[1]
     assert "pinned" in post(browser, f"/profile/{entry}", "pat", {"act": "pin"}).text
-    edited = post(browser, f"/profile/{entry}", "pat", {"act": "edit", "text": "My sister is called Judith."})
-    assert "My sister is called Judith." in edited.text
+    edited = post(browser, f"/profile/{entry}", "pat", {"act": "edit", "text": "My manager is Judith."})
+    assert "My manager is Judith." in edited.text
     gone = text_of(post(browser, f"/profile/{entry}", "pat", {"act": "retire"}).text)
     assert "No longer holds" in gone
     assert "Judith" not in get(browser, "/profile/text", user="pat")
+    added = post(browser, "/profile", "pat", {"kind": "constraint", "text": "No nuts."})
+    assert "No nuts." in added.text
+    assert "need a chat model" in added.text
+    assert post(browser, "/profile", "pat", {"kind": "wish", "text": "x"}).status_code == 422
     assert post(browser, f"/profile/{entry}", "pat", {"act": "burn"}).status_code == 422
     assert post(browser, "/profile/77.0", "pat", {"act": "pin"}).status_code == 404
 

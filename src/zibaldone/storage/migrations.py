@@ -11,8 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
-from sqlalchemy import Connection, delete, inspect, select, text
+from sqlalchemy import Column, Connection, delete, inspect, select, text
 from sqlalchemy.schema import CreateColumn, CreateIndex
 
 from zibaldone.errors import NewerSchema, StorageUnusable
@@ -25,18 +26,22 @@ FIRST = 100  # the schema's number before any migration; versions that counted u
 FIRST_NAME = "schema"
 MIGRATIONS: tuple[Migration, ...] = ()
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
-# Tables whose rows an earlier database keeps as they are; beside their files, those of keys and values, too.
+# What an earlier database keeps as it is; what names files of keys and values, too, for they are what lasts.
 _KEPT = frozenset(
     {"migrations", "users", "messages", "message_files", "forgotten_ids", "forgettings", "view_states"}
     | {"exports", "retention", "audit", "model_usage", "server_keys", "sealing", "user_keys", "leases"}
     | {"tunings", "tuning_sources", "bucket", "blocks"}
     | {"kv_pools", "kv_blocks", "kv_attended", "kv_erasures"}
 )
-# Tables that were, and are no more.
-_FORMER = frozenset(
-    {"message_units", "hierarchy_messages", "record_pairs", "chunk_namespaces", "update_words"}
-    | {"update_links", "profile_notes", "saved_files", "stored_blocks", "saved_objects"}
+# What it had besides, and is made anew. A table of another name is another program's.
+_DROPPED = frozenset(
+    {"units", "unit_sources", "message_units", "chunks", "chunk_sources", "chunk_history", "records"}
+    | {"chunk_namespaces", "record_pairs", "hierarchy_states", "hierarchy_episodes", "hierarchy_semantics"}
+    | {"hierarchy_messages", "hierarchy_statements", "hierarchy_themes", "hierarchy_thresholds"}
+    | {"topic_states", "topic_documents", "topic_parts", "update_words", "update_links", "profile_notes"}
+    | {"maintained_views", "saved_files", "stored_blocks", "saved_objects"}
 )
+_WITH_NOTES, _NOTES = 29, frozenset({"notes", "notes_unread"})  # tables of ours from that number on
 
 
 def migrate(
@@ -55,7 +60,7 @@ def migrate(
                 " upgrade with pip install -U zibaldone"
             )
         if number < FIRST:
-            _begin(connection, is_new=number == 0)
+            _begin(connection, number)
             connection.execute(delete(record))
             _note(connection, FIRST, FIRST_NAME)
         for place, migration in enumerate(migrations[max(number - FIRST, 0) :], max(number, FIRST) + 1):
@@ -81,47 +86,54 @@ def _applied(connection: Connection) -> int:
     return max(connection.execute(select(record.c.number)).scalars(), default=1)
 
 
-def _begin(connection: Connection, *, is_new: bool) -> None:
-    """Make the tables that there are not; of an earlier database carry over what cannot be made anew."""
-    if not is_new:
-        _carry_over(connection)
-    metadata.create_all(connection)
-    if not is_new:
-        for table in metadata.sorted_tables:
-            for index in table.indexes:
-                connection.execute(CreateIndex(index, if_not_exists=True))
+def _begin(connection: Connection, number: int) -> None:
+    """Make the tables; of an earlier database carry over what cannot be made anew."""
+    there = _carry_over(connection, number) if number else frozenset()
+    new = [table for table in metadata.sorted_tables if table.name not in there]
+    metadata.create_all(connection, new, checkfirst=False)
+    for index in (index for name in sorted(there) for index in metadata.tables[name].indexes):
+        connection.execute(CreateIndex(index, if_not_exists=True))
+    for statement in (
+        "UPDATE blocks SET released = 1, invalid = records",  # objects are deleted by their rows
+        "DELETE FROM view_states WHERE \"view\" <> 'kv'",
+        "UPDATE users SET behind = 1",
+    ):
+        connection.execute(text(statement))
     if connection.dialect.name == "postgresql":
         columns = "role NAME NOT NULL PRIMARY KEY, inner_pad BYTEA NOT NULL, outer_pad BYTEA NOT NULL"
         connection.execute(text(f"CREATE TABLE IF NOT EXISTS {SERVING_ROLES} ({columns})"))
 
 
-def _carry_over(connection: Connection) -> None:
-    """Bring the tables that are kept to today's columns, and drop those that are made anew."""
+def _carry_over(connection: Connection, number: int) -> frozenset[str]:
+    """Bring kept tables to today's columns, and drop what is made anew; the names of tables that are there."""
     looking = inspect(connection)
-    there = set(looking.get_table_names())
+    there = frozenset(looking.get_table_names())
     quote = connection.dialect.identifier_preparer.quote
-    for table in metadata.sorted_tables:
-        if table.name not in _KEPT & there:
-            continue
+    kept = there & _KEPT
+    statements = []
+    for table in (metadata.tables[name] for name in sorted(kept)):
         has = {column["name"] for column in looking.get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in has:
-                words = CreateColumn(column).compile(dialect=connection.dialect)
-                connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {words}"))
-        for name in sorted(has - set(table.columns.keys())):
-            connection.execute(text(f"ALTER TABLE {table.name} DROP COLUMN {quote(name)}"))
-    if "saved_objects" in there:  # objects of a bucket, which are swept by their rows
+        words = [
+            *(
+                f"ADD COLUMN {_words(connection, column)}"
+                for column in table.columns
+                if column.name not in has
+            ),
+            *(f"DROP COLUMN {quote(name)}" for name in sorted(has - set(table.columns.keys()))),
+        ]
+        statements += [f"ALTER TABLE {table.name} {change}" for change in words]
+    if "saved_objects" in there:  # of a bucket
         metadata.tables["saved_indexes"].create(connection)
-        of_objects = '"user", "key", name, state, since_us, bytes, header'
-        connection.execute(
-            text(f"INSERT INTO saved_indexes ({of_objects}) SELECT {of_objects} FROM saved_objects")  # noqa: S608
-        )
-        connection.execute(text("UPDATE saved_indexes SET state = 'released'"))
-    for name in sorted(there & (_FORMER | metadata.tables.keys()) - _KEPT):
-        connection.execute(text(f"DROP TABLE {quote(name)}"))
-    for statement in (
-        "UPDATE blocks SET released = 1, invalid = records",  # where they lie they are deleted by their rows
-        "DELETE FROM view_states WHERE \"view\" <> 'kv'",
-        "UPDATE users SET behind = 1",
-    ):
+        kept |= {"saved_indexes"}
+        columns = '"user", "key", name, state, since_us, bytes, header'
+        copied = columns.replace("state", "'released'")
+        statements.append(f"INSERT INTO saved_indexes ({columns}) SELECT {copied} FROM saved_objects")  # noqa: S608
+    dropped = _DROPPED | (_NOTES if number >= _WITH_NOTES else frozenset())
+    statements += [f"DROP TABLE {name}" for name in sorted(there & dropped)]
+    for statement in statements:
         connection.execute(text(statement))
+    return kept
+
+
+def _words(connection: Connection, column: Column[Any]) -> str:
+    return str(CreateColumn(column).compile(dialect=connection.dialect))

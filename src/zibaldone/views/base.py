@@ -109,6 +109,7 @@ class PrepareContext:
     generation: Generation | None  # None: the view has made nothing for this user yet
     read: Callable[[], AbstractContextManager[Connection]]
     patient: bool = False  # True: a model that is down is waited for; else offline answers stand in
+    at_once: bool = False  # True: somebody waits for all of it, so that nothing is left for a better moment
 
 
 class Stale(Exception):
