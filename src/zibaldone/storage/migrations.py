@@ -105,7 +105,7 @@ def _begin(connection: Connection, number: int) -> None:
 
 
 def _carry_over(connection: Connection, number: int) -> frozenset[str]:
-    """Bring kept tables to today's columns, and drop what is made anew; the names of tables that are there."""
+    """Bring what is kept to today's columns, drop what is made anew; the names of tables that are there."""
     looking = inspect(connection)
     there = frozenset(looking.get_table_names())
     quote = connection.dialect.identifier_preparer.quote
