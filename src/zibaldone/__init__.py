@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from zibaldone.views.chunks.storage.placement import Moved, Placement
     from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
     from zibaldone.views.messages import Tuning
-    from zibaldone.views.profile import ProfileEntry
+    from zibaldone.views.notes import Note
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
@@ -129,13 +129,13 @@ __all__ = [
     "NewerSchema",
     "NotEncrypted",
     "NotImported",
+    "Note",
     "OpenAIChat",
     "OpenAIEmbedder",
     "Past",
     "Placement",
     "Prices",
     "Profile",
-    "ProfileEntry",
     "QuestionOpen",
     "RebuildEstimate",
     "Recall",
@@ -247,7 +247,7 @@ _HOMES = {
     "views.chunks.storage.placement": ("Moved", "Placement"),
     "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
     "views.messages": ("Tuning",),
-    "views.profile": ("ProfileEntry",),
+    "views.notes": ("Note",),
     "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

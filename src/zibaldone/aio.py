@@ -37,6 +37,7 @@ from zibaldone.session_list import TitledSession
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
+from zibaldone.timeline import TimelineLine
 from zibaldone.validation import Key, TimeLike
 from zibaldone.verification.result import Verification
 from zibaldone.views.base import View
@@ -420,6 +421,27 @@ class AsyncMemory:
     def profile(self, user: Key) -> AsyncProfile:
         """See Memory.profile; the methods of what it returns are awaited."""
         return AsyncProfile(self._memory.profile(user))
+
+    async def timeline(
+        self,
+        subject: str = "",
+        *,
+        user: Key,
+        session: Key | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        limit: int = 100,
+    ) -> list[TimelineLine]:
+        """See Memory.timeline."""
+        return await in_thread(
+            self._memory.timeline,
+            subject,
+            user=user,
+            session=session,
+            since=since,
+            until=until,
+            limit=limit,
+        )
 
     def items(self, user: Key) -> AsyncItems:
         """See Memory.items; the methods of what it returns are awaited."""

@@ -49,6 +49,7 @@ from zibaldone.views.base import Counted, Generation, PrepareContext, RestingVie
 Check = Callable[[], None]  # called before each step and before its commit; raises to stop there
 # Waits until nobody else maintains the user, calling a check meanwhile; gives what checks that this is so.
 Hold = Callable[[str, Check], AbstractContextManager[Check]]
+UNREAD = "unread"  # counted by a view that has left something for a better moment
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
 _logger = logging.getLogger(__name__)
 
@@ -485,6 +486,7 @@ def _housekeep(database: Database, user: str, view: View, patient: bool) -> tupl
         generation = serving(connection, user, view)
     done = () if generation is None else view.housekeep(database, generation, patient=patient)
     with database.read(user) as connection:
-        if log.state(connection, user).version == version:
+        left = any(counted.kind == UNREAD for counted in done)
+        if not left and log.state(connection, user).version == version:
             _settled.setdefault(view, {})[user] = version
     return done

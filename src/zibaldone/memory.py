@@ -53,7 +53,7 @@ from zibaldone.rebuilding.difference import BuildDiff
 from zibaldone.rebuilding.estimate import RebuildEstimate
 from zibaldone.rebuilding.rebuilder import Rebuilder
 from zibaldone.rebuilding.variants import OWN, Own
-from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
+from zibaldone.recall import DEFAULT_FLOOR, recall, search
 from zibaldone.recalled import Recall
 from zibaldone.replicas import ReplicaReads
 from zibaldone.retention import Retention
@@ -64,6 +64,7 @@ from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown, url_in
 from zibaldone.storage.opening import open_database
 from zibaldone.text.remembered import remembered, sweeping
+from zibaldone.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
 from zibaldone.validation import (
     Key,
     TimeLike,
@@ -89,18 +90,15 @@ from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
-from zibaldone.views.links import LinkingView
 from zibaldone.views.messages import MessagesView, Tuning
 from zibaldone.views.messages import tuning as tunings
-from zibaldone.views.profile import ProfileView
-from zibaldone.views.timeline import TimelineView
+from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
-from zibaldone.views.updates import UpdatesView
 from zibaldone.worker import TURN_S, BackgroundWorker
 
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
-DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
+DEFAULT_VIEWS = ("messages", "notes")
 MAINTAINED = DEFAULT_VIEWS
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
@@ -111,7 +109,7 @@ _LONGEST_S = 86_400  # a day
 _logger = logging.getLogger(__name__)
 V = TypeVar("V", bound=View)
 R = TypeVar("R")
-_Wired = tuple[MessagesView, ChunksView, HierarchyView, TopicsView, TimelineView, UpdatesView, ProfileView]
+_Wired = tuple[MessagesView, ChunksView, HierarchyView, TopicsView, NotesView]
 _SHORT = 40  # characters of a text whose token count is worth keeping
 
 
@@ -225,8 +223,7 @@ class Memory:
         self._embedder, self._chat = chosen, answering
         self._config = chunks, placement, hierarchy, topics
         wired = self._wire(chosen, self._asker, answering)
-        self._messages, self._chunks, self._hierarchy, self._topics = wired[:4]
-        self._timeline, self._updates, self._profile = wired[4:]
+        self._messages, self._chunks, self._hierarchy, self._topics, self._notes = wired
         self._views: dict[str, View] = {view.name: view for view in wired}
         self._leases: Leases | None = None  # of the worker
         self._backlog = Backlog(self._database, partial(self._chosen, None), self._retention, self._now)
@@ -295,9 +292,7 @@ class Memory:
             ChunksView(embedder, static, static, asker, blocks, chunks, placement, workers=self._workers),
             HierarchyView(embedder, static, static, asker, hierarchy, drafter),
             TopicsView(embedder, static, static, asker, topics, clock=self._now),
-            TimelineView(embedder, static, static),
-            UpdatesView(asker),
-            ProfileView(embedder, static, asker),
+            NotesView(embedder, static, asker, clock=self._now),
         )
 
     @property
@@ -439,12 +434,11 @@ class Memory:
             question_text, user, session, count("budget_tokens", budget_tokens, least=1), now
         )
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
-        over = [view for view in (self._profile, self._timeline, self._updates) if view in chosen]
-        sources = [view for view in chosen if view not in over]
+        sources: list[View] = [view for view in chosen if view is not self._notes]
         if flag("noise", noise):
             sources.append(self._noise())
-        if not sources:  # asked alone, an overlay is what is recalled
-            sources, over = chosen, []
+        with_notes = bool(sources) and self._notes in chosen
+        sources = sources or chosen  # asked alone, notes are what is recalled
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
         def recalled(database: Database) -> Recall:
@@ -457,11 +451,7 @@ class Memory:
                 tokenizer=self._tokenizer,
                 own=self._counted,
                 count=self._count,
-                overlays=Overlays(
-                    profile=serving(self._profile) if self._profile in over else None,
-                    timeline=serving(self._timeline) if self._timeline in over else None,
-                    updates=serving(self._updates) if self._updates in over else None,
-                ),
+                notes=serving(self._notes) if with_notes else None,
                 narrowing=narrowing,
                 planner=self._planner,
                 decay_days=decay_days,
@@ -478,7 +468,7 @@ class Memory:
         shows nothing to anybody, and is in no audit.
         """
         whose = key("user", user)
-        views: list[WarmedView] = [self._messages, self._timeline, self._updates, self._profile]
+        views: list[WarmedView] = [self._messages, self._notes]
 
         def warmed(database: Database) -> None:
             for view in views:
@@ -518,13 +508,12 @@ class Memory:
         )
         question = self._query(query, user, session, most * PASSAGE_TOKENS, now)
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
-        linking: list[LinkingView] = [self._updates, self._profile]
 
         def passages(database: Database) -> tuple[Evidence, ...]:
             return search(
                 database,
                 self._variants.serving(whose, self._messages),
-                [self._variants.serving(whose, view) for view in linking],
+                self._variants.serving(whose, self._notes),
                 question,
                 most,
                 tokenizer=self._tokenizer,
@@ -533,7 +522,7 @@ class Memory:
                 decay_days=decay_days,
             )
 
-        views: list[View] = [self._messages, *linking]
+        views: list[View] = [self._messages, self._notes]
         with self._way.taken(), inspection.damage_is_named(self._database, whose, views):
             return self._variants.steadily(whose, views, partial(self._read, whose, passages))
 
@@ -956,15 +945,43 @@ class Memory:
 
     @audited("read")
     def profile(self, user: Key) -> Profile:
-        """What should always be known of the user: instructions, preferences, decisions, people and facts."""
+        """Notes on the user: instructions, constraints, preferences, facts, people, plans, decisions."""
         whose = key("user", user)
 
-        def add(correction: Message) -> None:
-            self.add(correction, user=whose)
+        def add(edit: Message) -> Message:
+            return self.add(edit, user=whose)[0]
 
-        view = self._variants.serving(whose, self._profile)
-        updates = self._variants.serving(whose, self._updates)
-        return Profile(self._database, view, updates, whose, add=add, count=self._count)
+        view = self._variants.serving(whose, self._notes)
+        return Profile(self._database, view, whose, add=add, count=self._count)
+
+    @audited("read")
+    def timeline(
+        self,
+        subject: str = "",
+        *,
+        user: Key,
+        session: Key | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        limit: int = 100,
+    ) -> list[TimelineLine]:
+        """Dated lines: of each session its title and first statement, and what a model noted.
+
+        The newest `limit`, in the order of time; of those that have a word of the `subject`.
+        """
+        whose, most = key("user", user), count("limit", limit, least=1)
+        within: TimelineFilter = {
+            "subject": words("subject", subject),
+            "session": None if session is None else key("session", session),
+            "since": None if since is None else to_time(since, "since"),
+            "until": None if until is None else to_time(until, "until"),
+        }
+        with self._database.read(whose) as connection:
+            lines = session_lines(connection, whose, most=most, **within)
+        view = self._variants.serving(whose, self._notes)
+        notes = view.notes(generations.snapshots(self._database, whose, view), whose)
+        lines += note_lines(notes, **within)
+        return sorted(lines, key=lambda line: (line.time, line.sources))[-most:]
 
     @audited("read")
     def items(self, user: Key) -> Items:
@@ -979,7 +996,7 @@ class Memory:
             return search(
                 self._database,
                 self._variants.serving(whose, self._messages),
-                [self._variants.serving(whose, self._updates)],
+                self._variants.serving(whose, self._notes),
                 question,
                 passages,
                 tokenizer=self._tokenizer,

@@ -32,9 +32,7 @@ ENGINES: Mapping[str, Setup] = {
     "zibaldone": Setup(None),
     "messages": Setup(("messages",)),
     # The default recall without one of its overlays.
-    "zibaldone-noprofile": Setup(("messages", "timeline", "updates")),
-    "zibaldone-notimeline": Setup(("messages", "updates", "profile")),
-    "zibaldone-noupdates": Setup(("messages", "timeline", "profile")),
+    "zibaldone-nonotes": Setup(("messages",)),
     "chunks": Setup(("chunks",)),
     # Akashic, section 5.5: all memory compacted anew at every gate; a new chunk never touches earlier ones;
     # chunks selected by the cosine alone; and the paper's namespace, no chunk spans two sessions.

@@ -87,14 +87,6 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimelineOptions:
-    """The timeline's lines on BEAM's questions about order and summaries, beside turns at equal tokens."""
-
-    path: Path = argument("The folder of a chat, or of several.")
-    budget: Ints = option((500, 1000, 2000), "Token budgets, with commas.")
-
-
-@dataclass(frozen=True, kw_only=True)
 class LeaderboardOptions:
     """The leaderboard's main rows in one run (a LoCoMo file): to be held against another commit's."""
 
@@ -131,13 +123,6 @@ class WeightsOptions:
     rows: Names = option(
         (), "Only rows whose names hold one of these, with commas; changes are from the first."
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProfileOptions:
-    """The profile's entries on BEAM: what is read, and what a question gets that applies to it."""
-
-    path: Path = argument("The folder of two chats or more.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,9 +195,7 @@ class PromptsOptions:
     path: Path | None = argument(
         "A LoCoMo or LongMemEval file, or a folder of BEAM chats; else the demo's conversation.", None
     )
-    views: Names = option(
-        ("chunks", "hierarchy", "topics", "profile", "updates", "plan"), "With commas; 'plan' is the planner."
-    )
+    views: Names = option(("chunks", "hierarchy", "topics", "plan"), "With commas; 'plan' is the planner.")
     talks: int = option(5, "Pieces of conversations.", least=1)
     messages: int = option(200, "Messages of a piece at most.", least=1)
     budget: int = option(500, "Tokens of a recall.", least=1)
@@ -221,11 +204,6 @@ class PromptsOptions:
     copying: bool = option(False, "In place of a model, copy: calls and tokens without one.")
     refusals: bool = option(False, "Each answer, and each part of one, that was not taken.")
     workers: int = option(4, "Users, and questions of one, that a model is asked at a time.", least=1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class UpdatesOptions:
-    """Overrides in people's own words and near misses: precision and recall of the links, by rule."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,7 +320,7 @@ class ScaleOptions:
     path: Path | None = argument("A LoCoMo file or a folder of BEAM chats; else made-up turns.", None)
     sizes: Ints = option((1_000, 10_000), "Numbers of messages, with commas.")
     tokens: int = option(0, "Then a memory of so many tokens; 0: none.", least=0)
-    views: Names = option(("messages", "timeline", "updates", "profile"), "That are maintained, with commas.")
+    views: Names = option(("messages", "notes"), "That are maintained, with commas.")
     users: int = option(0, "Then so many users in one folder; 0: none.", least=0)
     each: int = option(100, "Messages of each of them.", least=1)
     maintained: int = option(200, "Of them are maintained, and asked once each.", least=2)
@@ -437,12 +415,10 @@ BENCHMARKS = (
     Benchmark("longmemeval", LongMemEvalOptions, "report:run_longmemeval", asks_models=True),
     Benchmark("beam", BEAMOptions, "report:run_beam"),
     Benchmark("read", ReadOptions, "reading.run:run", asks_models=True),
-    Benchmark("timeline", TimelineOptions, "timeline:run"),
     Benchmark("leaderboard", LeaderboardOptions, "leaderboard:run"),
     Benchmark("floor", FloorOptions, "floor:run"),
     Benchmark("felt", FeltOptions, "felt:run"),
     Benchmark("weights", WeightsOptions, "weights:run"),
-    Benchmark("profile", ProfileOptions, "profile:run"),
     Benchmark("speed", SpeedOptions, "speed:run"),
     Benchmark("scale", ScaleOptions, "scale:run"),
     Benchmark("beside", BesideOptions, "beside:run"),
@@ -458,7 +434,6 @@ BENCHMARKS = (
     Benchmark("consolidation", ConsolidationOptions, "consolidation.run:run"),
     Benchmark("overrides", OverridesOptions, "consolidation.natural:run"),
     Benchmark("prompts", PromptsOptions, "prompting.run:run", asks_models=True),
-    Benchmark("updates", UpdatesOptions, "updates.run:run", asks_models=True),
     Benchmark("kv", KVOptions, "kv.quality:run", needs_torch=True),
     Benchmark("kv-speed", KVSpeedOptions, "kv.speed:run", needs_torch=True),
     Benchmark("kv-locomo", KVLoCoMoOptions, "kv.locomo:run", needs_torch=True),

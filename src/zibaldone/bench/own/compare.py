@@ -66,7 +66,7 @@ def compare(
     if questions is not None:
         examples = read_questions(questions, user, stored)
     else:
-        examples = made_questions(memory, user, stored, most_of_a_kind)
+        examples = made_questions(user, stored, most_of_a_kind)
     data = OwnQuestions([replace(message, seq=0) for message in stored], examples)
     with tempfile.TemporaryDirectory(dir=memory.path, prefix="comparing-") as folder:
         tokenizer = shared_static_embedder()

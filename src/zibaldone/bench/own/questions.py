@@ -1,8 +1,7 @@
 """Questions to a user's own log whose evidence is known: the user's, or made from the log offline.
 
-Made are three kinds, each only where one single message holds the answer:
+Made are two kinds, each only where one single message holds the answer:
 
-    known    what the profile knows: "What do you know about my brother Davi?"
     day      a day that only one message names: "What was said about 5 November 2024?"
     name     a name that only one message mentions: "Who or what is Kadeva?"
 
@@ -20,13 +19,11 @@ from pathlib import Path
 from zibaldone.bench.base import Example
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
-from zibaldone.memory import Memory
 from zibaldone.text.dates import find_days
 from zibaldone.text.salience import names
 from zibaldone.text.sentences import sentences
-from zibaldone.views.profile import ProfileEntry
 
-KINDS = ("known", "day", "name")
+KINDS = ("day", "name")
 OWN = "own"  # the kind of a question that the user gave
 MOST_OF_A_KIND = 20
 
@@ -112,7 +109,6 @@ def _holding(given: int | str, messages: Sequence[Message]) -> list[int]:
 
 
 def made_questions(
-    memory: Memory,
     user: str,
     messages: Sequence[Message],
     most: int = MOST_OF_A_KIND,
@@ -121,7 +117,6 @@ def made_questions(
     now = max((message.time for message in messages if message.time), default=None)
     examples = []
     made = (
-        ("known", _of_the_profile(memory, user)),
         ("day", _of_days(messages)),
         ("name", _of_names(messages)),
     )
@@ -145,18 +140,6 @@ def made_questions(
             " said once; give your own with --questions FILE"
         )
     return examples
-
-
-def _of_the_profile(memory: Memory, user: str) -> Iterator[tuple[str, str, int]]:
-    entries: dict[str, list[ProfileEntry]] = defaultdict(list)
-    for entry in memory.profile(user).entries():
-        if entry.holds and entry.topic and len(entry.sources) == 1:
-            entries[entry.topic.casefold()].append(entry)
-    for alike in entries.values():
-        if len(alike) == 1:
-            (entry,) = alike
-            whose = "my " if entry.kind == "relation" else ""
-            yield f"What do you know about {whose}{entry.topic}?", entry.text, entry.sources[0]
 
 
 def _of_days(messages: Sequence[Message]) -> Iterator[tuple[str, str, int]]:

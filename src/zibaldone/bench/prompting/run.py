@@ -29,7 +29,7 @@ from zibaldone.views.chunks import MemAttention
 from zibaldone.views.topics import Consolidation
 
 PLAN = "plan"  # no view: the recall's planner
-VIEWS = ("chunks", "hierarchy", "topics", "profile", "updates", PLAN)
+VIEWS = ("chunks", "hierarchy", "topics", PLAN)
 
 
 def run(options: PromptsOptions, run: Run) -> Measurement:
