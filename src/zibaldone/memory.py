@@ -140,7 +140,6 @@ class Memory:
         maintained: Sequence[str] = MAINTAINED,
         retention: Retention | None = None,
         audit: bool | FromEnvironment = FROM_ENVIRONMENT,
-        plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
@@ -182,7 +181,6 @@ class Memory:
         number("busy_timeout_s", busy_timeout_s, least=0, most=_LONGEST_S)
         count("workers", workers, least=1)
         flag("background", background)
-        flag("plan_with_model", plan_with_model)
         is_audited = flag("audit", settings.audit(audit))
         option("ceilings", ceilings, Ceilings)
         option("chunks", chunks, MemAttention)
@@ -219,7 +217,6 @@ class Memory:
         self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
-        self._planner = self._asker if plan_with_model else None
         self._embedder, self._chat = chosen, answering
         self._config = chunks, placement, hierarchy, topics
         wired = self._wire(chosen, self._asker, answering)
@@ -314,7 +311,7 @@ class Memory:
     def is_embedded(self) -> bool:
         """Whether a recall waits for nothing outside of the process: neither a server's rows nor a model."""
         return (
-            not self._database.shared and self._embedder is shared_static_embedder() and self._planner is None
+            not self._database.shared and self._embedder is shared_static_embedder()
         )
 
     def close(self) -> None:
@@ -453,7 +450,6 @@ class Memory:
                 count=self._count,
                 notes=serving(self._notes) if with_notes else None,
                 narrowing=narrowing,
-                planner=self._planner,
                 decay_days=decay_days,
             )
 
