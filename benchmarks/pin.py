@@ -40,8 +40,8 @@ SETS = {
     "longmemeval": "longmemeval-s-sample.json",
     "mab": "mab",
 }
-_FELT = Path(zibaldone.__file__).parent / "bench"
-_CHATS = {"": "../demo/conversation.jsonl", "_nurse": "", "_workshop": "", "_agent": ""}
+_FELT = Path(__file__).parent / "felt"
+_CHATS = ("demo", "nurse", "workshop", "agent")
 _FOUND = 0.8
 _USER = "u"
 
@@ -174,7 +174,8 @@ def _lists(conversation: Conversation, memory: Memory) -> Iterator[Figure]:
 
 def felt(chat: str) -> list[Figure]:
     """Questions as people type them, to a chat: all that one needs is there, or nothing where nothing was said."""
-    file = _FELT / (_CHATS[chat] or f"felt{chat}_chat.jsonl")
+    demo = Path(zibaldone.__file__).parent / "demo" / "conversation.jsonl"
+    file = demo if chat == "demo" else _FELT / f"{chat}_chat.jsonl"
     got: list[Figure] = []
     with TemporaryDirectory() as folder, Memory(folder) as memory:
         memory.import_(file, user=_USER)
@@ -182,7 +183,7 @@ def felt(chat: str) -> list[Figure]:
         messages = memory.messages(user=_USER)
         seqs = {str(message.id): message.seq for message in messages}
         now = max(message.time for message in messages if message.time) + timedelta(days=1)
-        for line in (_FELT / f"felt{chat}.jsonl").read_text(encoding="utf-8").splitlines():
+        for line in (_FELT / f"{chat}.jsonl").read_text(encoding="utf-8").splitlines():
             asked = json.loads(line)
             for budget in BUDGETS:
                 recall = memory.recall(asked["question"], user=_USER, budget_tokens=budget, now=now)
@@ -194,7 +195,7 @@ def felt(chat: str) -> list[Figure]:
                     for part in asked["parts"]
                 ]
                 right = all(there) if there else not recall.tokens
-                got.append((f"felt{chat or '_demo'}", "recall", budget, float(right)))
+                got.append((f"felt {chat}", "recall", budget, float(right)))
     return got
 
 

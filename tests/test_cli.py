@@ -496,27 +496,18 @@ def test_help_documents_exit_codes_and_commands():
     """The help says what the exit codes mean."""
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
     assert "Exit codes: 0 done; 1 nothing found" in shown
-    for command in ("add", "import", "recall", "forget", "bench", "demo"):
+    for command in ("add", "import", "recall", "forget", "compare", "demo"):
         assert command in shown
 
 
 def test_usage_errors_are_two():
-    """An unknown command or option is exit code 2, in the benchmarks too."""
+    """An unknown command or option is exit code 2."""
     for arguments in (
         ["nope"],
         ["recall"],
         ["recall", "x", "--nope"],
-        ["bench", "nope"],
-        ["bench", "locomo", "/no"],
     ):
         assert CliRunner().invoke(app, arguments).exit_code == 2
-
-
-def test_bench_help_is_passed_on():
-    """The benchmarks have their own help, under their own name."""
-    shown = CliRunner().invoke(app, ["bench", "--help"]).stdout
-    assert "zibaldone bench" in shown
-    assert "locomo" in shown
 
 
 def test_the_days_of_the_demo_are_the_same_in_every_locale():
@@ -537,11 +528,11 @@ def test_version():
     assert json.loads(CliRunner().invoke(app, ["version", "--json"]).stdout)["version"] == "0.1.0"
 
 
-def test_benchmarks_formats_and_demo_wait():
-    """The benchmarks, the importers' formats and the demo wait until they are asked for."""
+def test_comparing_formats_and_demo_wait():
+    """Comparing, the importers' formats and the demo wait until they are asked for."""
     program = "import sys, zibaldone.cli.app; print([m for m in sys.modules if m.startswith('zibaldone.')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    for module in ("bench", "demo", "importers.chatgpt"):
+    for module in ("comparing", "demo", "importers.chatgpt"):
         assert f"'zibaldone.{module}'" not in done.stdout
 
 

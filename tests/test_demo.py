@@ -7,16 +7,17 @@ import json
 import re
 from collections import Counter
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from zibaldone import demo
-from zibaldone.bench.felt import felt_questions
 from zibaldone.demo import sample, show
 from zibaldone.memory import Memory
 
-HARD = {question.question for question in felt_questions()}
+FELT = Path(__file__).parents[1] / "benchmarks" / "felt" / "demo.jsonl"
+HARD = {json.loads(line)["question"] for line in FELT.read_text(encoding="utf-8").splitlines()}
 LINES = [json.loads(line) for line in sample.CONVERSATION.read_text(encoding="utf-8").splitlines()]
 
 
@@ -72,7 +73,7 @@ def test_questions_name_phrases_that_exist():
 
 
 def test_questions_are_of_many_kinds():
-    """There are ten questions: two have no answer in memory, three or more are hard ones of `bench felt`."""
+    """There are ten questions: two have no answer in memory, three or more are hard ones of the felt set."""
     asked = sample.questions()
     assert len(asked) == 10
     assert [bool(question.evidence) for question in asked].count(False) == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from zibaldone import Memory
-from zibaldone.bench.metrics import is_found
+from zibaldone.comparing.evidence import is_found
 from zibaldone.demo.sample import CONVERSATION, USER
 
 BUDGET_TOKENS = 200  # few enough that no view finds everything

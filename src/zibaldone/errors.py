@@ -6,7 +6,7 @@ ZibaldoneError
 │   ├── IdConflict                     a message id that is taken by another content
 │   ├── InvalidImport                  a file that cannot be imported; says the line or path of the fault
 │   ├── UnsupportedModel               a model whose keys and values the kv view cannot reuse; says why
-│   └── UnknownName                    a view, importer, benchmark or system of a name that does not exist
+│   └── UnknownName                    a view, importer or system of a name that does not exist
 ├── MissingExtra (also an ImportError) an optional dependency is not installed; names the extra
 ├── ModelFailed                        a model or embedder did not answer, or answered nonsense
 │   ├── ModelUnavailable               down, too slow, rate limited, or the key is wrong: worth a later try
@@ -60,7 +60,7 @@ class UnsupportedModel(InvalidInput):
 
 
 class UnknownName(InvalidInput):
-    """No view, importer, benchmark or system has this name."""
+    """No view, importer or system has this name."""
 
 
 class MissingExtra(ZibaldoneError, ImportError):

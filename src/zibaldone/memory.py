@@ -161,8 +161,7 @@ class Memory:
         views that are kept in step with the log without being asked for; others can still be maintained and
         recalled by name. `retention` is what goes by itself, and what fades, of users for whom `retain` said
         nothing else; by default everything stays. With `audit` it is noted who reads, writes and forgets;
-        unless given, ZIBALDONE_AUDIT says whether. With `plan_with_model` the chat model is asked what each
-        recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`,
+        unless given, ZIBALDONE_AUDIT says whether. With `background`,
         threads maintain while the program does other things; `workers` is how many users, and how many model
         calls of one user, go side by side in a maintenance. `blocks` is a bucket for blocks of chunks and
         saved indexes, such as "s3://bucket/prefix" (extra `s3`): given once, the memory knows it. Without

@@ -19,9 +19,8 @@ import numpy as np
 import torch
 from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
-from transformers import DynamicCache
+from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
-from zibaldone.bench.kv.pretrained import load_pretrained
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.testing.server import FakeOpenAIServer, Misbehaviour
 
@@ -38,6 +37,13 @@ def weights() -> Path | None:
     return next(iter(Path(found.origin).parent.glob("*.gguf")), None)
 
 
+def _load(file: Path) -> tuple[Any, Any]:
+    """The model and the tokenizer of a GGUF file, its weights made whole again."""
+    given = {"gguf_file": file.name, "local_files_only": True}
+    model = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **given)
+    return model.eval(), AutoTokenizer.from_pretrained(file.parent, **given)
+
+
 class SmallModelServer(FakeOpenAIServer):
     """As its base, but a model answers: greedily, one request at a time, and as servers of today do.
 
@@ -48,7 +54,7 @@ class SmallModelServer(FakeOpenAIServer):
 
     def __init__(self, path: Path, most_tokens: int = 512, *, takes_schemas: bool = True) -> None:
         torch.set_num_threads(_THREADS)
-        self._model, self._tokenizer = load_pretrained(path)
+        self._model, self._tokenizer = _load(path)
         self._grammars = from_tokenizer(self._tokenizer, n_vocab=self._model.config.vocab_size)
         self._most_tokens = most_tokens
         self._generating = threading.Lock()

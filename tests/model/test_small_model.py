@@ -1,7 +1,7 @@
 """A weak model through every prompt: whatever it answers, nothing is lost and nothing is invented.
 
-TURNS says how many messages (12), DATA of which file (the demo's conversation), RECORD a folder that
-keeps the answers: a run that was stopped goes on there.
+TURNS says how many messages of the demo's conversation (12), RECORD a folder that keeps the answers: a run
+that was stopped goes on there.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from zibaldone import planner
-from zibaldone.bench.outcome import Run
-from zibaldone.bench.prompting.run import VIEWS, run
-from zibaldone.bench.registry import PromptsOptions
+from zibaldone import Memory
+from zibaldone.demo.sample import CONVERSATION
 from zibaldone.models import OpenAIChat
 from zibaldone.models.base import ChatModel
 from zibaldone.models.recorded import RecordedModel
+from zibaldone.views.chunks import MemAttention
+from zibaldone.views.topics import Consolidation
 
 pytestmark = [
     pytest.mark.enable_socket,
@@ -28,38 +27,30 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_weak_model_does_no_harm(
-    view: str, small_model: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every message stays in the log and is read; what is found says nothing that no message says."""
-    monkeypatch.setattr(planner, "PLAN_TIMEOUT_S", 900.0)  # nobody waits here as at a recall
-    data = os.environ.get("DATA")
-    options = PromptsOptions(
-        path=Path(data) if data else None,
-        views=(view,),
-        talks=1,
-        messages=int(os.environ.get("TURNS", "12")),
-        gate=256,
-        extraction=512,
-        workers=1,
-        refusals=True,
-    )
+@pytest.mark.parametrize("view", ["chunks", "hierarchy", "topics"])
+def test_a_weak_model_does_no_harm(view: str, small_model: str, tmp_path: Path) -> None:
+    """Every message stays in the log and is read, and what is found cites messages that are there."""
+    lines = CONVERSATION.read_text(encoding="utf-8").splitlines()[: int(os.environ.get("TURNS", "12"))]
+    file = tmp_path / "talk.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
     with closing(
         OpenAIChat("SmolLM2-135M-Instruct", base_url=small_model, api_key="none", timeout_s=900)
     ) as chat:
         folder = os.environ.get("RECORD")
         asked: ChatModel = RecordedModel(Path(folder) / view, chat) if folder else chat
-        measured = run(options, Run("", tmp_path, chat=asked))
-    with capsys.disabled():
-        for row in measured.figures["tasks"]:  # type: ignore[attr-defined] # a list of rows
-            print(
-                f"\n{row.task}: {row.questions} asked, {row.valid} valid, {row.repaired} repaired,", end=" "
-            )
-            print(f"{row.degraded} degraded, {row.refused} of {row.parts} parts refused;", end=" ")
-            print(f"{row.calls} calls, {row.prompt_tokens} + {row.completion_tokens} tokens")
-        print(*measured.notes, sep="\n")
-    (made,) = measured.figures["views"]  # type: ignore[misc] # of this one view
-    assert made.unread == 0
-    for audit in made.audits:
-        assert (audit.lost, audit.faults, audit.invented) == (0, (), ())
+        with Memory(
+            tmp_path / "memory",
+            chat=asked,
+            chunks=MemAttention(chunk_gate_tokens=256),
+            topics=Consolidation(extraction_tokens=512),
+        ) as memory:
+            memory.import_(file, user="ann")
+            before = memory.messages(user="ann")
+            assert memory.maintain(user="ann", views=[view]).behind == ()
+            assert memory.messages(user="ann") == before
+            assert memory.check_integrity().faults == ()
+            seqs = {message.seq for message in before}
+            for message in before:
+                recalled = memory.recall(message.content, user="ann", views=[view])
+                assert {citation.seq for citation in recalled.citations} <= seqs
+            assert sum(task.calls for task in memory.usage()) > 0

@@ -7,11 +7,17 @@ from zibaldone.models import ChatRequest, Turn
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
 
-from zibaldone.bench.kv import toy  # noqa: E402 - only where torch is installed
-from zibaldone.models.local import LocalChat  # noqa: E402
+from zibaldone.models.local import LocalChat  # noqa: E402 - only where torch is installed
 from zibaldone.models.logprobs import uncertainty  # noqa: E402
 
+VOCABULARY = "<pad> <bos> USER BOT SEP ASK ARROW".split() + [
+    f"{kind}{n}"
+    for kind, count in (("name", 64), ("attribute", 16), ("value", 96), ("filler", 65))
+    for n in range(count)
+]
+IDS = {word: number for number, word in enumerate(VOCABULARY)}
 SHARED = "USER name1 attribute1 value1 value2 SEP"
 
 
@@ -20,7 +26,7 @@ def model():
     """Two small layers with weights of a fixed seed."""
     torch.manual_seed(3)
     config = transformers.LlamaConfig(
-        vocab_size=len(toy.VOCABULARY),
+        vocab_size=len(VOCABULARY),
         hidden_size=32,
         intermediate_size=32,
         num_hidden_layers=2,
@@ -36,9 +42,11 @@ def model():
 @pytest.fixture
 def new_chat(model):
     """Makes a LocalChat of the model."""
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel(IDS, unk_token="<pad>"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
 
     def new():
-        return LocalChat(model, transformers.PreTrainedTokenizerFast(tokenizer_object=toy.tokenizer()))
+        return LocalChat(model, transformers.PreTrainedTokenizerFast(tokenizer_object=words))
 
     return new
 
@@ -53,7 +61,7 @@ def test_a_greedy_answer_with_its_log_probabilities(new_chat, model):
     chat = new_chat()
     reply = chat.chat(ask(SHARED))
     assert (reply.finish, reply.completion_tokens, reply.prompt_tokens) == ("length", 4, 6)
-    ids = [toy.IDS[word] for word in f"{SHARED} {reply.text}".split()]
+    ids = [IDS[word] for word in f"{SHARED} {reply.text}".split()]
     with torch.inference_mode():
         logprobs = model(torch.tensor([ids])).logits[0].float().log_softmax(-1)
     wanted = [float(logprobs[at - 1, ids[at]]) for at in range(6, 10)]

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.audit import Actor
-from zibaldone.bench.own_process import family, is_running
 from zibaldone.errors import InvalidInput, StorageUnreachable
 from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.gateway.loops import LoopRecalls

@@ -16,8 +16,8 @@ import httpx2
 import pytest
 from typer.testing import CliRunner
 
+from processes import family, is_running
 from zibaldone import Memory
-from zibaldone.bench.own_process import family, is_running
 from zibaldone.cli.app import app
 
 COMMAND = [sys.executable, "-c", "from zibaldone.cli.app import app; app()", "serve", "--port", "0"]

@@ -23,7 +23,7 @@ from zibaldone import (
     StorageUnusable,
     encrypt_folder,
 )
-from zibaldone.bench.own.compare import compare
+from zibaldone.comparing.compare import compare
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage.bucket import Bucket, bucket_url
 from zibaldone.testing import BucketMisbehaviour, HashEmbedder

@@ -21,7 +21,7 @@ from zibaldone import (
     WrongKey,
     change_key,
 )
-from zibaldone.bench.own import compare as comparing
+from zibaldone.comparing import compare as comparing
 from zibaldone.memory import DEFAULT_VIEWS
 from zibaldone.storage import encryption
 from zibaldone.testing import HashEmbedder

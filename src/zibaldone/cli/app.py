@@ -141,26 +141,6 @@ app.command()(upkeep.check)
 app.command()(comparing.compare)
 
 
-@app.command(
-    add_help_option=False,
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "allow_interspersed_args": False,
-    },
-)
-def bench(context: typer.Context) -> None:
-    """Measure recall and speed, with naive baselines beside the engine; 'bench --help' says more."""
-    from typer.main import get_command
-
-    from zibaldone.cli.bench import bench_app
-
-    mounted = typer.Typer(add_completion=False)
-    mounted.add_typer(bench_app, name="bench")
-    code = get_command(mounted).main(["bench", *context.args], prog_name="zibaldone", standalone_mode=False)
-    raise typer.Exit(code if isinstance(code, int) else 0)
-
-
 @app.command()
 def demo(
     *,

@@ -24,16 +24,16 @@ def compare(
     ] = None,
     system: Annotated[
         list[str] | None,
-        typer.Option("--system", help="Only this system of the benchmarks (repeatable).", show_default=False),
+        typer.Option(
+            "--system",
+            help="Only this system (repeatable): a view, views joined by '+', or a baseline.",
+            show_default=False,
+        ),
     ] = None,
     budget: Annotated[
         str, typer.Option("--budget", help="Tokens of a recall, with commas.")
     ] = "250,500,1000",
     each: Annotated[int, typer.Option("--each", help="How many questions of a kind are made.", min=1)] = 20,
-    png: Annotated[
-        Path | None,
-        typer.Option("--png", help="Draw recall against tokens (extra 'plot').", show_default=False),
-    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Show the questions, too.")] = False,
     tune: Annotated[
         bool,
@@ -50,8 +50,8 @@ def compare(
     compared but the shipped weights and yours.
     """
     if tune or untune:
-        if (tune and untune) or system or png:
-            raise InvalidInput("--tune and --untune stand alone: give neither --system nor --png with them")
+        if (tune and untune) or system:
+            raise InvalidInput("--tune and --untune stand alone: give no --system with them")
         if untune:
             _untune(memory, user)
         else:
@@ -64,13 +64,9 @@ def compare(
         return
     from rich.console import Console
 
-    from zibaldone.bench.outcome import need, to_json
-    from zibaldone.bench.own.compare import SYSTEMS
-    from zibaldone.bench.own.compare import compare as compare_on
-    from zibaldone.bench.own.plot import plot
+    from zibaldone.comparing.compare import SYSTEMS
+    from zibaldone.comparing.compare import compare as compare_on
 
-    if png is not None:
-        need("matplotlib")
     budgets = _budgets(budget)
     with memory_of(memory, user) as opened, out.progress("comparing", shown=not as_json) as progress:
         comparison = compare_on(
@@ -83,11 +79,10 @@ def compare(
             progress=lambda _, done, of: progress(done, of),
         )
     if as_json:
-        out.write(to_json(comparison))
+        out.write_json(comparison)
     else:
         console = Console()
-        for table in comparison.tables():
-            (console if console.is_terminal else Console(width=140)).print(table)
+        (console if console.is_terminal else Console(width=140)).print(comparison.table())
         if comparison.are_made:
             out.write(
                 "The questions are made from the log and share words with their answers: use them to tell"
@@ -96,11 +91,6 @@ def compare(
         if list_:
             for kind, question in comparison.questions:
                 out.write(f"{kind}: {question}")
-        for note in comparison.notes:
-            out.note(note)
-    if png is not None:
-        plot(comparison.rows, f"log of {user}, {out.count(len(comparison.questions), 'question')}", png)
-        out.note(f"written: {png}")
 
 
 def _budgets(given: str) -> tuple[int, ...]:
@@ -123,8 +113,7 @@ def _tune(
 ) -> None:
     from rich.console import Console
 
-    from zibaldone.bench.outcome import to_json
-    from zibaldone.bench.own.tuning import tables, try_tuning
+    from zibaldone.comparing.tuning import tables, try_tuning
 
     with memory_of(memory, user) as opened, out.progress("tuning", shown=not as_json) as progress:
         had = opened.tuning(user=user) is not None
@@ -138,7 +127,9 @@ def _tune(
         if trial.is_better or had:
             opened.set_tuning(trial.as_tuning() if trial.is_better else None, user=user)
     if as_json:
-        out.write(to_json({"kept": trial.is_better, "trial": trial}))
+        out.write_json(
+            {"kept": trial.is_better, "shipped": trial.shipped, "tuned": trial.tuned, "trial": trial}
+        )
         return
     console = Console()
     for table in tables(trial):

@@ -77,10 +77,11 @@ class TalkWeights:
         """The same ones for all talk."""
         return TalkWeights(weights, weights)
 
-    def table(self) -> Floats:
-        """(2, d) of the features: among people, with an assistant."""
-        rows = [[getattr(kind, name) for name in FEATURES] for kind in (self.among_people, self.with_assistant)]
-        return np.array(rows, dtype=np.float32)
+    def of_units(self, index: UnitIndex) -> Floats:
+        """(n, d) of each unit, in the order of FEATURES."""
+        kinds = (self.among_people, self.with_assistant)
+        rows = [[getattr(kind, name) for name in FEATURES] for kind in kinds]
+        return np.array(rows, dtype=np.float32)[index.with_assistant.astype(np.int64)]
 
 
 DEFAULT_WEIGHTS = TalkWeights(
@@ -167,7 +168,7 @@ def score(
     `inside` (n,) says which units may be recalled; the confidence is of those.
     """
     values, confidence = features(index, question, vector, inside)
-    of_units = weights.table()[index.with_assistant.astype(np.int64)]
+    of_units = weights.of_units(index)
     weighted = {name: of_units[:, column] * values[name] for column, name in enumerate(FEATURES)}
     context, clues = (
         np.sum([weighted[name] for name in names], axis=0, dtype=np.float32) for names in (_WINDOWED, _CLUES)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from topic_shelves import EMBEDDER, facts, ranked, shelf
+from topic_shelves import facts, ranked, shelf
 
-from zibaldone.bench.consolidation.facts import make_stream
-from zibaldone.bench.consolidation.judging import judge
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.fact_chains import follow, outdated, wordings
@@ -155,19 +153,3 @@ def test_forgotten_texts_leave_no_casing() -> None:
     casing.learn(["We met Marta in Lyon."])
     casing.unlearn(["We met Marta in Lyon."])
     assert casing.__dict__ == Casing().__dict__
-
-
-@pytest.mark.parametrize(
-    ("kind", "least"), [("single_hop", 0.95), pytest.param("multi_hop", 0.8, marks=pytest.mark.wide)]
-)
-def test_updates_of_generated_facts_are_followed(kind: str, least: float) -> None:
-    """At 2000 tokens, entries as they were streamed and none marked by consolidation."""
-    stream = make_stream(3, 6000, EMBEDDER, 30, "same")
-    library = shelf(facts([fact.text for fact in stream.facts]))
-    good = 0
-    questions = getattr(stream, kind)
-    for question in questions:
-        reading = Hybrid().read(ranked(question.text, library), user="ann")
-        shown = [one.place.entry.text for one in reading.hits if not one.superseded][:85]
-        good += judge(question, "\n".join(shown)).complete
-    assert good >= least * len(questions)

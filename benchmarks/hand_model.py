@@ -1,0 +1,170 @@
+"""A chat model that anybody can be: an OpenAI-compatible server on the loopback, answered by hand.
+
+    python -m benchmarks.hand_model FOLDER --port 8808
+
+Every request is a page in the folder, `<task>/<id>.md`: what was asked word for word, and the last turn's
+JSON laid out to be read. The request is held open, as many at a time as come, until its answer is there:
+below `# Reply` on the page, in `<id>.answer.md` beside it, or on a line `{"id": ..., "answer": ...}` of an
+`answers.jsonl`. These are the files of `RecordedModel`: a question that was answered once is answered from
+them at once, and a run over them needs no server. People are slow: give clients a timeout of hours
+(ZIBALDONE_CHAT_TIMEOUT_S).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from zibaldone.errors import InvalidInput, QuestionOpen
+from zibaldone.models.base import ChatReply, ChatRequest, Turn
+from zibaldone.models.recorded import RecordedModel, page
+
+MODEL = "by-hand"
+_ANSWERED = "# Reply"
+_POLL_S = 0.2
+
+
+class HandModelServer:
+    """Serves until it is closed; `url` is what a client calls its base URL."""
+
+    def __init__(self, folder: str | Path, port: int = 0, poll_s: float = _POLL_S) -> None:
+        self._recorded, self._poll_s = RecordedModel(folder, on_miss="leave_open"), poll_s
+        self._closed = threading.Event()
+        outer = self
+
+        class Handler(_Handler):
+            hand = outer
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Break off what is held open."""
+        self._closed.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer(self, request: ChatRequest) -> ChatReply | None:
+        """Wait for somebody's answer; None when the server is closed before."""
+        path, told = self._recorded.path(request), ""
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(_laid_out(request), encoding="utf-8")
+            print(f"open: {path}", flush=True)
+        while not self._closed.is_set():
+            try:
+                return self._recorded.chat(request)
+            except QuestionOpen:
+                pass
+            except InvalidInput as error:  # a file that can be mended while the request waits
+                if str(error) != told:
+                    told = str(error)
+                    print(told, flush=True)
+            self._closed.wait(self._poll_s)
+        return None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    hand: HandModelServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        if self.path.endswith("/models"):
+            self._send(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+        else:
+            self._refuse(404, f"no path {self.path}")
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if not self.path.endswith("/chat/completions"):
+            self._refuse(404, f"no path {self.path}")
+            return
+        try:
+            asked = json.loads(body)
+            request = _request(asked)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            self._refuse(400, f"no chat completion: {error!r}")
+            return
+        if asked.get("stream"):
+            self._refuse(400, "a person does not stream: leave 'stream' out")
+        elif reply := self.hand.answer(request):
+            message = {"role": "assistant", "content": reply.text}
+            used = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+            answer = {"id": "by-hand", "object": "chat.completion", "created": int(time.time())}
+            choice = {"index": 0, "message": message, "finish_reason": reply.finish}
+            self._send(200, answer | {"model": MODEL, "choices": [choice], "usage": used})
+        else:
+            self.close_connection = True
+
+    def _refuse(self, status: int, message: str) -> None:
+        self._send(status, {"error": {"message": message, "type": "invalid_request_error"}})
+
+    def _send(self, status: int, value: object) -> None:
+        data = json.dumps(value, ensure_ascii=False).encode()
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+        except OSError:  # whoever asked has gone; the answer is kept, and given when asked again
+            self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: open pages are told."""
+
+
+def _request(asked: Mapping[str, Any]) -> ChatRequest:
+    """A request as our client sends it, and as others do."""
+    form = (asked.get("response_format") or {}).get("json_schema") or {}
+    return ChatRequest(
+        str(form.get("name") or "text"),
+        tuple(Turn(turn["role"], _text(turn["content"])) for turn in asked["messages"]),
+        schema=form.get("schema"),
+        max_tokens=asked.get("max_completion_tokens") or asked.get("max_tokens"),
+        temperature=float(asked.get("temperature") or 0.0),
+    )
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _laid_out(request: ChatRequest) -> str:
+    """The page, with the last turn's JSON in lines."""
+    text = page(request, None, "")
+    try:
+        lines = json.dumps(json.loads(request.turns[-1].content), ensure_ascii=False, indent=2)
+    except ValueError:
+        return text
+    fence = "`" * 8
+    head = text.rpartition(_ANSWERED)[0]
+    return f"{head}## the last turn, laid out\n\n{fence}json\n{lines}\n{fence}\n\n{_ANSWERED}\n"
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="Where questions and answers are.")],
+    port: Annotated[int, typer.Option(help="Of the loopback.")] = 8808,
+) -> None:
+    """Be the chat model of a run: ZIBALDONE_CHAT_BASE_URL is the address that is printed."""
+    server = HandModelServer(folder, port)
+    print(f"{server.url}, model {MODEL!r}; pages are in {folder}", flush=True)
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        server.close()
+
+
+if __name__ == "__main__":
+    typer.run(main)

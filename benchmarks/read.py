@@ -1,0 +1,324 @@
+"""Answers read from the recalled text by a chat model, and judged by it: of a question's own data set.
+
+    python -m benchmarks.read locomo PATH [--systems hybrid,zibaldone,full] [--questions 100] [--record DIR]
+
+Reader and judge are the ZIBALDONE_CHAT_MODEL: an endpoint, or whoever sits behind `benchmarks.hand_model`.
+With `--record` answers are kept in a folder and not asked for again. Recall is offline. An answer scores 0 to
+1: by its rubric's nuggets, by the reference, or by whether it says that nobody knows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from statistics import fmean
+from typing import ClassVar, TypeVar
+
+from pydantic import BaseModel
+from rich.console import Console
+
+from benchmarks import results
+from benchmarks.data import LOADERS, Conversation, Question, load
+from benchmarks.scores import bleu1, f1_original, f1_set
+from zibaldone import settings
+from zibaldone.comparing.evidence import Mean
+from zibaldone.comparing.systems import Equipment, check_systems, make_system
+from zibaldone.comparing.table import Column, error, share, tabulate
+from zibaldone.errors import InvalidInput, ModelFailed
+from zibaldone.models.asker import Asker
+from zibaldone.models.base import ChatModel, Turn
+from zibaldone.models.meter import Meter
+from zibaldone.models.recorded import RecordedModel
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.models.task import Task, TaskResult
+from zibaldone.rendering import header
+from zibaldone.threads import side_by_side
+
+VIEW = "bench"
+ANSWER_TOKENS = 2048  # a model that thinks aloud before it answers needs most of them
+_PROMPT_TOKENS = 8_000  # of instructions, question and answer, beside the recalled text
+_INSTRUCTIONS = (Path(__file__).parent / "prompts" / "read.md").read_text(encoding="utf-8").strip()
+R = TypeVar("R", bound=BaseModel)
+
+
+class Correctness(TaskResult):
+    """True if an answer says what the reference says."""
+
+    reason: str = ""
+    correct: bool
+
+
+class NuggetScores(TaskResult):
+    """One of 0, 0.5 and 1 per nugget, in their order."""
+
+    scores: list[float]
+
+
+class Abstention(TaskResult):
+    """True if an answer says that it does not know."""
+
+    abstains: bool
+
+
+@dataclass(frozen=True)
+class _Judging(Task[R]):
+    """A question to the judge, who sees question, what is wanted, and answer; nothing else."""
+
+    view: ClassVar[str] = VIEW
+    max_tokens: ClassVar[int | None] = ANSWER_TOKENS
+
+    question: str
+    answer: str
+
+    def offline(self) -> R:
+        """There is no verdict without a model."""
+        raise ModelFailed("nobody judges", requests=0)
+
+
+@dataclass(frozen=True)
+class JudgeAnswer(_Judging[Correctness]):
+    """Does the answer say what the reference says?"""
+
+    prompt = "judge_answer"
+    result = Correctness
+
+    reference: str
+
+
+@dataclass(frozen=True)
+class JudgeNuggets(_Judging[NuggetScores]):
+    """Which nuggets of the rubric has the answer?"""
+
+    prompt = "judge_nuggets"
+    result = NuggetScores
+
+    nuggets: tuple[str, ...]
+
+    def check(self, result: NuggetScores) -> None:
+        """One allowed score for each."""
+        if len(result.scores) != len(self.nuggets):
+            raise ValueError(f"{len(result.scores)} scores for {len(self.nuggets)} nuggets")
+        if wrong := [score for score in result.scores if score not in (0.0, 0.5, 1.0)]:
+            raise ValueError(f"scores are 0, 0.5 or 1, not {wrong[:5]}")
+
+
+@dataclass(frozen=True)
+class JudgeUnknown(_Judging[Abstention]):
+    """Does the answer say that it does not know?"""
+
+    prompt = "judge_unknown"
+    result = Abstention
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """One question, answered from one system's recall."""
+
+    id: str
+    conversation: str
+    category: str
+    faulted: bool
+    question: str
+    system: str
+    budget_tokens: int | None
+    tokens: int  # of the recalled text
+    answer: str | None  # None: the model gave none, and the question scores 0
+    score: float | None  # None: it could not be judged
+    why: str  # there is no answer or no score
+    f1: float | None
+    f1_set: float | None
+    bleu1: float | None
+
+
+def read(question: Question, context: str, asker: Asker) -> str:
+    """The answer from the context alone. Raises ModelFailed."""
+    day = f"Asked on {header(question.asked_at.date(), None)}.\n" if question.asked_at else ""
+    recalled = context or "(nothing was recalled)"
+    prompt = f"Recalled from memory:\n\n{recalled}\n\n{day}Question: {question.text}"
+    turns = (Turn("system", _INSTRUCTIONS), Turn("user", prompt))
+    text = asker.ask_text(turns, user=question.id, view=VIEW, task="read", max_tokens=ANSWER_TOKENS)
+    return text.rpartition("</think>")[2].strip()
+
+
+def score(question: Question, answer: str, asker: Asker) -> float:
+    """From 0 to 1, by what the question has. Raises ModelFailed."""
+    if not question.known:
+        unknown = JudgeUnknown(question.text, answer)
+        return float(asker.ask(unknown, user=question.id).result.abstains)
+    if question.nuggets:
+        rubric = JudgeNuggets(question.text, answer, nuggets=question.nuggets)
+        return fmean(asker.ask(rubric, user=question.id).result.scores)
+    reference = JudgeAnswer(question.text, answer, reference=question.answers[0])
+    return float(asker.ask(reference, user=question.id).result.correct)
+
+
+def sample(conversations: Sequence[Conversation], count: int | None) -> list[Conversation]:
+    """The conversations with so many of the questions that can be judged; the same ones every time."""
+
+    def place(conversation: Conversation, question: Question) -> bytes:
+        return blake2b(f"{conversation.name}\n{question.id}".encode(), digest_size=8).digest()
+
+    judged = [
+        (place(conversation, q), q)
+        for conversation in conversations
+        for q in conversation.questions
+        if q.answers or q.nuggets or not q.known
+    ]
+    chosen = {own for own, _ in sorted(judged, key=lambda pair: pair[0])[:count]}
+    return [
+        replace(c, questions=tuple(q for q in c.questions if place(c, q) in chosen)) for c in conversations
+    ]
+
+
+def answer_all(
+    conversations: Sequence[Conversation],
+    systems: Sequence[str],
+    budgets_tokens: Sequence[int],
+    tools: Equipment,
+    asker: Asker,
+    workers: int,
+) -> list[ReadAnswer]:
+    """Recall everything, then read and judge, so many questions at a time."""
+    recalled: list[tuple[str, Question, ReadAnswer]] = []
+    for conversation in conversations:
+        for name in systems if conversation.questions else ():
+            system, taken = make_system(name, tools), 0
+            for question in sorted(conversation.questions, key=lambda question: question.visible):
+                if question.visible > taken:
+                    system.take(conversation.messages[taken : question.visible])
+                    taken = question.visible
+                for budget in budgets_tokens if system.budgeted else (None,):
+                    given = system.recall(question.text, budget or 0, question.asked_at)
+                    blank = ReadAnswer(
+                        question.id,
+                        conversation.name,
+                        question.category,
+                        question.faulted,
+                        question.text,
+                        name,
+                        budget,
+                        given.tokens,
+                        *(None, None, "", None, None, None),
+                    )
+                    recalled.append((given.text, question, blank))
+            system.close()
+
+    def answered(given: tuple[str, Question, ReadAnswer]) -> ReadAnswer:
+        text, question, blank = given
+        answer = None
+        try:
+            answer = read(question, text, asker)
+            judged = replace(blank, answer=answer, score=score(question, answer, asker))
+        except ModelFailed as failure:
+            refused = answer is None and failure.requests > 0
+            return replace(blank, answer=answer, score=0.0 if refused else None, why=str(failure))
+        if not question.known or question.nuggets:
+            return judged
+        gold = question.answers[0]
+        overlap = (f1_original(answer, gold, question.category), f1_set(answer, gold), bleu1(answer, gold))
+        return replace(judged, f1=overlap[0], f1_set=overlap[1], bleu1=overlap[2])
+
+    return side_by_side(answered, recalled, workers, "read")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRow:
+    """One system at one budget, over the answers that have a score."""
+
+    system: str
+    budget_tokens: int | None
+    score: Mean | None
+    sound: Mean | None  # without the questions that an audit faults
+    by_category: dict[str, Mean | None]
+    f1: Mean | None
+    f1_set: Mean | None
+    bleu1: Mean | None
+    tokens_mean: float
+    not_scored: int
+
+
+def make_rows(answers: Iterable[ReadAnswer]) -> list[ReadRow]:
+    """One per (system, budget)."""
+    groups: dict[tuple[str, int | None], list[ReadAnswer]] = {}
+    for each in answers:
+        groups.setdefault((each.system, each.budget_tokens), []).append(each)
+    return [
+        ReadRow(
+            *key,
+            score=Mean.of(each.score for each in group),
+            sound=Mean.of(each.score for each in group if not each.faulted),
+            by_category={
+                kind: Mean.of(each.score for each in group if each.category == kind)
+                for kind in sorted({each.category for each in group})
+            },
+            f1=Mean.of(each.f1 for each in group),
+            f1_set=Mean.of(each.f1_set for each in group),
+            bleu1=Mean.of(each.bleu1 for each in group),
+            tokens_mean=fmean(each.tokens for each in group),
+            not_scored=sum(each.score is None for each in group),
+        )
+        for key, group in groups.items()
+    ]
+
+
+def _category(name: str) -> Column:
+    head = "\n".join(word[:8] for word in name.replace("_", "-").split("-"))
+    return Column(head, lambda row: share(row.by_category[name]))
+
+
+def main() -> None:
+    """Recall, read, judge."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.read", description=__doc__)
+    parser.add_argument("data", choices=LOADERS)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--systems", default="hybrid,zibaldone")
+    parser.add_argument("--budgets", default="2000")
+    parser.add_argument("--questions", type=int, help="a sample of so many, always the same; else all")
+    parser.add_argument("--record", type=Path, help="keep answers here, and do not ask again")
+    parser.add_argument("--workers", type=int, default=8, help="questions at a time")
+    parser.add_argument("--output", type=Path, default=results.RESULTS / "read.json")
+    given = parser.parse_args()
+    chat: ChatModel | None = settings.chat(settings.FROM_ENVIRONMENT)
+    if given.record:
+        chat = RecordedModel(given.record, chat, "ask" if chat else "error")
+    if chat is None:
+        raise InvalidInput(
+            "nobody reads: set ZIBALDONE_CHAT_MODEL, or start benchmarks.hand_model and set it"
+        )
+    budgets = [int(budget) for budget in given.budgets.split(",")]
+    systems = check_systems(given.systems.split(","))
+    most = max(1_000_000 if "full" in systems else 0, *budgets) + _PROMPT_TOKENS
+    tokenizer = shared_static_embedder()
+    asker = Asker(chat, Meter(None, replace(settings.ceilings(), tokens_per_call=most)), tokenizer)
+    conversations = sample(load(given.data, given.path), given.questions)
+    with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
+        tools = Equipment(tokenizer, Path(folder))
+        answers = answer_all(conversations, systems, budgets, tools, asker, given.workers)
+    rows = make_rows(answers)
+    columns = [
+        Column("system", lambda row: row.system, left=True),
+        Column("budget", lambda row: row.budget_tokens or "all"),
+        Column("score", lambda row: share(row.score)),
+        Column("", lambda row: error(row.score)),
+        Column("sound", lambda row: share(row.sound)),
+        *(_category(name) for name in rows[0].by_category),
+        Column("F1", lambda row: share(row.f1)),
+        Column("F1 of\nsets", lambda row: share(row.f1_set)),
+        Column("BLEU-1", lambda row: share(row.bleu1)),
+        Column("tokens", lambda row: row.tokens_mean, ".0f"),
+        Column("not\nscored", lambda row: row.not_scored),
+    ]
+    console = Console()
+    title = f"{given.data}: answers read and judged by {chat.name}"
+    (console if console.is_terminal else Console(width=160)).print(tabulate(title, columns, rows))
+    results.write(
+        given.output, {"data": given.path.name, "model": chat.name, "rows": rows, "answers": answers}
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Benchmarks: the engine beside naive baselines, judged alike. One file per benchmark."""

@@ -1,1 +1,0 @@
-"""Do recalled contexts follow updates: numbered facts of which later ones override earlier ones."""

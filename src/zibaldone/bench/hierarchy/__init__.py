@@ -1,1 +1,0 @@
-"""Benchmarks of the hierarchy view: its structure, its upkeep, its reading."""

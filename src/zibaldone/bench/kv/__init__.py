@@ -1,1 +1,0 @@
-"""Benchmarks of the kv view: quality with a model trained here, and speed."""

@@ -1,1 +1,0 @@
-"""Views and settings compared on a user's own log, with questions of the user's or made from it."""

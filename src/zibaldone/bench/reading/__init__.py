@@ -1,1 +1,0 @@
-"""Answers from recalled texts, judged: a reader, a judge, and the table of what they say."""
