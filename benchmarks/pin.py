@@ -1,4 +1,4 @@
-"""The few figures that a change must not lower: how much of what a question needs stands in the recalled text.
+"""The few figures that no change may lower: how much of what a question needs stands in the recalled text.
 
     python -m benchmarks.pin DATA [--json OUT] [--only SET ...]
 
@@ -78,7 +78,9 @@ class Turns:
     def hybrid(self, question: str, seen: int) -> Doubles:
         cosines = self.vectors[:seen] @ self.embedder.embed([question])[0]
         own = _standardised(self.bm25(question, seen)) + _standardised(cosines)
-        together = [a.session == b.session for a, b in zip(self.turns[:seen], self.turns[1:seen], strict=False)]
+        together = [
+            a.session == b.session for a, b in zip(self.turns[:seen], self.turns[1:seen], strict=False)
+        ]
         scores = own.copy()
         scores[1:] += 0.35 * own[:-1] * together
         scores[:-1] += 0.35 * own[1:] * together
@@ -169,11 +171,16 @@ def _lists(conversation: Conversation, memory: Memory) -> Iterator[Figure]:
         }
         for row, texts in rows.items():
             text = "\n".join(texts).lower()
-            yield f"mab {conversation.name}", row, budget, float(any(a.lower() in text for a in question.answers))
+            yield (
+                f"mab {conversation.name}",
+                row,
+                budget,
+                float(any(a.lower() in text for a in question.answers)),
+            )
 
 
 def felt(chat: str) -> list[Figure]:
-    """Questions as people type them, to a chat: all that one needs is there, or nothing where nothing was said."""
+    """Questions as people type them: all that one needs is there, or nothing where nothing was said."""
     demo = Path(zibaldone.__file__).parent / "demo" / "conversation.jsonl"
     file = demo if chat == "demo" else _FELT / f"{chat}_chat.jsonl"
     got: list[Figure] = []
@@ -217,7 +224,8 @@ def summed(got: Iterable[Figure]) -> list[Row]:
     for data, row, budget, share in got:
         cells[data, row, budget].append(share)
     return [
-        Row(*cell, float(np.mean(of)), float(np.std(of)) / len(of) ** 0.5, len(of)) for cell, of in cells.items()
+        Row(*cell, float(np.mean(of)), float(np.std(of)) / len(of) ** 0.5, len(of))
+        for cell, of in cells.items()
     ]
 
 

@@ -232,7 +232,7 @@ def opened_cold(place: str, question: str, key: bytes | None) -> dict[str, float
     start = time.perf_counter()
     done = subprocess.run(
         command, env={**os.environ, **own}, cwd=results.ROOT, capture_output=True, text=True, check=True
-    )  # noqa: S603
+    )
     process_ms = (time.perf_counter() - start) * 1000
     figures: dict[str, float] = json.loads(done.stdout)
     return figures | {"process_ms": process_ms}

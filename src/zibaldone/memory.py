@@ -309,9 +309,7 @@ class Memory:
     @property
     def is_embedded(self) -> bool:
         """Whether a recall waits for nothing outside of the process: neither a server's rows nor a model."""
-        return (
-            not self._database.shared and self._embedder is shared_static_embedder()
-        )
+        return not self._database.shared and self._embedder is shared_static_embedder()
 
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.

@@ -204,7 +204,7 @@ def features(
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
     values, found = _lexical(index, question)
-    people = index.by_assistant == 0
+    people = index.by_people
     for name, radius in (("dense", 0), ("dense_2", 2)):
         window = index.windows[radius]
         values[name] = standardised(window.sum(centred) / window.sizes, people)
@@ -258,14 +258,19 @@ class _Matched:
 
 
 def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
-    """For every word of the question. A word is matched by itself and, less, by words of like meaning."""
-    n = len(index)
+    """For every word of the question. A word is matched by itself and, less, by words of like meaning.
+
+    It weighs as much as it is rare in what people say: an assistant says many times as much, of everything.
+    """
+    people = index.by_people
+    n = int(np.count_nonzero(people))
     synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
     for (form, term), like in zip(question.terms, synonyms, strict=True):
         same = terms_alike(term)
         near = [] if like and index.lexical.df(term) and index.is_coined(form) else like
         exact, counts = _postings(index, same)
-        idf = inverse_frequency(len(exact), n)
+        df = int(np.count_nonzero(people[exact]))
+        idf = inverse_frequency(df, n)
         rows, frequencies = [exact], [counts]
         likeness = [np.ones(len(exact))]
         for other, cosine in near:
@@ -280,7 +285,7 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
             np.concatenate(frequencies),
             np.concatenate(likeness),
             idf,
-            inverse_frequency(len(exact), n + SILENT),
+            inverse_frequency(len(exact), len(index) + SILENT),
         )
 
 
@@ -313,6 +318,7 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
     totals = {radius: np.zeros(n) for radius in RADII}
     nearby, whole, unseen = np.zeros(n), 1e-9, 0.0
     attests = _attests(index, question)
+    lengths = {radius: _of_people(index.windows[radius].relative_lengths, index) for radius in RADII}
     for word in _matched(index, question):
         whole += word.weight
         unseen += 0.0 if len(word.exact) else word.weight
@@ -322,10 +328,15 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
         for radius in RADII:
             window = index.windows[radius]
             there, inside = window.spread(word.rows, word.frequencies)
-            totals[radius][there] += word.idf * saturated(inside, window.relative_lengths[there])
+            totals[radius][there] += word.idf * saturated(inside, lengths[radius][there])
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
     return values, _WordsFound((nearby / whole).astype(np.float32), unseen / whole)
+
+
+def _of_people(lengths: Floats, index: UnitIndex) -> Floats:
+    """(n,) lengths in multiples of the mean one of what people say."""
+    return lengths / max(float(lengths[index.by_people].mean()), 1e-9)
 
 
 def _attests(index: UnitIndex, question: Question) -> Mask:
@@ -334,9 +345,8 @@ def _attests(index: UnitIndex, question: Question) -> Mask:
     What an assistant goes on about, of blood types say, is no sign that the user has told his own. "Who is
     Sandra?" is answered though the assistant alone spoke of her.
     """
-    people = index.by_assistant == 0
-    theirs = question.asks_own and question.aim is not Aim.SAID and people.any()
-    return people if theirs else np.ones(len(index), dtype=bool)
+    theirs = question.asks_own and question.aim is not Aim.SAID
+    return index.by_people if theirs else np.ones(len(index), dtype=bool)
 
 
 def _confidence(

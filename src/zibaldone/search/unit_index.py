@@ -101,6 +101,11 @@ class UnitIndex:
         return arrays + measured + names + windows + words + self._saved_bytes + sum(p.nbytes for p in parts)
 
     @property
+    def by_people(self) -> npt.NDArray[np.bool_]:
+        """(n,) which units are of people; all, where nobody but assistants says anything."""
+        return ~self._is_assistants if not self._is_assistants.all() else self._is_assistants
+
+    @property
     def seqs(self) -> Ints:
         """(n,) of the message that each unit stands on."""
         return self._seqs
