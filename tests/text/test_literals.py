@@ -6,14 +6,14 @@ from itertools import chain
 
 import pytest
 import regex
+from zibaldone.views.profile.elsewhere import readings_elsewhere
+from zibaldone.views.updates import changes
 
 from zibaldone.demo.sample import CONVERSATION
 from zibaldone.text import patterns
 from zibaldone.text.literals import folded, needed_literals
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.sentences import sentences
-from zibaldone.views.profile.elsewhere import readings_elsewhere
-from zibaldone.views.updates import changes
 
 FLAGS = regex.IGNORECASE | regex.VERBOSE
 

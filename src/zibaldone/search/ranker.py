@@ -1,4 +1,4 @@
-"""The one ranker: the score of every unit for a question is a weighted sum of ten features of structure.
+"""The one ranker: the score of every unit for a question is a weighted sum of nine features of structure.
 
 There are two kinds of talk, and a session says itself which it is: among people, where turns are short, lean
 on their neighbours and say who they are of; and with an assistant, where the user's turns stand for
@@ -58,7 +58,6 @@ class Weights:
     speaker: float = 0.0  # the question names who said it
     date: float = 0.0  # 1: said in the time that the question names, or soon after; 1.5: on the very day
     session: float = 0.0  # the best of its session, of `lexical` and `dense` in standard deviations
-    recency: float = 0.0  # 0 to 1, by its time
     by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
 
 
@@ -86,31 +85,28 @@ class TalkWeights:
 
 DEFAULT_WEIGHTS = TalkWeights(
     Weights(
-        lexical=0.11,
-        lexical_2=0.17,
-        lexical_5=0.2,
-        dense=0.25,
-        dense_2=0.2,
-        speaker=2.9,
+        lexical=0.12,
+        lexical_2=0.15,
+        lexical_5=0.22,
+        dense=0.5,
+        dense_2=0.5,
+        speaker=2.75,
         date=4.0,
         session=0.07,
-        recency=0.0,
     ),
     Weights(
-        lexical=0.1,
-        lexical_2=0.0,
-        lexical_5=0.04,
-        dense=0.32,
-        dense_2=0.3,
+        lexical=0.08,
+        lexical_5=0.035,
+        dense=0.4,
+        dense_2=0.25,
         speaker=1.9,
-        date=1.5,
-        session=0.25,
-        recency=0.5,
+        date=1.0,
+        session=0.27,
         by_assistant=-1.0,
     ),
 )
 _WINDOWED = ("lexical_2", "lexical_5", "dense_2", "session")
-_CLUES = ("speaker", "date", "recency", "by_assistant")
+_CLUES = ("speaker", "date", "by_assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +210,6 @@ def features(
     for name in question.speakers:  # who may have been forgotten since the question was read
         values["speaker"][index.speakers.get(name, [])] = 1
     values["date"] = _dates(index, question)
-    values["recency"] = index.recency()
     values["by_assistant"] = index.by_assistant * np.float32(question.aim is not Aim.SAID)
     return values, _confidence(index, question, found, cosines, inside)
 

@@ -176,11 +176,6 @@ class UnitIndex:
         best[np.isneginf(best)] = 0
         return np.asarray(best[self._session_of], dtype=np.float32)
 
-    def recency(self) -> Floats:
-        """(n,) 0 for the oldest unit to 1 for the newest."""
-        first, last = self._times.min(), self._times.max()
-        return np.asarray((self._times - first) / max(last - first, 1.0), dtype=np.float32)
-
     def knows_of(self, first: int, last: int) -> bool:
         """Whether anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
