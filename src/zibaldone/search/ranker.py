@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import Signs
@@ -40,6 +41,8 @@ _FEW_TERMS = 2  # so few words are a day's own
 _SEVERAL, _FEW_KNOWN, _MANY_WORDS = 4, 0.3, 100
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
+_LOOKED_AT, _OF_EACH = 32, 200  # units by which a memory's script is told, and characters of each
+_LATIN = regex.compile(r"\p{Latin}+")
 Mask = npt.NDArray[np.bool_]
 
 
@@ -378,11 +381,21 @@ def _confidence(
 
 
 def _is_foreign(index: UnitIndex, question: Question) -> bool:
-    """True if memory knows few of all the words of the question, though it knows many words."""
+    """True if it is in another script than memory, or memory knows many words and few of its."""
+    some = np.linspace(0, len(index) - 1, num=min(len(index), _LOOKED_AT)).astype(int).tolist()
+    if _is_latin(question.text) != _is_latin("".join(index.units[row].text[:_OF_EACH] for row in some)):
+        return True
     spoken = words(question.text)
     if len(spoken) < _SEVERAL or sum(map(index.has, spoken)) >= _FEW_KNOWN * len(spoken):
         return False
     return index.has_words(_MANY_WORDS)
+
+
+def _is_latin(text: str) -> bool:
+    """True if most letters are Latin ones, or there are none."""
+    if 2 * len(text.encode("ascii", "ignore")) >= len(text):  # spaces are a fifth of any text
+        return True
+    return 2 * sum(map(len, _LATIN.findall(text))) >= sum(map(str.isalpha, text))
 
 
 def best_first(
