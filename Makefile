@@ -72,8 +72,8 @@ dist-test: dist
 
 # LOCOMO=path/to/locomo10.json, from the LoCoMo repository
 bench: $(VENV)/.installed
-	$(BIN)/zibaldone bench locomo $(LOCOMO) --budget 500,1000,2000
-	$(BIN)/zibaldone bench speed $(LOCOMO)
+	$(BIN)/python -m benchmarks.locomo $(LOCOMO)
+	$(BIN)/python -m benchmarks.speed $(LOCOMO)
 
 clean:
 	rm -rf $(VENV) $(VENV)-vllm

@@ -36,6 +36,7 @@ from sqlalchemy import create_engine
 from typer.testing import CliRunner
 
 from anywhere import PLACES
+from bucket_server import FakeBucketServer
 from folders import Template
 from postgres_server import NoServer, Server
 from talk import NOW, Talk
@@ -44,7 +45,7 @@ from zibaldone.cli.app import app
 from zibaldone.storage import sqlite
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
-from zibaldone.testing import FakeBucketServer, FrozenClock
+from zibaldone.testing import FrozenClock
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
 _WHOLLY_MARKED = re.compile(r"^pytestmark = .*\bmark\.(wide|exhaustive)\b", re.MULTILINE)

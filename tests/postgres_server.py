@@ -8,7 +8,7 @@ from functools import partial
 import sqlalchemy
 
 from folders import Compilations
-from zibaldone.testing.postgres import ROLE, NoServer, PostgresServer
+from postgres_process import ROLE, NoServer, PostgresServer
 
 __all__ = ["ROLE", "NoServer", "Server"]
 

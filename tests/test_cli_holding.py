@@ -19,6 +19,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from hostile import HostileFolder
 from zibaldone import InvalidInput, Memory, change_key
 from zibaldone.cli import holder, holding
 from zibaldone.cli.app import app
@@ -228,6 +229,15 @@ def test_a_process_of_its_own(tmp_path, runtime, environment, monkeypatch):
         code, stopped, _ = run("open", "--stop")
     assert (code, stopped) == (0, started.replace("running", "stopped"))
     assert holding.status(folder) is None
+
+
+def test_it_executes_nothing_of_the_working_folder(tmp_path, runtime):
+    """A file there may be named like any module that it imports."""
+    folder, hostile = tmp_path / "memory", HostileFolder(tmp_path / "hostile")
+    program = [sys.executable, "-P", *START[1:], "open", "--background", "--memory", str(folder)]
+    subprocess.run(program, cwd=hostile.folder, check=True, capture_output=True)
+    assert holding.stop(folder)
+    assert hostile.executed == []
 
 
 def test_a_process_that_cannot_start_says_why(tmp_path, runtime, environment):

@@ -19,7 +19,7 @@ def filled(run, opened):
 
 def test_from_an_estimate_to_a_rollback(filled):
     """Each step in a command of its own, and so in a process of its own."""
-    ann = ("rebuild", "timeline", "--user", "ann")
+    ann = ("rebuild", "notes", "--user", "ann")
     code, out, _ = filled(*ann, "--estimate", "--prices", "1,2,3")
     assert code == 0
     assert out.startswith("timeline of ann: 3 messages: 0 calls, 0 prompt and 0 completion tokens, ")

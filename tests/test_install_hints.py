@@ -26,7 +26,7 @@ def hints() -> list[tuple[Path, str, list[str]]]:
 def test_there_are_hints():
     """The pattern finds what it is meant to hold."""
     assert len({path for path, _, _ in hints()}) > 5
-    assert {extra for _, _, extras in hints() for extra in extras} >= {"kv", "openai", "plot"}
+    assert {extra for _, _, extras in hints() for extra in extras} >= {"kv", "openai", "server"}
 
 
 @pytest.mark.parametrize(("path", "name", "extras"), hints(), ids=lambda value: getattr(value, "name", ""))

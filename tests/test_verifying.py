@@ -30,7 +30,7 @@ ALIVE = [
     "We moved to Lisbon in May, near the river.",
 ]
 GARDEN = [f"On {day} May I planted {day * 7} tulips along path {day * 13}." for day in range(1, 25)]
-VIEWS = ("messages", "timeline", "updates", "profile", "chunks", "hierarchy", "topics")
+VIEWS = ("messages", "notes", "chunks", "hierarchy", "topics")
 
 
 def secret(kind):

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from zibaldone.views.chunks.storage.placement import Moved, Placement
     from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
     from zibaldone.views.messages import Tuning
-    from zibaldone.views.notes import Note
+    from zibaldone.views.notes import UserNote
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
@@ -129,7 +129,6 @@ __all__ = [
     "NewerSchema",
     "NotEncrypted",
     "NotImported",
-    "Note",
     "OpenAIChat",
     "OpenAIEmbedder",
     "Past",
@@ -168,6 +167,7 @@ __all__ = [
     "UnknownName",
     "UnsupportedModel",
     "Usage",
+    "UserNote",
     "Verification",
     "ViewStats",
     "ViewTrace",
@@ -233,6 +233,7 @@ _HOMES = {
         "RecordedModel",
         "StaticEmbedder",
         "Usage",
+        "UserNote",
     ),
     "profile": ("AsyncProfile", "Profile"),
     "rebuilding.builds": ("Build", "Builds"),
@@ -247,7 +248,7 @@ _HOMES = {
     "views.chunks.storage.placement": ("Moved", "Placement"),
     "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
     "views.messages": ("Tuning",),
-    "views.notes": ("Note",),
+    "views.notes": ("UserNote",),
     "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

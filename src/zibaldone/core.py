@@ -184,7 +184,7 @@ class Trace:
 
     views: tuple[ViewTrace, ...]
     decisions: tuple[Decision, ...]  # every candidate, best first
-    confidence: float  # a probability, 0 to 1, that memory can answer: see search/confidence
+    confidence: float  # a score, 0 to 1, of whether memory can answer; no probability
     floor: float  # below this confidence nothing is recalled
     ms: float
     aim: str = "fact"  # what the answer was taken to need: see search/request.Aim

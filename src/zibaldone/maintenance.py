@@ -181,7 +181,7 @@ def rebuild(
                 latest = building(connection, user, view)
             if latest is None or not is_same_build(latest, unfinished):
                 return  # another process finished or replaced this build
-            on_step(_step(database, user, view, latest, patient=patient, check=check))
+            on_step(_step(database, user, view, latest, patient=patient, check=check, at_once=True))
     finally:
         _rebuilding.subtract([key])
 
@@ -193,6 +193,7 @@ def grow(
     *,
     on_step: Callable[[int], None] = lambda _: None,
     check: Check = lambda: None,
+    at_once: bool = False,
 ) -> bool:
     """Bring a generation that stands beside the serving one to the end of the log; whether it is still there.
 
@@ -211,7 +212,7 @@ def grow(
                 return False  # dropped, or chosen, meanwhile
             if latest.cursor >= last_seq:
                 return True
-            on_step(_step(database, user, view, latest, patient=True, check=check))
+            on_step(_step(database, user, view, latest, patient=True, check=check, at_once=at_once))
     finally:
         _rebuilding.subtract([key])
 
@@ -234,7 +235,14 @@ def _is_rebuilding(database: Database, user: str, view: View) -> bool:
 
 @sweeping()
 def _step(
-    database: Database, user: str, view: View, generation: Generation | None, *, patient: bool, check: Check
+    database: Database,
+    user: str,
+    view: View,
+    generation: Generation | None,
+    *,
+    patient: bool,
+    check: Check,
+    at_once: bool = False,
 ) -> int:
     """Read one batch behind the cursor and commit it, unless somebody else did; how many were committed."""
     check()
@@ -245,7 +253,7 @@ def _step(
         before = log.state(connection, user)
         end = batch[-1].seq if batch else before.last_seq
     batch = [message for message in batch if not message.is_noise]  # nobody said it: it is in the log alone
-    basis = PrepareContext(user, generation, partial(database.read, user), patient)
+    basis = PrepareContext(user, generation, partial(database.read, user), patient, at_once)
     prepared = view.prepare(batch, basis) if batch else None
     check()
     try:

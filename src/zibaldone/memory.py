@@ -204,6 +204,7 @@ class Memory:
             busy_timeout_s=busy_timeout_s,
             key=settings.key(key),
             user_keys=settings.user_keys(user_keys),
+            wall_key=settings.wall_key(),
         )
         self._replica: ReplicaReads | None = None
         try:
@@ -1294,7 +1295,7 @@ class Memory:
         return [self._views[name] for name in dict.fromkeys(names)]
 
     def _noise(self) -> MessagesView:
-        """A view of noise alone: made for one recall, so that nothing of it stays in memory."""
+        """A view of noise alone: made for one recall, so that no live object holds it."""
         static = shared_static_embedder()
         return MessagesView(self._embedder, static, static, most_noise=MOST_UNREAD)
 

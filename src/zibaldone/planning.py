@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from zibaldone.search.request import Aim, aim_of
 
-_STANDING_TOKENS, _STANDING_AT_MOST = 80, 0.1  # of the budget
+_STANDING_TOKENS, _STANDING_AT_MOST = 80, 0.2  # of the budget
 _LEAST_TOKENS = 30  # less room than this holds no note
 
 

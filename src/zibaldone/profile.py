@@ -20,7 +20,7 @@ from zibaldone.inspection import damage_is_named
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
 from zibaldone.validation import count, shown, words
-from zibaldone.views.notes import KINDS, Kind, Note, NotesView
+from zibaldone.views.notes import KINDS, Kind, NotesView, UserNote
 from zibaldone.views.notes.hand import Act, to_message
 
 AddEdit = Callable[[Message], Message]  # stores it, and gives it as stored
@@ -49,7 +49,7 @@ class Profile:
         """Use `memory.profile(user)`."""
         self._database, self._view, self._user, self._add, self._count = database, view, user, add, count
 
-    def entries(self, kind: Kind | None = None) -> list[Note]:
+    def entries(self, kind: Kind | None = None) -> list[UserNote]:
         """All notes, or those of one kind, in the order of time.
 
         Those that hold no longer are among them: `note.holds` is False where a later message ended one, or
@@ -61,7 +61,7 @@ class Profile:
             notes = self._view.notes(snapshots(self._database, self._user, self._view), self._user)
         return [note for note in notes if kind in (None, note.kind)]
 
-    def entry(self, note_id: str) -> Note:
+    def entry(self, note_id: str) -> UserNote:
         """The note of that id. Raises InvalidInput."""
         return self._of_id(note_id)
 
@@ -72,10 +72,10 @@ class Profile:
         plans, decisions, and of each the newest. A note is never cut.
         """
         count("budget_tokens", budget_tokens, least=1)
-        holding: dict[str, Note] = {}
+        holding: dict[str, UserNote] = {}
         for note in sorted((note for note in self.entries() if note.holds), key=_place):
             holding.setdefault(_line(note), note)
-        chosen: list[Note] = []
+        chosen: list[UserNote] = []
         taken = 0
         for line, note in holding.items():
             tokens = self._count(line + "\n") + 1
@@ -86,7 +86,7 @@ class Profile:
             chosen.pop()  # its headings do not fit
         return text if chosen else ""
 
-    def add(self, kind: Kind, text: str) -> Note:
+    def add(self, kind: Kind, text: str) -> UserNote:
         """Note something that no message says; returns it. Raises InvalidInput."""
         new = " ".join(words("a note's text", text).split())
         if not new:
@@ -94,15 +94,15 @@ class Profile:
         stored = self._add(to_message("added", _known(kind), 0, "", (), new))
         return self._of_id(f"{stored.seq}.0")
 
-    def pin(self, entry: Note | str) -> Note:
+    def pin(self, entry: UserNote | str) -> UserNote:
         """Put it first in the text, and with every question; a note or its id. Returns it as it is now."""
         return self._edit("pinned", entry)
 
-    def unpin(self, entry: Note | str) -> Note:
+    def unpin(self, entry: UserNote | str) -> UserNote:
         """Take a pin back."""
         return self._edit("unpinned", entry)
 
-    def edit(self, entry: Note | str, text: str) -> Note:
+    def edit(self, entry: UserNote | str, text: str) -> UserNote:
         """Put other words in its place; one that had ended holds again. Raises InvalidInput for none.
 
         A recall marks the words that it had as no longer holding, and quotes these.
@@ -112,12 +112,12 @@ class Profile:
             raise InvalidInput("a note's text is empty: retire the note instead")
         return self._edit("changed", entry, new)
 
-    def retire(self, entry: Note | str) -> Note:
+    def retire(self, entry: UserNote | str) -> UserNote:
         """Leave it out of the text and of recalls; a recall marks its clause as ended."""
         return self._edit("removed", entry)
 
-    def _edit(self, act: Act, entry: Note | str, text: str = "") -> Note:
-        note_id = entry.id if isinstance(entry, Note) else entry
+    def _edit(self, act: Act, entry: UserNote | str, text: str = "") -> UserNote:
+        note_id = entry.id if isinstance(entry, UserNote) else entry
         take_snapshot = snapshots(self._database, self._user, self._view)
         draft = self._view.draft(take_snapshot, self._user, note_id) if isinstance(note_id, str) else None
         if draft is None:
@@ -125,7 +125,7 @@ class Profile:
         self._add(to_message(act, draft.kind, draft.unit.seq, draft.mark, draft.own_sources, text))
         return self._of_id(note_id)
 
-    def _of_id(self, note_id: str) -> Note:
+    def _of_id(self, note_id: str) -> UserNote:
         for note in self.entries():
             if note.id == note_id:
                 return note
@@ -139,11 +139,11 @@ class AsyncProfile:
         """Use `memory.profile(user)` of an AsyncMemory."""
         self._profile = profile
 
-    async def entries(self, kind: Kind | None = None) -> list[Note]:
+    async def entries(self, kind: Kind | None = None) -> list[UserNote]:
         """See Profile.entries."""
         return await in_thread(self._profile.entries, kind)
 
-    async def entry(self, note_id: str) -> Note:
+    async def entry(self, note_id: str) -> UserNote:
         """See Profile.entry."""
         return await in_thread(self._profile.entry, note_id)
 
@@ -151,23 +151,23 @@ class AsyncProfile:
         """See Profile.text."""
         return await in_thread(self._profile.text, budget_tokens)
 
-    async def add(self, kind: Kind, text: str) -> Note:
+    async def add(self, kind: Kind, text: str) -> UserNote:
         """See Profile.add."""
         return await in_thread(self._profile.add, kind, text)
 
-    async def pin(self, entry: Note | str) -> Note:
+    async def pin(self, entry: UserNote | str) -> UserNote:
         """See Profile.pin."""
         return await in_thread(self._profile.pin, entry)
 
-    async def unpin(self, entry: Note | str) -> Note:
+    async def unpin(self, entry: UserNote | str) -> UserNote:
         """See Profile.unpin."""
         return await in_thread(self._profile.unpin, entry)
 
-    async def edit(self, entry: Note | str, text: str) -> Note:
+    async def edit(self, entry: UserNote | str, text: str) -> UserNote:
         """See Profile.edit."""
         return await in_thread(self._profile.edit, entry, text)
 
-    async def retire(self, entry: Note | str) -> Note:
+    async def retire(self, entry: UserNote | str) -> UserNote:
         """See Profile.retire."""
         return await in_thread(self._profile.retire, entry)
 
@@ -184,18 +184,18 @@ def _unknown(note_id: object, user: str) -> InvalidInput:
     )
 
 
-def _place(note: Note) -> tuple[bool, int, float]:
+def _place(note: UserNote) -> tuple[bool, int, float]:
     return not note.pinned, list(HEADINGS).index(note.kind), -note.time.timestamp()
 
 
-def _line(note: Note) -> str:
+def _line(note: UserNote) -> str:
     """One line, whatever breaks the words had: nothing in it can look like a heading."""
     said_by = "" if note.about == "user" else f"{note.about}: "
     day = f" ({note.time.date().isoformat()})" if note.is_dated else ""
     return f"- {said_by}{' '.join(note.text.split())}{day}"
 
 
-def _render(notes: list[Note]) -> str:
+def _render(notes: list[UserNote]) -> str:
     blocks = []
     for kind, heading in HEADINGS.items():
         lines = [_line(note) for note in notes if note.kind == kind]

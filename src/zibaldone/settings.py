@@ -19,6 +19,8 @@
     ZIBALDONE_KEY_COMMAND       a command that prints it, which is asked once by a process, in its place
     ZIBALDONE_NEW_KEY, ZIBALDONE_NEW_KEY_COMMAND   another one, for 'zibaldone rekey'
     ZIBALDONE_USER_KEYS         where keys of users lie: a folder apart from the memory, or s3://bucket/prefix
+    ZIBALDONE_WALL_KEY, ZIBALDONE_WALL_KEY_COMMAND   by which a role of PostgreSQL proves whose rows it means:
+                                see 'zibaldone wall'
     ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
 
 For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
@@ -46,6 +48,8 @@ _PREFIX = "ZIBALDONE_"
 _CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"  # of a container; a word where it has none
 _OPENAI = "openai"
 _COMMAND_S = 120.0  # for a person to unlock a key ring
+# Variables by which programs that print a key find a key ring, and the person who unlocks it.
+_OF_KEY_RINGS = "DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY GNUPGHOME GPG_TTY PASSWORD_STORE_".split()
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -74,6 +78,12 @@ def chat(given: ChatModel | FromEnvironment | None) -> ChatModel | None:
         api_key=_text("CHAT_API_KEY"),
         timeout_s=_number("CHAT_TIMEOUT_S", 60.0),
     )
+
+
+def use_chat(model: str, base_url: str, api_key: str | None) -> None:
+    """Let the environment name a chat model, for this process and those that it starts."""
+    os.environ |= {f"{_PREFIX}CHAT_MODEL": model, f"{_PREFIX}CHAT_BASE_URL": base_url}
+    os.environ[f"{_PREFIX}CHAT_API_KEY"] = api_key or ""
 
 
 def embedder(given: Embedder | str | FromEnvironment | None) -> Embedder | None:
@@ -158,6 +168,11 @@ def key(given: str | bytes | FromEnvironment | None, name: str = "KEY") -> str |
     return _text(name) if command is None else _printed_by(command, f"{_PREFIX}{name}_COMMAND")
 
 
+def wall_key() -> str | bytes | None:
+    """The key of proofs to PostgreSQL that the environment has."""
+    return key(FROM_ENVIRONMENT, "WALL_KEY")
+
+
 @cache
 def _printed_by(command: str, variable: str) -> str:
     try:
@@ -179,9 +194,23 @@ def index_bytes() -> int:
 
 
 def one_of(processes: int) -> dict[str, str]:
-    """The environment of one of several processes that share what indexes may take."""
+    """What is otherwise in the environment of one of several processes that share what indexes may take."""
     megabytes = max(1, index_bytes() // processes // 10**6)
-    return {**os.environ, f"{_PREFIX}INDEX_MB": str(megabytes)}
+    return {f"{_PREFIX}INDEX_MB": str(megabytes)}
+
+
+def read_by_others(place: str | Path, given: str | FromEnvironment | None = FROM_ENVIRONMENT) -> list[str]:
+    """How variables begin that others read for the memory at this place, with `given` for its blocks."""
+    names = []
+    if any("://" in str(bucket) for bucket in (blocks(given), user_keys(FROM_ENVIRONMENT))):
+        names.append("AWS_")  # obstore
+    if any(":/" in str(database) for database in (place, replica(FROM_ENVIRONMENT))):
+        names.append("PG")  # libpq
+    if (_text("EMBED_MODEL") or "").startswith(f"{_OPENAI}:"):
+        names.append("OPENAI_API_KEY")  # ours, for an embedder
+    if _text("KEY_COMMAND") or _text("WALL_KEY_COMMAND"):
+        names += _OF_KEY_RINGS
+    return names
 
 
 def _machine_bytes() -> int:

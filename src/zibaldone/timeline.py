@@ -13,7 +13,7 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.session_list import TitledSession, titled_sessions
 from zibaldone.text.words import terms
-from zibaldone.views.notes import Note
+from zibaldone.views.notes import UserNote
 from zibaldone.views.notes.note import BY_HAND, STATED
 from zibaldone.views.notes.own_words import own_statements
 from zibaldone.views.notes.stated import is_persons
@@ -69,7 +69,7 @@ def session_lines(
 
 
 def note_lines(
-    notes: Sequence[Note],
+    notes: Sequence[UserNote],
     *,
     subject: str,
     session: str | None,
@@ -89,12 +89,10 @@ def note_lines(
 
 def _line(connection: Connection, user: str, titled: TitledSession) -> TimelineLine | None:
     messages = log.read(connection, user, session=titled.session, limit=_LOOKED_AT)
-    said = next(
-        (found for message in messages if is_persons(message) and (found := _statement(message))), None
-    )
-    if said is None:
+    opening = next(filter(None, (_statement(message) for message in messages if is_persons(message))), None)
+    if opening is None:
         return None
-    text, message = said
+    text, message = opening
     title = titled.title if message.metadata.get("title") or messages[0].metadata.get("title") else ""
     whole = f"{title}: {text}" if title and not text.startswith(title) else text
     return TimelineLine(titled.start, whole, titled.session, (message.seq,), "session", message.is_dated)
@@ -120,8 +118,8 @@ def _is_between(time: datetime, since: datetime | None, until: datetime | None) 
 
 def _is_about(text: str, subject: str) -> bool:
     """True if it has a word of the subject, or there is none."""
-    asked = set(terms(subject))
-    return not asked or not asked.isdisjoint(terms(text))
+    wanted = set(terms(subject))
+    return not wanted or not wanted.isdisjoint(terms(text))
 
 
 def text_of(lines: Sequence[TimelineLine]) -> str:

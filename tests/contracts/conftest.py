@@ -109,9 +109,7 @@ VIEWS = [
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase(
         "notes",
-        lambda embedder, _: NotesView(
-            embedder, STATIC, Asker(None, Meter(None), STATIC), clock=lambda: NOW
-        ),
+        lambda embedder, _: NotesView(embedder, STATIC, Asker(None, Meter(None), STATIC), clock=lambda: NOW),
         _NOTES_FAULTS,
         fills=False,
         all_of_it=False,

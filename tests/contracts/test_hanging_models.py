@@ -34,7 +34,7 @@ TALK = [
     }
     for i, thing in enumerate(THINGS * 2)
 ]
-TALK.append({**TALK[-1], "content": "From now on, answer in French."})  # what a profile keeps
+TALK.append({**TALK[-1], "content": "From now on, answer in French.", "name": None})  # a note
 QUESTION = "What did Ann pay to Otto for the kayak in Ghent?"
 
 

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from anywhere import EVERYWHERE
+from bucket_server import BucketMisbehaviour
 from small_blocks import SMALL_BLOCKS
 from zibaldone import Memory
 from zibaldone.storage.folder_layout import BLOCKS
@@ -18,7 +19,6 @@ from zibaldone.storage.moving import move_blocks, undo_move
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks
 from zibaldone.storage.schema import bucket as places
-from zibaldone.testing import BucketMisbehaviour
 
 pytestmark = pytest.mark.wide
 

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
+from postgres_process import PostgresServer
 from postgres_server import NoServer, Server
 from zibaldone import InvalidInput, Memory, Tuning
 from zibaldone.search.ranker import DEFAULT_WEIGHTS
 from zibaldone.testing import HashEmbedder
-from zibaldone.testing.postgres import PostgresServer
 
 EMBEDDER = HashEmbedder(16)
 

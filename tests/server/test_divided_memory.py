@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from hostile import HostileFolder
 from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.audit import Actor
@@ -239,6 +240,32 @@ def test_what_may_have_been_stored_already_is_not_stored_again(tmp_path):
             await adding
 
     divided(tmp_path, work, processes=1)
+
+
+def test_nothing_of_the_working_folder_is_executed(tmp_path, monkeypatch):
+    """A file there may be named like any module that a process imports."""
+    hostile = HostileFolder(tmp_path / "hostile")
+    monkeypatch.chdir(hostile.folder)
+
+    async def work(parts, _):
+        await parts.add([{"content": TOLD[0]}], user="ann")
+
+    divided(tmp_path / "memory", work, processes=1)
+    assert hostile.executed == []
+
+
+def test_the_key_that_a_command_printed_opens_the_memory_there(tmp_path, monkeypatch):
+    """The command is asked once, here: what it reads of the environment a process of ours may not have."""
+    pytest.importorskip("sqlcipher3", reason="pip install 'zibaldone[encryption]'")
+    monkeypatch.setenv("ZIBALDONE_KEY_COMMAND", "printenv VAULT_OF_KEYS")
+    monkeypatch.setenv("VAULT_OF_KEYS", "5a" * 32)
+
+    async def work(parts, _):
+        await parts.add([{"content": TOLD[0]}], user="ann")
+
+    divided(tmp_path, work, processes=1)
+    with Memory(tmp_path, key="5a" * 32) as memory:
+        assert memory.stats().messages == 1
 
 
 def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path, monkeypatch):

@@ -82,6 +82,21 @@ def test_a_body_that_goes_on_after_the_answer(serving):
         assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize("path", [ADD, "/v1/chat/completions", "/mcp", "/", "/nothing"])
+def test_a_body_of_two_lengths(serving, make_key, path):
+    """It is refused before anybody looks at a key, and a request that is hidden behind it is not answered."""
+    make_key("ann")
+    base = serving(upstream="http://127.0.0.1:9/v1")
+    head = post(base, "Content-Length: 60", "Transfer-Encoding: chunked").replace(ADD.encode(), path.encode())
+    hidden = f"GET /healthz HTTP/1.1\r\nHost: {base.removeprefix('http://')}\r\n\r\n".encode()
+    with connected(base) as connection:
+        connection.sendall(head + b"0\r\n\r\n" + hidden)
+        answered = left(connection)
+    assert answered.startswith(b"HTTP/1.1 400 ")
+    assert b"urn:zibaldone:problem:two-lengths" in answered
+    assert answered.count(b"HTTP/1.1 ") == 1
+
+
 def test_a_client_that_leaves_midway(serving, caplog):
     """Neither an error in the log nor a message."""
     base = serving()

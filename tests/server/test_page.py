@@ -42,7 +42,7 @@ def browser(tmp_path_factory):
     long = [{"content": f"Line {n} of a long talk.", "session": "long/one?&#"} for n in range(1, 101)]
     with Memory(home) as memory:
         memory.add(talk, user="ann")
-        memory.maintain(user="ann", views=["topics", "hierarchy", "profile", "timeline", "updates"])
+        memory.maintain(user="ann", views=["topics", "hierarchy", "notes"])
         memory.add(long, user="lou")
     with servers(home) as serving:
         base = serving()

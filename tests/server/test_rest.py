@@ -226,7 +226,7 @@ def test_the_profile(told):
 
 def test_topics_themes_and_timeline(told):
     """What maintenance has made of it."""
-    done = told.post("/v1/memory/maintain", params=ANN, json={"views": ["topics", "hierarchy", "timeline"]})
+    done = told.post("/v1/memory/maintain", params=ANN, json={"views": ["topics", "hierarchy", "notes"]})
     assert done.json()["messages"] == 9
     assert told.get("/v1/memory/topics", params=ANN).json().keys() == {"topics"}
     path = "/v1/memory/topics/topic-0001"

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import select
 
+from bucket_server import FakeBucketServer
 from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
-from zibaldone.testing import FakeBucketServer
 from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange, move, read_placed
 from zibaldone.views.chunks.storage.planning import Association, Matrix
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
+from bucket_server import BucketMisbehaviour
 from zibaldone import (
     InvalidInput,
     MemAttention,
@@ -26,7 +27,7 @@ from zibaldone import (
 from zibaldone.comparing.compare import compare
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage.bucket import Bucket, bucket_url
-from zibaldone.testing import BucketMisbehaviour, HashEmbedder
+from zibaldone.testing import HashEmbedder
 from zibaldone.views import unit_cache
 
 EMBEDDER = HashEmbedder(16)

@@ -307,33 +307,34 @@ def test_verify_reads_what_files_say(encrypted, plant, where):
     assert [left.where for left in verified.leftovers if left.where.startswith(where)]
 
 
-def test_a_comparison_leaves_no_copy_in_the_open(encrypted, monkeypatch):
+def test_a_comparison_leaves_no_copy_in_the_open(encrypted):
     """Each system takes the log in anew, encrypted."""
     memory = fill(encrypted())
     seen = []
-    keep = comparing.run
-    monkeypatch.setattr(comparing, "run", lambda *a, **k: (keep(*a, **k), seen.append(copies(memory)))[0])
-    comparing.compare(memory, SECRET, systems=("messages", "chunks"), budgets_tokens=(100,))
-    assert seen == [({"encryption.json", "zibaldone.sqlcipher"}, [])]
+    comparing.compare(
+        memory,
+        SECRET,
+        systems=("messages", "chunks", "bm25"),
+        budgets_tokens=(100,),
+        progress=lambda _name, done, _of: seen.append(copies(memory)) if done else None,
+    )
+    assert seen == [({"encryption.json", "zibaldone.sqlcipher"}, [])] * 2
 
 
-def test_whoever_opens_a_folder_leaves_a_comparison_alone(encrypted, monkeypatch):
+def test_whoever_opens_a_folder_leaves_a_comparison_alone(encrypted):
     """Its copy is encrypted: only plain ones are left of a stopped conversion, or of a crash."""
     memory = fill(encrypted())
     left = memory.path / "comparing-before" / "copy"
     left.mkdir(parents=True)
     (left / "zibaldone.sqlite3-wal").write_text(SECRET)
     seen = []
-    keep = comparing.run
 
-    def run(*given, **options):
-        done = keep(*given, **options)
-        encrypted()
-        seen.append(copies(memory))
-        return done
+    def opens(_name, done, _of):
+        if done:
+            encrypted()
+            seen.append(copies(memory))
 
-    monkeypatch.setattr(comparing, "run", run)
-    comparing.compare(memory, SECRET, systems=("messages",), budgets_tokens=(100,))
+    comparing.compare(memory, SECRET, systems=("messages", "bm25"), budgets_tokens=(100,), progress=opens)
     assert seen == [({"encryption.json", "zibaldone.sqlcipher"}, [])]
 
 

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from anywhere import EVERYWHERE
+from bucket_server import BucketMisbehaviour
 from small_blocks import SMALL_BLOCKS
 from zibaldone import InvalidInput, Memory, StorageCorrupt, StorageUnreachable
 from zibaldone.storage import bucket as bucket_module
@@ -15,7 +16,6 @@ from zibaldone.storage.folder_layout import BLOCKS
 from zibaldone.storage.moving import move_blocks, undo_move
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, stored_blocks
-from zibaldone.testing import BucketMisbehaviour
 
 TEXTS = [f"The clinic in Delfshaven says that the Qantril pump of size {size} fits me." for size in range(30)]
 

@@ -27,6 +27,7 @@ from zibaldone.cli import (
     topics,
     upkeep,
     views,
+    walling,
 )
 from zibaldone.cli import output as out
 from zibaldone.cli.holder import folder_meant
@@ -134,6 +135,7 @@ app.command()(encrypting.encrypt)
 app.command()(encrypting.decrypt)
 app.command()(encrypting.rekey)
 app.command()(moving.move_blocks)
+app.command()(walling.wall)
 app.command()(upkeep.audit)
 app.command()(upkeep.usage)
 app.command()(upkeep.stats)

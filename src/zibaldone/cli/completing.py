@@ -70,8 +70,8 @@ def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
 
     if not is_there(folder):
         return None
-    key, user_keys = _keys_of(folder)
-    database = open_database(folder, busy_timeout_s=_BUSY_S, key=key, user_keys=user_keys)
+    key, user_keys, wall_key = _keys_of(folder)
+    database = open_database(folder, busy_timeout_s=_BUSY_S, key=key, user_keys=user_keys, wall_key=wall_key)
     try:
         with database.read() as connection:
             return read(connection)
@@ -79,12 +79,14 @@ def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
         database.close()
 
 
-def _keys_of(folder: Path) -> tuple[str | bytes | None, str | Path | None]:
-    """Of a folder that has keys; for others the settings, which take long to load, are not needed."""
+def _keys_of(folder: Path) -> tuple[str | bytes | None, str | Path | None, str | bytes | None]:
+    """Of a memory that has keys; for others the settings, which take long to load, are not needed."""
+    from zibaldone.storage.database import url_in
     from zibaldone.storage.folder_layout import HEADER
 
-    if not (folder / HEADER).exists() and not has_user_keys():
-        return None, None
+    if not (folder / HEADER).exists() and not has_user_keys() and url_in(folder) is None:
+        return None, None, None
     from zibaldone import settings
 
-    return settings.key(settings.FROM_ENVIRONMENT), settings.user_keys(settings.FROM_ENVIRONMENT)
+    own = settings.FROM_ENVIRONMENT
+    return settings.key(own), settings.user_keys(own), settings.wall_key()

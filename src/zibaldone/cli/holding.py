@@ -24,6 +24,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from zibaldone import settings
+from zibaldone.child_process import started
 from zibaldone.cli import holder
 from zibaldone.cli.input import MemoryElsewhere, lent
 from zibaldone.errors import InvalidInput, ZibaldoneError
@@ -127,8 +129,9 @@ def start(folder: Path, command: Sequence[str]) -> HoldingStatus:
     _make_private(address.parent)
     log = address.with_suffix(".log")
     with open(log, "wb", opener=_private) as written:
-        process = subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, "-m", "zibaldone", *command],
+        process = started(
+            ["-m", "zibaldone", *command],
+            also=settings.read_by_others(folder),
             stdin=subprocess.DEVNULL,
             stdout=written,
             stderr=written,

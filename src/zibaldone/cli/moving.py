@@ -43,6 +43,7 @@ def move_blocks(
         busy_timeout_s=_BUSY_S,
         key=settings.key(settings.FROM_ENVIRONMENT),
         user_keys=settings.user_keys(settings.FROM_ENVIRONMENT),
+        wall_key=settings.wall_key(),
     )
     try:
         if bucket is None:

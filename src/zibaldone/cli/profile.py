@@ -10,7 +10,7 @@ from zibaldone.cli import output as out
 from zibaldone.cli.input import MYSELF, AsJson, Folder, User, memory_of
 
 if TYPE_CHECKING:
-    from zibaldone.views.notes import Kind, Note
+    from zibaldone.views.notes import Kind, UserNote
 
 _NOTHING = "nothing yet: no message states a rule, an allergy, a preference or a fact as such"
 
@@ -125,14 +125,14 @@ def retire(entry: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = 
     _tell(done, as_json=as_json)
 
 
-def _tell(entry: Note, *, as_json: bool) -> None:
+def _tell(entry: UserNote, *, as_json: bool) -> None:
     if as_json:
         out.write_json(entry)
     else:
         out.table("id", "kind", "date", "", "entry", rows=[_row(entry)])
 
 
-def _row(entry: Note) -> list[object]:
+def _row(entry: UserNote) -> list[object]:
     state = [name for name in ("pinned", "edited", "retired") if getattr(entry, name)]
     if entry.superseded_by is not None:
         state.append(f"superseded by {entry.superseded_by}")

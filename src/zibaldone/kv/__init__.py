@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, overload
 from uuid import uuid4
@@ -25,17 +24,15 @@ from zibaldone.errors import (
     MissingExtra,
     StorageBusy,
     StorageCorrupt,
-    StorageError,
 )
 from zibaldone.maintenance import Maintained
 from zibaldone.memory import Memory, now_utc
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
-from zibaldone.validation import TimeLike, count, file_path, key, shown, to_time
-from zibaldone.views.kvcache.config import PRESETS, MemArt
+from zibaldone.validation import TimeLike, count, key, shown, to_time
+from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.manifest import Pool
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
 
@@ -62,8 +59,6 @@ try:
     from zibaldone.views.kvcache.serving.leavings import LeftKeys, take_left
     from zibaldone.views.kvcache.serving.prompt import KVPrompt
     from zibaldone.views.kvcache.serving.prompting import Prompting, is_of
-    from zibaldone.views.kvcache.storage import transfer
-    from zibaldone.views.kvcache.storage.eviction import Budget
     from zibaldone.views.kvcache.storage.writer import Writer
     from zibaldone.views.kvcache.view import KVView
 except ModuleNotFoundError as error:
@@ -459,42 +454,6 @@ class KVMemory:
                 newest = manifest.newest(connection, pool.generation, session, blocks)
                 self.view.fetcher.prefetch(pool, newest)
 
-    def export(self, *, user: str, path: str | Path) -> int:
-        """Write the user's blocks to a safetensors file; returns how many. Memory.export writes the log.
-
-        All of them are in main memory meanwhile, twice.
-        """
-        self._open()
-        key("user", user)
-        to = file_path("path", path)
-
-        def once(*, whole: bool) -> int:
-            with self.view.model_lock:
-                reader, _ = self._pool(user, whole=whole)
-                if reader is None:
-                    raise InvalidInput(f"user {user!r} has no blocks")
-                return transfer.export(self.view, reader, to)
-
-        return self._caught_up(user, once)
-
-    def import_(self, path: str | Path, *, user: str) -> int:
-        """Take blocks from a file that export wrote, for messages that the log has; returns how many.
-
-        Saves encoding them. Raises ForeignKV for another model's, and InvalidImport for a file that does not
-        fit the log.
-        """
-        self._open()
-        key("user", user)
-        self._writer.wait()
-        imported = transfer.read(self.view, file_path("path", path))
-        with self._database.write(user) as connection:
-            if generations.serving(connection, user, self.view) is not None:
-                raise InvalidInput(f"user {user!r} has blocks already: importing is for a pool that is empty")
-            if behind := transfer.messages_of(connection, user, imported):
-                maintenance.commit_first(connection, user, self.view, behind, imported.prepared)
-                log.touch(connection, user, deleted=True)
-        return len(imported.prepared.drafts)
-
     def _catch_up(self, user: str) -> None:
         """Encode what the pool lacks, if it lacks anything."""
         self._writer.wait()
@@ -582,10 +541,6 @@ class KVMemory:
                     raise _NotWhole
                 done = self._answering.answer(sights, options, catch=remember)
                 answers, made = [answer for answer, _ in done], [generated for _, generated in done]
-        if reader is not None:
-            for sight in sights:
-                self.view.note_use(reader.pool.generation, sight.context.blocks)
-            self._put_back(reader.pool, sights)
         if remember:
             turns = [
                 {"role": "user", "content": first.query, "time": first.now},
@@ -603,14 +558,6 @@ class KVMemory:
                 )
                 self._writer.put(lambda: self._write(user, stored, keys, sights[0].seqs, deletions))
         return answers
-
-    def _put_back(self, pool: Pool, sights: Sequence[Sight]) -> None:
-        """What was encoded again gets a place, if it can: else it is encoded once more another time."""
-        remade = [one for sight in sights for one in sight.remade]
-        try:
-            self.view.put_back(self._database, pool, remade)
-        except StorageError as error:
-            _logger.warning("%d KV blocks found no place: %s", len(remade), error)
 
     def _write_left(self, prompt: KVPrompt, stored: Sequence[Message], left: LeftKeys) -> None:
         """What an engine left, into the pool."""

@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zibaldone.server.metrics import Metrics
-from zibaldone.server.problems import log_failure, problem_of
+from zibaldone.server.problems import Problem, log_failure, problem_of
 
 _CLIENT_LEFT = 499  # in figures and lines only
 _logger = logging.getLogger(__name__)
@@ -42,6 +42,7 @@ class Border:
 
         with self._metrics.request():
             try:
+                _check_length(scope)
                 await self._app(scope, receive, watched)
             except ClientDisconnect:
                 status = status or _CLIENT_LEFT
@@ -56,3 +57,14 @@ class Border:
         self._metrics.answered(scope["method"], route, status, seconds)
         key_id = getattr(scope["state"].get("principal"), "key_id", None) or "-"
         _logger.info("%s %s %d %.1f ms key=%s", scope["method"], route, status, seconds * 1000, key_id)
+
+
+def _check_length(scope: Scope) -> None:
+    """Refuse a body of two lengths, and read nothing more: a proxy may have let the rest by as its body."""
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+        raise Problem(
+            400,
+            "two-lengths",
+            "a request has Content-Length or Transfer-Encoding: leave one out",
+            headers={"Connection": "close"},
+        )

@@ -12,7 +12,6 @@ import logging
 import pickle
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -22,6 +21,7 @@ from typing import Any, TypeVar
 
 from zibaldone import audit, settings
 from zibaldone.aio import AsyncMemory, wrapped
+from zibaldone.child_process import started
 from zibaldone.core import Message
 from zibaldone.errors import StorageUnreachable, ZibaldoneError
 from zibaldone.forgetting import let_go
@@ -62,9 +62,10 @@ class DividedMemory(AsyncMemory):
     ) -> None:
         """Before `memory`, which was opened at this place, and is closed by whoever opened it."""
         self._memory = wrapped(memory)
-        opening, environment = MemoryOpening(place, blocks), settings.one_of(processes)
+        opening = MemoryOpening(place, blocks, settings.key(FROM_ENVIRONMENT))
         self._processes = [
-            _Process(opening, environment, number, self._forgotten_there) for number in range(processes)
+            _Process(opening, settings.one_of(processes), number, self._forgotten_there)
+            for number in range(processes)
         ]
         self._letting_go: asyncio.Task[None] | None = None
         self._lets_go_again = False
@@ -127,12 +128,12 @@ class _Process:
     def __init__(
         self,
         opening: MemoryOpening,
-        environment: Mapping[str, str],
+        variables: Mapping[str, str],
         number: int,
         forgotten: Callable[[], None],
     ) -> None:
         """`forgotten` is called when it has forgotten something that nobody here told it to."""
-        self._opening, self._environment, self._number = opening, environment, number
+        self._opening, self._variables, self._number = opening, variables, number
         self._forgotten = forgotten
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -197,7 +198,7 @@ class _Process:
             await in_thread(_ended, self._process)
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = await in_thread(_begun, theirs, self._environment)
+            self._process = await in_thread(_begun, theirs, self._opening, self._variables)
         reader, writer = await asyncio.open_connection(sock=ours)
         writer.write(framed(self._opening))
         try:
@@ -252,9 +253,12 @@ async def _next(reader: asyncio.StreamReader) -> CallAnswer:
     return answer
 
 
-def _begun(theirs: socket.socket, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603 - our own module
-        [sys.executable, "-c", _COMMAND], stdin=theirs.fileno(), stdout=subprocess.DEVNULL, env=environment
+def _begun(
+    theirs: socket.socket, opening: MemoryOpening, variables: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    also = settings.read_by_others(opening.place, opening.blocks)
+    return started(
+        ["-c", _COMMAND], also=also, variables=variables, stdin=theirs.fileno(), stdout=subprocess.DEVNULL
     )
 
 

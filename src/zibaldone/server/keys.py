@@ -66,6 +66,7 @@ class KeyStore:
             busy_timeout_s=busy_timeout_s,
             key=settings.key(settings.FROM_ENVIRONMENT),
             user_keys=settings.user_keys(settings.FROM_ENVIRONMENT),
+            wall_key=settings.wall_key(),
         )
         self._clock = clock
         self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet

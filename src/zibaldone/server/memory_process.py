@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,11 @@ _SWITCH_S = 0.0005  # so that what is stored does not wait for a recall
 
 @dataclass(frozen=True, slots=True)
 class MemoryOpening:
-    """What is to be opened. Keys and models are taken from the environment, as the server takes them."""
+    """What is to be opened. Models are taken from the environment, as the server takes them."""
 
     place: Path
     blocks: str | FromEnvironment | None
+    key: str | bytes | None = field(repr=False)  # which a command may have printed, for the server alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def main() -> None:
         opening = _read(connection)
         assert isinstance(opening, MemoryOpening)
         try:
-            memory = Memory(opening.place, blocks=opening.blocks)
+            memory = Memory(opening.place, blocks=opening.blocks, key=opening.key)
         except ZibaldoneError as error:
             connection.sendall(framed(_failure(READY, error)))
             return

@@ -426,6 +426,17 @@ def keys_of_users(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def proofs_of_serving_roles(connection: Connection) -> None:
+    """In PostgreSQL: by which keys roles that do not own the tables prove whose rows they mean."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(
+            text(
+                "CREATE TABLE serving_roles"
+                " (role NAME NOT NULL PRIMARY KEY, inner_pad BYTEA NOT NULL, outer_pad BYTEA NOT NULL)"
+            )
+        )
+
+
 def notes_in_place_of_three_views(connection: Connection) -> None:
     """Notes take the place of profile, timeline and updates, whose rows are made anew from the log."""
     for statement in (
@@ -477,6 +488,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     moves_to_a_bucket,
     readings_of_the_profile,
     keys_of_users,
+    proofs_of_serving_roles,
     notes_in_place_of_three_views,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database

@@ -23,11 +23,13 @@ def open_database(
     busy_timeout_s: float,
     key: str | bytes | None = None,
     user_keys: str | Path | None = None,
+    wall_key: str | bytes | None = None,
 ) -> Database:
     """The database of a folder, or of a URL such as "postgresql+psycopg://user@host/memory".
 
     A folder is encrypted with a `key`. Where `user_keys` says where keys of users are, it opens those, and
-    the folder, too, if that is encrypted. Raises InvalidInput for a URL with a key alone, StorageUnusable
+    the folder, too, if that is encrypted. By `wall_key` a role that does not own PostgreSQL's tables
+    proves whose rows it means. Raises InvalidInput for a URL with a key alone, StorageUnusable
     (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt, NewerSchema, StorageBusy, and
     MissingExtra for a URL without the extra 'postgres', or a key without the extra 'encryption'.
     """
@@ -39,7 +41,7 @@ def open_database(
             )
         from zibaldone.storage.postgres import PostgresDatabase
 
-        database: Database = PostgresDatabase(url, busy_timeout_s=busy_timeout_s)
+        database: Database = PostgresDatabase(url, busy_timeout_s=busy_timeout_s, wall_key=wall_key)
     else:
         folder = Path(place)
         of_folder = key if user_keys is None or (folder.expanduser() / HEADER).exists() else None

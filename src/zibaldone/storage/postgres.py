@@ -3,7 +3,7 @@
 Durability: `synchronous_commit` is on at least, so a commit that returned survives a crash of the server.
 Writers of one user's rows take turns by an advisory lock of the transaction; migrations keep out all others.
 Row level security is the second wall between users: a transaction says whose rows it means, and the server
-shows it no others. It holds for roles that are neither superusers nor exempt from it.
+shows it no others (see walls.py). It holds for roles that are neither superusers nor exempt from it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from zibaldone.errors import (
 from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.block_store import TableBlocks
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
-from zibaldone.storage.columns import without_nul, without_values
+from zibaldone.storage.columns import without_values
 from zibaldone.storage.database import Collided, Database, place_shown, sorted_once
 from zibaldone.storage.migrations import MIGRATIONS, migrate
 from zibaldone.storage.saved_files import SAVED, TableFiles
@@ -50,15 +50,15 @@ from zibaldone.storage.turns import Turns
 
 try:
     import psycopg
-    from psycopg.sql import SQL, Literal
+
+    from zibaldone.storage import walls
 except ImportError as error:
     raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[postgres]'") from error
 
 if TYPE_CHECKING:
     from zibaldone.storage.keyring import Keyring
 
-USER, EVERYBODY = "zibaldone.user", "zibaldone.everybody"  # settings of a transaction: whose rows it means
-POLICY = "zibaldone_own_rows"
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _ALL = "everybody"  # the advisory lock that every writer shares, and who writes everybody's rows has alone
 _KEPT, _MOST = 8, 32  # connections
 _CONNECT_S = 10  # of one attempt
@@ -92,9 +92,10 @@ class PostgresDatabase(Database):
     connect_s = _CONNECT_S
     remains = "no query finds it; the server's pages, log and backups have it until they overwrite it"
 
-    def __init__(self, url: str, *, busy_timeout_s: float) -> None:
+    def __init__(self, url: str, *, busy_timeout_s: float, wall_key: str | bytes | None = None) -> None:
         super().__init__()
         self._url = _checked(url)
+        self.wall_key = walls.checked_key(wall_key)  # proves whose rows are meant, where a role asks for that
         self.name = place_shown(url)
         identity = f"{self._url.host}:{self._url.port}/{self._url.database}?{sorted(self._url.query.items())}"
         digest = blake2b(identity.encode(), digest_size=8).hexdigest()
@@ -115,7 +116,7 @@ class PostgresDatabase(Database):
 
     def prepare(self) -> None:
         """Make the tables, or bring them up to date."""
-        with self._transaction(snapshot_of(None), writes=False, patient=False):
+        with self._transaction(SNAPSHOT, writes=False, patient=False):
             pass  # a wrong password is said at once
         if not self._is_current():
             migrate(self._migration)
@@ -129,7 +130,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(snapshot_of(user), user, writes=False) as connection:
+        with self._transaction(SNAPSHOT, user, writes=False) as connection:
             yield connection
 
     @contextmanager
@@ -140,7 +141,7 @@ class PostgresDatabase(Database):
                 if not turns.enter_context(self._turns.take(user, self._busy_timeout_s)):
                     raise self._busy()
             mine = users[0] if len(set(users)) == 1 else None
-            with self._transaction(self._locked(sorted_once(users)), mine) as connection:
+            with self._transaction(self._writing(), mine, locks=_locks(sorted_once(users))) as connection:
                 yield connection
 
     def _new_engine(self, *, kept: int, most: int) -> Engine:
@@ -162,7 +163,7 @@ class PostgresDatabase(Database):
                 raise StorageUnusable(
                     f"{self.name} keeps text in {encoding}: make one with ENCODING 'UTF8' TEMPLATE template0"
                 )
-            if _is_exempt(connection):
+            if is_exempt := _is_exempt(connection):
                 _logger.warning(
                     "the role that opened %s is exempt from row level security: the second wall between users"
                     " does not stand; use one that is neither a superuser nor has BYPASSRLS",
@@ -171,7 +172,11 @@ class PostgresDatabase(Database):
             if not inspect(connection).has_table(migrations.name):
                 return False
             number = connection.execute(select(func.max(migrations.c.number))).scalar()
-            return number == len(MIGRATIONS) and not walled(connection, are=False)
+            if number != len(MIGRATIONS) or walls.walled(connection, are=False):
+                return False
+            if not is_exempt:
+                walls.check_role(connection)
+            return True
 
     @contextmanager
     def _migration(self) -> Iterator[Connection]:
@@ -183,28 +188,19 @@ class PostgresDatabase(Database):
     @contextmanager
     def unlocked(self) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(f"{self._writing()}; {_meaning(None)}") as connection:
+        with self._transaction(self._writing()) as connection:
             yield connection
 
     @contextmanager
     def _of_a_block(self) -> Iterator[Connection]:
         """For one block, in the midst of another transaction perhaps: it waits for none of those."""
-        begin = f"{self._writing()}; {_meaning(None)}"
-        with self._transaction(begin, engine=self._block_engine) as connection:
+        with self._transaction(self._writing(), engine=self._block_engine) as connection:
             yield connection
 
     def now_us(self, connection: Connection) -> int:
         """See Database."""
         query = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
         return int(connection.execute(query).scalar_one())
-
-    def _locked(self, users: list[str]) -> str:
-        """Begin as the only writer of these users' rows; as the only one of all, for none."""
-        keys = ", ".join(f"pg_advisory_xact_lock({_key('user ' + user)})" for user in users)
-        everybody = "pg_advisory_xact_lock_shared" if users else "pg_advisory_xact_lock"
-        locks = f"SELECT {everybody}({_key(_ALL)}){', ' + keys if keys else ''}"
-        meaning = _meaning(users[0] if len(users) == 1 else None)
-        return f"{self._writing()}; {meaning}; {locks}"  # each statement takes a snapshot after them
 
     def _writing(self) -> str:
         """Begin to write: waits for rows end as those for locks do, and the silence of who went away ends."""
@@ -218,6 +214,7 @@ class PostgresDatabase(Database):
         begin: str,
         user: str | None = None,
         *,
+        locks: str = "",
         writes: bool = True,
         patient: bool = True,
         engine: Engine | None = None,
@@ -225,7 +222,7 @@ class PostgresDatabase(Database):
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(url)")
         try:
-            begun = self._begun(engine or self._engine, begin, patient=patient)
+            begun = self._begun(engine or self._engine, begin, user, locks, patient=patient)
             with without_values(), begun as connection:
                 connection.info[self.AUDITED] = self.audit_clock
                 connection.info[SAVED] = self.saved
@@ -258,7 +255,9 @@ class PostgresDatabase(Database):
         except PoolTimeout as error:
             raise self._busy() from error
 
-    def _begun(self, engine: Engine, begin: str, *, patient: bool) -> Connection:
+    def _begun(
+        self, engine: Engine, begin: str, user: str | None, locks: str, *, patient: bool
+    ) -> Connection:
         """A connection with a transaction begun; where the server went away, once it is there again.
 
         Nothing was sent before, so that trying again does nothing twice.
@@ -269,7 +268,7 @@ class PostgresDatabase(Database):
             connection: Connection | None = None
             try:
                 connection = engine.connect()
-                _driver(connection).execute(begin, prepare=False)
+                self._begin(_driver(connection), begin, user, locks)
             except (psycopg.Error, DBAPIError) as error:
                 cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
                 if connection is not None:
@@ -293,6 +292,19 @@ class PostgresDatabase(Database):
             time.sleep(pause_s * random.uniform(0.5, 1))  # noqa: S311 - spreads waiters, guards nothing
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
+    def _begin(self, driver: psycopg.Connection[Any], begin: str, user: str | None, locks: str) -> None:
+        """Begin a transaction that means this user's rows, or everybody's, and wait for locks."""
+        turn = ""
+        if self.wall_key is not None:
+            cursor = driver.execute(f"{begin}; {walls.TURN}", prepare=False)
+            while cursor.nextset():
+                pass
+            turn, is_tampered = cursor.fetchone() or ("", True)
+            if is_tampered:  # whoever lost a connection takes another
+                raise psycopg.OperationalError("a connection's prepared statements are not ours")
+            begin = ""
+        driver.execute(f"{begin}; {walls.meaning(user, self.wall_key, turn)}; {locks}", prepare=False)
+
     def purge_is_due(self, connection: Connection) -> None:
         """Nothing to note: the server overwrites and recycles when it sees fit. See docs/erasure.md."""
 
@@ -303,6 +315,16 @@ class PostgresDatabase(Database):
     def wipe(self) -> bool:
         """False: no client can say of a server's pages, log and backups that deleted text is gone."""
         return False
+
+    def admit(self, role: str) -> None:
+        """Let a role serve that does not own the tables, and proves by our `wall_key` whose rows it means.
+
+        Raises InvalidInput without a key or such a role, StorageUnusable for a role that could get round it.
+        """
+        if self.wall_key is None:
+            raise InvalidInput("the wall needs a key: set ZIBALDONE_WALL_KEY or ZIBALDONE_WALL_KEY_COMMAND")
+        with self.write() as connection:
+            walls.admit(connection, role, self.wall_key)
 
     def faults(self) -> list[str]:
         """Indexes of ours that the server itself holds for unusable, and tables without the wall."""
@@ -316,7 +338,7 @@ class PostgresDatabase(Database):
                 *(f"index {name} is not valid" for name in connection.execute(text(query)).scalars()),
                 *(
                     f"table {name} has no row level security: open the memory again as its owner"
-                    for name in walled(connection, are=False)
+                    for name in walls.walled(connection, are=False)
                 ),
             ]
 
@@ -407,16 +429,11 @@ def _checked(url: str) -> URL:
         raise InvalidInput(f"{place_shown(url)} is no URL: postgresql+psycopg://user@host/name") from error
 
 
-def snapshot_of(user: str | None) -> str:
-    """What begins a read transaction that means this user's rows, or everybody's."""
-    return f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_meaning(user)}"
-
-
-def _meaning(user: str | None) -> str:
-    """Tell the server whose rows the transaction means: the wall of row level security reads that."""
-    named = SQL("{}").format(Literal(without_nul(user or ""))).as_string(None)
-    everybody = "on" if user is None else "off"
-    return f"SELECT set_config('{USER}', {named}, true), set_config('{EVERYBODY}', '{everybody}', true)"
+def _locks(users: list[str]) -> str:
+    """Wait to be the only writer of these users' rows; of all, for none. Snapshots are taken after that."""
+    keys = ", ".join(f"pg_advisory_xact_lock({_key('user ' + user)})" for user in users)
+    everybody = "pg_advisory_xact_lock_shared" if users else "pg_advisory_xact_lock"
+    return f"SELECT {everybody}({_key(_ALL)}){', ' + keys if keys else ''}"
 
 
 def _key(name: str) -> int:
@@ -440,29 +457,7 @@ def _settle(connection: Connection) -> None:
         columns.setdefault(table, []).append(f'ALTER COLUMN "{column}" TYPE text COLLATE "C"')
     for table, changes in sorted(columns.items()):
         connection.exec_driver_sql(f'ALTER TABLE "{table}" {", ".join(changes)}')
-    for table in walled(connection, are=False):
-        for statement in (
-            f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY',
-            f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY',
-            f'DROP POLICY IF EXISTS {POLICY} ON "{table}"',
-            f"""CREATE POLICY {POLICY} ON "{table}" USING ("user" = current_setting('{USER}', true)
-                OR current_setting('{EVERYBODY}', true) = 'on')""",
-        ):
-            connection.exec_driver_sql(statement)
-
-
-def walled(connection: Connection, *, are: bool = True) -> list[str]:
-    """Our tables of users' rows that the wall stands around, or those without it."""
-    query = text(
-        "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user'"
-        " WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace"
-        " AND c.relname = ANY(:names) AND a.attnotnull"
-        " AND (c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT 1 FROM pg_policies p"
-        " WHERE p.schemaname = current_schema() AND p.tablename = c.relname AND p.policyname = :policy))"
-        " = :are ORDER BY 1"
-    )
-    given = {"names": list(metadata.tables), "policy": POLICY, "are": are}
-    return list(connection.execute(query, given).scalars())
+    walls.settle(connection)
 
 
 def _is_exempt(connection: Connection) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from zibaldone.child_process import started
 
 PIECE_BYTES = 1 << 18
 OVERLAP_BYTES = 512  # of two pieces, so that what is on their border is whole in one of them
@@ -28,8 +29,8 @@ def pieces_read_apart(path: Path) -> Iterator[tuple[int, bytes]]:
     """
     if not path.exists():
         return
-    command = [sys.executable, "-I", "-S", "-c", _COPY, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:  # noqa: S603 - ours
+    command = ["-I", "-S", "-c", _COPY, str(path)]
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         yield from _pieces(process.stdout)  # type: ignore[arg-type] # it reads
     if process.returncode and path.exists():

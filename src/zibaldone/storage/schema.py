@@ -14,6 +14,7 @@ from zibaldone.storage.columns import CheckedText as Text
 from zibaldone.storage.columns import SealedBytes, SealedText
 
 metadata = MetaData()
+SERVING_ROLES = "serving_roles"  # a table of PostgreSQL alone, which serving roles cannot read
 
 migrations = Table(
     "migrations",

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 
 from zibaldone.errors import StorageUnusable
 from zibaldone.storage.database import Database, StandbyBehind
-from zibaldone.storage.postgres import PostgresDatabase, snapshot_of
+from zibaldone.storage.postgres import SNAPSHOT, PostgresDatabase
 from zibaldone.storage.schema import users
 
 _CONNECT_S = 2
@@ -29,6 +29,7 @@ class StandbyDatabase(PostgresDatabase):
         """Opens no connection yet: it may be down now."""
         self._wanted: ContextVar[int] = ContextVar("wanted", default=0)
         super().__init__(url, busy_timeout_s=_WAIT_S)
+        self.wall_key = primary.wall_key if isinstance(primary, PostgresDatabase) else None
         self.blocks, self.saved, self.bucket = primary.blocks, primary.saved, primary.bucket
         if primary.keyring is not None:
             self.keyring = primary.keyring
@@ -49,7 +50,7 @@ class StandbyDatabase(PostgresDatabase):
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database. Raises StandbyBehind, and StorageUnreachable at once."""
-        with self._transaction(snapshot_of(user), user, writes=False, patient=False) as connection:
+        with self._transaction(SNAPSHOT, user, writes=False, patient=False) as connection:
             if user is not None:
                 has = connection.execute(select(users.c.version).where(users.c.user == user)).scalar() or 0
                 if has < self._wanted.get():

@@ -13,7 +13,7 @@ from zibaldone.errors import StorageError
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.database import Database
-from zibaldone.storage.schema import metadata, saved_files
+from zibaldone.storage.schema import SERVING_ROLES, metadata, saved_files
 from zibaldone.validation import shown
 from zibaldone.verification.inflating import Inflating
 from zibaldone.verification.result import Leftover, LookedAt
@@ -41,6 +41,8 @@ def look_through(
     with database.read() as connection:
         names = inspect(connection).get_table_names()
     for name in names:
+        if name == SERVING_ROLES:  # nobody's words, and not for us to read
+            continue
         with database.read() as connection:
             yield _look(connection, name, user, of_user, of_all)
 

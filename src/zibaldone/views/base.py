@@ -81,7 +81,7 @@ class Retrieved:
 
     evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
     considered: int  # units scored
-    confidence: float  # a probability, 0 to 1, that the view can answer
+    confidence: float  # a score, 0 to 1, of whether the view can answer
     explain: Explains
     note: str = ""  # in words, when something was degraded or cut
     model_calls: int = 0
@@ -96,6 +96,7 @@ class PrepareContext:
     generation: Generation | None  # None: the view has made nothing for this user yet
     read: Callable[[], AbstractContextManager[Connection]]
     patient: bool = False  # True: a model that is down is waited for; else offline answers stand in
+    at_once: bool = False  # True: somebody waits for all of it, so that nothing is left for a better moment
 
 
 class Stale(Exception):

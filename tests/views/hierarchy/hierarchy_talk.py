@@ -42,9 +42,7 @@ class Known:
 
     def background(self, episode: int, first_semantic: int) -> Background:
         """What an episode is read against."""
-        return Background(
-            episode, first_semantic, self.known, lambda _, vectors: self.known(vectors), self.threshold, {}, 0
-        )
+        return Background(episode, first_semantic, self.known, {}, 0)
 
     def known(self, vectors: Vectors) -> list[list[Near]]:
         """Those above the threshold, for each row."""

@@ -178,24 +178,6 @@ def test_forgetting_leaves_no_word_and_the_rest_is_told_anew(memory):
     check(memory)
 
 
-def test_what_two_talks_state_survives_the_forgetting_of_one(memory):
-    """A semantic that another episode's message states too is that one's from then on."""
-    fact = "I bought a bassoon from Rosa Diaz in 431."
-    first = Message(fact, name="Ann", time=START, session="1")
-    memory.add([first, *conversation(6, talks=1)], user="ann")
-    memory.add([Message(fact, name="Ann", time=START + timedelta(days=9), session="2")], user="ann")
-    memory.add([Message("Well, good night.", name="Bea", time=START + timedelta(days=10))], user="ann")
-    memory.maintain()
-    stated = [one for theme in memory.themes(user="ann") for one in theme.semantics if "431" in one.text]
-    assert [len(one.seqs) for one in stated] == [2]
-    old, new = stated[0].seqs
-    memory.forget(user="ann", seqs=[old])
-    (left,) = [one for theme in memory.themes(user="ann") for one in theme.semantics if "431" in one.text]
-    assert left.seqs == (new,)
-    assert left.time == START + timedelta(days=9)
-    check(memory, maintained=False)
-
-
 def test_two_users_are_strangers(memory):
     """Nothing of one user changes, or is found by, the other."""
     memory.add(conversation(7), user="ann")

@@ -130,20 +130,6 @@ def test_the_conversation_is_data_and_not_part_of_the_instructions():
         assert json.loads(request.turns[1].content)["messages"][0]["text"] == TALK[0].removeprefix("Ann: ")
 
 
-def test_a_model_s_repetition_is_added_to_what_is_known():
-    """What the model took for news but memory says already makes no new semantic."""
-    reading = read(model(), knows("Ann adopted the puppy Rex on 7 May 2023."))
-    assert reading.distilled.new == ()
-    assert [(one.semantic, one.statement.seq) for one in reading.distilled.additions] == [(3, 1), (3, 3)]
-
-
-def test_what_a_model_leaves_out_as_known_is_not_lost():
-    """A sentence that says what is known is a further statement of it, though the model was silent."""
-    known = statements(talk(*TALK))[0].text
-    reading = read(model(distil={"statements": []}), knows(known))
-    assert [(one.semantic, one.statement.seq) for one in reading.distilled.additions] == [(3, 1)]
-
-
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [

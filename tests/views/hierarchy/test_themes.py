@@ -32,8 +32,7 @@ def learnt(structure, rows):
         Semantic(number, 1, (Statement(number, f"thing {number}", "thing"),), None)
         for number in range(first, first + len(rows))
     )
-    nothing = np.zeros((0, DIMENSION), np.float32)
-    structure.settle(Distilled(new, rows, ()), [row[None] for row in rows], nothing)
+    structure.settle(Distilled(new, rows), [row[None] for row in rows])
 
 
 def fresh():
@@ -67,7 +66,7 @@ def test_what_was_forgotten_has_no_say():
     structure, never = fresh(), fresh()
     learnt(structure, rows)
     structure.arrange(CAP, TOGETHER)
-    structure.unsay(frozenset(range(1, 31)), {})
+    structure.unsay(frozenset(range(1, 31)))
     assert min(number for numbers in structure.themes().values() for number in numbers) > 30
     structure.arrange(CAP, TOGETHER)
     learnt(never, rows[30:])
@@ -88,7 +87,7 @@ def test_a_models_name_holds_as_long_as_all_that_it_was_given_for():
     (row,) = structure.take().themes
     assert (row.id, row.name, row.made_by) == (1, "Things", "model")
     assert not structure.unnamed()
-    structure.unsay(frozenset([2]), {})
+    structure.unsay(frozenset([2]))
     (row,) = structure.take().themes
     assert (row.id, row.made_by) == (1, "")
     assert list(structure.unnamed()) == [1]

@@ -58,8 +58,6 @@ def test_closing_twice_leaves_another_one_of_the_same_model(tmp_path):
         lambda kv: kv.scores("w1", user=USER),
         lambda kv: kv.remember(user=USER),
         lambda kv: kv.prefetch(user=USER),
-        lambda kv: kv.export(user=USER, path="x"),
-        lambda kv: kv.import_("x", user=USER),
         lambda kv: kv.reading(USER).__enter__(),
     ],
 )
@@ -116,7 +114,7 @@ def test_what_cannot_be_is_refused_before_the_model_is_touched(memory, wrong):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"user_bytes": "1GB"}, {"user_bytes": -5}, {"total_bytes": 1.5}, {"host_bytes": None}]
+    "wrong", [{"device_bytes": "1GB"}, {"device_bytes": -5}, {"host_bytes": 1.5}, {"host_bytes": None}]
 )
 def test_a_budget_is_of_whole_bytes(wrong):
     """A text, a fraction or less than nothing is none."""

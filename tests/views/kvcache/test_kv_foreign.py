@@ -76,7 +76,7 @@ def test_how_questions_are_asked_may_change(tmp_path, monkeypatch):
     """Settings that no stored block depends on make nothing anew."""
     with filled(tmp_path / "m"):
         pass
-    changed = with_config(top_k=3, aggregation="sum", rescore=0, neighbours=1)
+    changed = with_config(top_k=3, aggregation="sum", rescore=0)
     assert changed.stored == CONFIG.stored
     with Rig(tmp_path / "m", config=changed) as rig, encodings(monkeypatch) as seen:
         assert rig.ask().text

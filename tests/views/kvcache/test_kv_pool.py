@@ -1,7 +1,7 @@
 """The pool's files: fixed places, of which one is written only while no row names it."""
 
 import pytest
-from kv_rig import USER, Rig, filled, flip, line, with_config
+from kv_rig import USER, Rig, filled, line, with_config
 
 from zibaldone.errors import BlockMissing
 from zibaldone.views.kvcache.storage import free_slots, manifest
@@ -22,7 +22,7 @@ def _boxes(byte):
 @pytest.fixture
 def files(tmp_path):
     """A pool that has no file yet."""
-    return PoolFiles(tmp_path / "pool", LAYOUT, (0, 1), keys=True)
+    return PoolFiles(tmp_path / "pool", LAYOUT, (0, 1))
 
 
 def test_what_is_written_is_read_back_at_its_place(files):
@@ -30,7 +30,7 @@ def test_what_is_written_is_read_back_at_its_place(files):
     files.write({0: _payload(1), 2: _payload(3)}, {0: _boxes(4), 1: _boxes(5)})
     assert [files.read(slot) for slot in (0, 1, 2)] == [_payload(1), _payload(0), _payload(3)]
     size = LAYOUT.key_bytes(LAYOUT.layers[1])
-    assert files.read_keys_in_blocks([2, 0], 1) == [bytes([3]) * size, bytes([1]) * size]
+    assert files.read_keys([2, 0], 1) == [bytes([3]) * size, bytes([1]) * size]
     assert list(files.read_boxes(1, [0, 1])) == [_boxes(4)[1], _boxes(5)[1]]
 
 
@@ -94,30 +94,7 @@ def test_a_file_that_ends_early_misses_its_blocks(files):
     assert files.read(0) == _payload(1)
     with pytest.raises(BlockMissing, match="ends before slot 1"):
         files.read(1)
-    assert files.read_keys_in_blocks([1], 0) == [None]
-
-
-def test_keys_that_score_are_read_by_row(files):
-    """They are those of the payload, and stay when the block's place is overwritten."""
-    size = LAYOUT.key_bytes(LAYOUT.layers[1])
-    files.write({4: _payload(1), 5: _payload(2)}, {2: _boxes(1), 0: _boxes(2)}, rows={4: 2, 5: 0})
-    files.erase([4, 5], [])
-    assert files.read_keys([2, 0, 1], 1) == [bytes([1]) * size, bytes([2]) * size, None]
-
-
-def test_keys_that_score_are_erased_with_their_boxes(files):
-    """Nothing of them is left, and an erased row is none, though zeros would be keys."""
-    files.write({0: _payload(1), 1: _payload(2)}, {0: _boxes(1), 1: _boxes(2)}, rows={0: 0, 1: 1})
-    files.erase([], [0])
-    assert [found is None for found in files.read_keys([0, 1], 0)] == [True, False]
-    assert bytes([1]) not in (files.folder / "keys-0").read_bytes()[: LAYOUT.key_bytes(LAYOUT.layers[0])]
-
-
-def test_damaged_keys_are_none(files):
-    """A row whose checksum is wrong scores nothing."""
-    files.write({0: _payload(1)}, {0: _boxes(1)}, rows={0: 0})
-    flip(files.folder / "keys-1", 3)
-    assert files.read_keys([0], 1) == [None]
+    assert files.read_keys([1], 0) == [None]
 
 
 def test_no_name_of_a_file_tells_the_user(tmp_path):
@@ -133,7 +110,7 @@ def test_no_name_of_a_file_tells_the_user(tmp_path):
 def test_only_the_owner_of_the_process_can_read_the_blocks(tmp_path):
     """Blocks and boxes are for the user that runs the process."""
     with filled(tmp_path / "m", 1) as rig:
-        modes = {rig.path(name).stat().st_mode & 0o077 for name in ("blocks", "boxes-0", "keys-1")}
+        modes = {rig.path(name).stat().st_mode & 0o077 for name in ("blocks", "boxes-0")}
     assert modes == {0}
 
 

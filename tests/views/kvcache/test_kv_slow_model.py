@@ -6,8 +6,6 @@ from contextlib import contextmanager
 import pytest
 from kv_rig import QUESTION, USER, filled, line
 
-from zibaldone.kv import Budget
-
 LIMIT_S = 60  # nothing here takes as long, unless it waits for the model
 
 
@@ -30,7 +28,7 @@ class Gate:
 @pytest.fixture
 def rig(tmp_path):
     """Eight messages of USER's in two sessions, two of another's, and a model with a gate."""
-    with filled(tmp_path / "m", budget=Budget(user_bytes=2 * 4096)) as rig:
+    with filled(tmp_path / "m") as rig:
         rig.say(line(20), line(21), user="zoe")
         rig.gate = Gate()
         rig.view.encoder.tap.model.register_forward_pre_hook(rig.gate)
@@ -82,7 +80,6 @@ ASKING = {
     "scores": lambda rig: rig.kv.scores(QUESTION, user=USER),
     "remember": lambda rig: rig.say(line(9)),
     "encode anew": lambda rig: rig.kv.remember(user=USER),
-    "export": lambda rig: rig.kv.export(user=USER, path=rig.folder.parent / "blocks"),
 }
 
 

@@ -1,10 +1,7 @@
 """Two users of one folder and one model never see each other, in scores, answers, files or memory."""
 
-import json
-
 import pytest
 from kv_rig import Rig, line
-from safetensors import safe_open
 
 OURS = {line(i) for i in range(4)}
 THEIRS = {line(i) for i in range(10, 14)}
@@ -99,17 +96,6 @@ def test_blocks_of_equal_numbers_are_not_mistaken_in_memory(rig):
         rig.ask(user=user, top_k=8)
     raws = [rig.fetched(user, most=1).raw[0] for user in ("ann", "zoe")]
     assert not raws[0][0].keys.equal(raws[1][0].keys)
-
-
-def test_an_export_holds_one_user_s_blocks(rig, tmp_path):
-    """Tokens, payloads and messages of the other are not in the file."""
-    assert rig.kv.export(user="ann", path=tmp_path / "ann.safetensors") == 4
-    with safe_open(tmp_path / "ann.safetensors", framework="numpy") as file:
-        rows = json.loads(file.metadata()["rows"])["blocks"]
-        payloads = {payload.tobytes() for payload in file.get_tensor("blocks")}
-    ours = {payload for payload, _ in rig.made("ann").values()}
-    assert payloads == ours
-    assert {tuple(row[6]) for row in rows} == {block.tile.ids for block in rig.blocks("ann")}
 
 
 def test_forgetting_one_changes_no_byte_of_the_other(rig):

@@ -157,9 +157,10 @@ class Gateway:
         return _passed(await self._send(request, below, content, plain=False), report)
 
     async def _send(self, request: Request, below: str, content: Content, *, plain: bool) -> UpstreamAnswer:
+        query = request.scope["query_string"].decode("latin-1")
         with self._metrics.stage("upstream"):
             return await self._upstream.send(
-                request.method, below, request.url.query, request.headers, content, plain=plain
+                request.method, below, query, request.headers, content, plain=plain
             )
 
     async def _unless_gone(self, request: Request, below: str, content: bytes) -> UpstreamAnswer:

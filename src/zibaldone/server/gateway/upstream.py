@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Iterable
+from urllib.parse import unquote
 
 from starlette.datastructures import Headers
 
@@ -28,7 +29,15 @@ _HOP_BY_HOP = frozenset(
 # Ours, and what SDKs tell their own server of themselves, which others stumble over.
 _OURS = re.compile(r"x-memory-|x-stainless-")
 _CREDENTIALS = ("authorization", "x-api-key")
-_DOTS = re.compile(r"(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\]|%2f|%5c)", re.IGNORECASE)
+# Requests that go with the server's own key; all others have what the client itself brings.
+_NAMED = re.compile(
+    r"POST /(?:chat/completions|completions|embeddings|messages|responses)|(?:GET|HEAD) /models(?:/[^/]+)?"
+)
+# What stands between two slashes, by RFC 3986, without "@", and with nothing encoded that a server may take
+# for a slash, a backslash, another percent sign or a control character (%c0 and %c1 begin no UTF-8).
+_SEGMENT = re.compile(
+    r"(?:[\w.~!$&'()*+,;=:-]|%(?!2[5f]|5c|40|7f|[01]|c[01])[0-9a-f]{2})+", re.ASCII | re.IGNORECASE
+)
 Content = bytes | AsyncIterator[bytes]
 UpstreamAnswer = httpx2.Response  # with its body still to be read
 
@@ -37,7 +46,7 @@ class UpstreamClient:
     """Sends requests on, and never a second time: an answer costs money, and may have been given."""
 
     def __init__(self, address: str, *, key: str | None = None) -> None:
-        """`address` is such as http://localhost:8000/v1; `key` takes the place of the client's own.
+        """`address` is such as http://localhost:8000/v1; `key` goes with the named requests, and no others.
 
         Raises InvalidInput.
         """
@@ -45,39 +54,44 @@ class UpstreamClient:
             url = httpx2.URL(address)
         except (httpx2.InvalidURL, TypeError) as error:
             raise InvalidInput(f"the upstream {shown(address)} is no address ({error})") from error
-        if url.scheme not in ("http", "https") or not url.host or url.query:
+        if url.userinfo:
+            raise InvalidInput(
+                f"the upstream's address has a name or password before {shown(url.host)}: put its key into an"
+                " environment variable, and name that with --upstream-key-env"
+            )
+        if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
             raise InvalidInput(
                 f"the upstream {shown(address)} must be an address such as http://localhost:8000/v1"
             )
-        self._base = str(url).rstrip("/")
-        self._shown = str(url.copy_with(username=None, password=None)).rstrip("/")
+        self._base = url.copy_with(query=None)
+        self._shown = str(url).rstrip("/")
         self._key = key
         self._client = httpx2.AsyncClient(
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_KEPT_OPEN)
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_KEPT_OPEN),
+            follow_redirects=False,  # where the upstream leads is the client's to decide, with its own key
         )
         self._timeout = httpx2.Timeout(_READ_S, connect=_CONNECT_S, pool=None).as_dict()
 
     async def send(
-        self, method: str, path: str, query: str, headers: Headers, content: Content, *, plain: bool = False
+        self, method: str, route: str, query: str, headers: Headers, content: Content, *, plain: bool = False
     ) -> UpstreamAnswer:
         """The answer, whose body is still to be read; whoever asks closes it.
 
-        `path` is below the address, as it came; with `plain` the answer is wanted without compression.
-        Raises a Problem when there is none.
+        `route` is what follows the upstream's address, such as "/models"; with `plain` the answer is wanted
+        without compression. Raises a Problem when there is none.
         """
-        if _DOTS.search(path):
-            raise Problem(404, "not-found", "a path has no dots between its slashes")
-        url = f"{self._base}{path}" + (f"?{query}" if query else "")
-        sent = self._headers(headers, plain=plain)
+        url = address(self._base, route, query)
+        key = self._key if _NAMED.fullmatch(f"{method} {route}") else None
+        sent = _headers(headers, key=key, plain=plain)
         if not isinstance(content, bytes) and "content-length" in headers:
             sent.append(("content-length", headers["content-length"]))
         try:
             request = httpx2.Request(
                 method, url, headers=sent, content=content, extensions={"timeout": self._timeout}
             )
+            if request.url.origin != self._base.origin or request.url.userinfo:
+                raise _refused()
             return await self._client.send(request, stream=True)
-        except httpx2.InvalidURL as error:
-            raise Problem(404, "not-found", "this path is no path") from error
         except httpx2.TimeoutException as error:
             raise Problem(
                 504, "upstream-timeout", f"the upstream {self._shown} did not answer in time"
@@ -93,22 +107,53 @@ class UpstreamClient:
         """Close the connections."""
         await self._client.aclose()
 
-    def _headers(self, headers: Headers, *, plain: bool) -> list[tuple[str, str]]:
-        dropped = {name.strip().lower() for name in headers.get("connection", "").split(",")}
-        kept = [
-            (name, value)
-            for name, value in headers.items()
-            if name not in _HOP_BY_HOP and name not in dropped and not _OURS.match(name)
-            if not (name in _CREDENTIALS and PREFIX in value)  # a key of ours, also another one than is used
-            if not (self._key and name in _CREDENTIALS)
-            if not (plain and name == "accept-encoding")
-        ]
-        if plain:
-            kept.append(("accept-encoding", "identity"))
-        if self._key:
-            as_bearer = ("authorization", f"Bearer {self._key}")
-            kept.append(("x-api-key", self._key) if "anthropic-version" in headers else as_bearer)
-        return kept
+
+def address(base: httpx2.URL, route: str, query: str) -> httpx2.URL:
+    """The address of a request, of whose parts the client has a say in path and query alone.
+
+    Raises a Problem for a route that a server may read otherwise than it is written.
+    """
+    start, *segments = route.removesuffix("/").split("/")
+    if start or not all(_SEGMENT.fullmatch(segment) and not _is_dots(segment) for segment in segments):
+        raise _refused()
+    try:
+        path = base.raw_path.decode("ascii").rstrip("/") + route
+        return base.copy_with(path=path, query=query.encode("ascii") if query else None)
+    except (httpx2.InvalidURL, UnicodeError) as error:
+        raise _refused() from error
+
+
+def _is_dots(segment: str) -> bool:
+    """True for "." and "..", also encoded, or with parameters behind them, which some servers cut off."""
+    return unquote(segment).partition(";")[0] in (".", "..")
+
+
+def _refused() -> Problem:
+    return Problem(
+        400,
+        "refused-path",
+        "this path is not passed on: write it with single slashes, without '@', dots between slashes, and"
+        " encoded slashes, backslashes or percent signs",
+    )
+
+
+def _headers(headers: Headers, *, key: str | None, plain: bool) -> list[tuple[str, str]]:
+    """What goes upstream of a request's headers, with this key in place of the client's own."""
+    dropped = {name.strip().lower() for name in headers.get("connection", "").split(",")}
+    kept = [
+        (name, value)
+        for name, value in headers.items()
+        if name not in _HOP_BY_HOP and name not in dropped and not _OURS.match(name)
+        if PREFIX not in value  # a key of ours, also another one than is used, and the page's cookie
+        if not (key and name in _CREDENTIALS)
+        if not (plain and name == "accept-encoding")
+    ]
+    if plain:
+        kept.append(("accept-encoding", "identity"))
+    if key:
+        as_bearer = ("authorization", f"Bearer {key}")
+        kept.append(("x-api-key", key) if "anthropic-version" in headers else as_bearer)
+    return kept
 
 
 async def whole(answer: UpstreamAnswer) -> bytes:

@@ -11,7 +11,7 @@ from zibaldone.profile import NEEDS_A_MODEL
 from zibaldone.server.page.door import PageAction, PageCall
 from zibaldone.server.page.forms import field
 from zibaldone.server.problems import Problem
-from zibaldone.views.notes import KINDS, Note
+from zibaldone.views.notes import KINDS, UserNote
 from zibaldone.views.notes.note import kind_of
 
 _HEADINGS = {
@@ -32,7 +32,7 @@ class EntryGroup:
 
     kind: str
     heading: str
-    entries: list[Note]
+    entries: list[UserNote]
     total: int
 
 

@@ -27,7 +27,7 @@ from zibaldone.server.rest.shapes import (
     TopicTextJson,
     UserQuery,
 )
-from zibaldone.views.notes import Note
+from zibaldone.views.notes import UserNote
 
 
 async def profile(call: RestCall[ProfileQuery, None]) -> Reply:
@@ -59,7 +59,7 @@ async def change_entry(call: RestCall[UserQuery, EntryChangeJson]) -> Reply:
     return Reply(ProfileEntryJson.model_validate(entry))
 
 
-async def _entry(opened: AsyncProfile, entry_id: str) -> Note:
+async def _entry(opened: AsyncProfile, entry_id: str) -> UserNote:
     for entry in await opened.entries():
         if entry.id == entry_id:
             return entry

@@ -144,11 +144,9 @@ class Builder:
         distilled = reading.distilled
         (vector,) = embed([f"{reading.episode.title}. {reading.episode.narrative}"])
         further = [said.text for semantic in distilled.new for said in semantic.statements[1:]]
-        rows = embed([*further, *(addition.statement.text for addition in distilled.additions)])
         ends = np.cumsum([len(semantic.statements) - 1 for semantic in distilled.new], dtype=np.int64)
-        *rest, additions = np.split(rows, ends)
-        pairs = zip(distilled.vectors, rest, strict=True)
-        new = self.structure.settle(distilled, [np.vstack(pair) for pair in pairs], additions)
+        pairs = zip(distilled.vectors, np.split(embed(further), ends)[:-1], strict=True)
+        new = self.structure.settle(distilled, [np.vstack(pair) for pair in pairs])
         self._statements += _rows(new, {message.seq: message for message in block.messages})
         self._episodes.append(EpisodeRow(reading.episode, vector))
 

@@ -114,14 +114,14 @@ class EpisodeReader:
             exchange.degraded.append("narrate: less what no message says")
             narrated = borne_out
         offline = statements(messages)
-        facts, repeats = [[statement] for statement in offline], list[Statement]()
+        facts = [[statement] for statement in offline]
         if self.asker.has_model:
             near = background.known(self.embed([f"{narrated.title}. {narrated.narrative}"]))[0][:MOST_KNOWN]
             distil = Distil(shown, exchange.expected(narrated.title, near), lambda: _as_news(offline))
             news, by_model = exchange.ask(distil)
             if by_model:
-                facts, repeats = _facts(distil, news, messages, offline, exchange.degraded)
-        distilled = settle(facts, messages, background, self.embed, repeats)
+                facts = _facts(distil, news, messages, offline, exchange.degraded)
+        distilled = settle(facts, messages, background, self.embed)
         times = [message.time for message in messages if message.time]
         episode = Episode(
             id=background.episode,
@@ -215,8 +215,8 @@ def _facts(
     messages: Sequence[Message],
     offline: Sequence[Statement],
     degraded: list[str],
-) -> tuple[list[list[Statement]], list[Statement]]:
-    """A model's facts that their sources bear out, and what the messages that it passed over state.
+) -> list[list[Statement]]:
+    """A model's facts that their sources bear out.
 
     Where a fact is refused, the sentences of its sources say what they say; where it has none, those of all
     messages that no other fact names.
@@ -230,8 +230,7 @@ def _facts(
     if any(not fact.sources for fact, _ in judged.refused):
         again |= {message.seq for message in messages} - heard
     facts = [_grounded(fact, messages) for fact in judged.facts]
-    facts += [[statement] for statement in offline if statement.seq in again]
-    return facts, [statement for statement in offline if statement.seq not in heard | again]
+    return facts + [[statement] for statement in offline if statement.seq in again]
 
 
 def _as_news(offline: Sequence[Statement]) -> NewFacts:

@@ -9,7 +9,7 @@ without it. So no word stays that only the forgotten message had, and forgetting
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -18,7 +18,6 @@ from zibaldone.core import Message
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.nodes import Semantic
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.units import Key
 
@@ -30,7 +29,7 @@ class Loss:
     """What forgetting does to one generation."""
 
     episodes: tuple[int, ...] = ()
-    semantics: tuple[int, ...] = ()  # those that no other episode's messages state
+    semantics: tuple[int, ...] = ()
     themes: int = 0  # fewer than before
 
 
@@ -85,20 +84,6 @@ class _Unmade:
         unsaid = frozenset(table.messages_of(connection, generation, keys))
         structure = Structure.load(connection, generation, state)
         before = len(structure.themes())
-        heirs = [
-            (semantic, left[0])
-            for semantic in structure.stated_by(unsaid)
-            if (left := [seq for seq in semantic.seqs if seq not in unsaid])
-        ]
-        first = sorted({seq for _, seq in heirs})
-        episode_of = table.episode_of(connection, generation, first)
-        messages = log.fetch(connection, generation.user, first)
-        origin: dict[int, tuple[int, Semantic]] = {}
-        for semantic, seq in heirs:
-            time = messages[seq].time
-            assert time is not None  # what is stored has one
-            origin[semantic.id] = (episode_of[seq], replace(semantic, time=time))
-        lost = tuple(one.id for one in structure.stated_by(unsaid) if one.id not in origin)
-        structure.unsay(unsaid, origin)
+        lost = tuple(structure.unsay(unsaid))
         loss = Loss(tuple(episodes), lost, before - len(structure.themes()))
         return _Unmade(loss, keys, unsaid, structure)

@@ -40,7 +40,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Semantic:
-    """A reusable fact: the statement it is known by, and later ones that say the same."""
+    """A reusable fact of an episode: the statement it is known by, and others that say the same."""
 
     id: int  # rises by one in the order of creation
     episode: int

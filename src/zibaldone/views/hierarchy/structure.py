@@ -25,8 +25,7 @@ from zibaldone.text.words import terms, words
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
-from zibaldone.views.hierarchy.semantics import MOST_KNOWN, Background, Distilled, Near, salient
-from zibaldone.views.hierarchy.statement_words import StatementWords
+from zibaldone.views.hierarchy.semantics import MOST_KNOWN, Background, Distilled, Near
 from zibaldone.views.hierarchy.table import NO_THEME, Move, SemanticRow, State, ThemeRow, Written
 from zibaldone.views.hierarchy.themes import Anchors, group, grouped_at
 from zibaldone.views.units import Key
@@ -53,7 +52,6 @@ class Structure:
         self.semantics: dict[int, Semantic] = {}
         self.df: Counter[str] = Counter()  # statements by term
         self.statements = 0
-        self._statement_words = StatementWords()
         self._vectors: dict[int, bytes] = {}  # of its statements, as they are stored, by semantic
         self._units: dict[int, tuple[Key, ...]] = {}  # of its statements, by semantic
         self._theme: dict[int, int] = {}  # by semantic; NO_THEME until it is put into one
@@ -84,7 +82,6 @@ class Structure:
         made._names = {number: (row.name, row.made_by) for number, row in themes.items()}
         for semantic in made.semantics.values():
             made._count(semantic.statements, 1)
-            made._statement_words.add(semantic.id, _words_of(semantic.statements))
         for number, theme in made._theme.items():
             if theme == NO_THEME:
                 made._loose.append(number)
@@ -98,43 +95,13 @@ class Structure:
         def known(vectors: Vectors) -> list[list[Near]]:
             return self.known(vectors, threshold)
 
-        def repeated(texts: Sequence[str], vectors: Vectors) -> list[list[Near]]:
-            return self.repeated(texts, vectors, threshold)
-
         return Background(
             self.state.next_episode,
             self.state.next_semantic,
             known,
-            repeated,
-            threshold,
             self.df,
             self.statements,
         )
-
-    def repeated(self, texts: Sequence[str], vectors: Vectors, threshold: float) -> list[list[Near]]:
-        """As `known`, but nothing of a text when no semantic of this similarity says all that it says.
-
-        That is nearly all texts, so few are compared with every semantic.
-        """
-        rows = [
-            row
-            for row, (text, vector) in enumerate(zip(texts, vectors, strict=True))
-            if self._may_repeat(salient(text), vector, threshold)
-        ]
-        nearest: list[list[Near]] = [[] for _ in texts]
-        for row, near in zip(rows, self.known(vectors[rows], threshold) if rows else (), strict=True):
-            nearest[row] = near
-        return nearest
-
-    def _may_repeat(self, wanted: AbstractSet[str], vector: Vectors, threshold: float) -> bool:
-        if not wanted:
-            return bool(self.semantics)
-        saying = self._statement_words.saying_all(wanted)
-        if not len(saying):
-            return False
-        places = np.searchsorted(self._gridded_ids(), saying)
-        similar = self._gridded().products_of_each(_on_grid(vector[None]), places)
-        return bool((similar.astype(np.float64) / _GRID**2 >= threshold).any())
 
     def known(self, vectors: Vectors, threshold: float) -> list[list[Near]]:
         """For each row of (n, d), the nearest semantics of this similarity at least, nearest first.
@@ -152,10 +119,10 @@ class Structure:
             nearest.append([Near(self.semantics[int(ids[i])], float(column[i])) for i in near])
         return nearest
 
-    def settle(self, distilled: Distilled, vectors: Sequence[Vectors], additions: Vectors) -> list[NewUnit]:
+    def settle(self, distilled: Distilled, vectors: Sequence[Vectors]) -> list[NewUnit]:
         """Take in what an episode adds; gives the units that its statements are to be.
 
-        `vectors`: (statements, d) of each new semantic; `additions`: (n, d), of the further statements.
+        `vectors`: (statements, d) of each new semantic.
         """
         new: list[NewUnit] = []
 
@@ -170,19 +137,10 @@ class Structure:
             self._theme[semantic.id] = NO_THEME
             self._loose.append(semantic.id)
             self._count(semantic.statements, 1)
-            self._statement_words.add(semantic.id, _words_of(semantic.statements))
             self._dirty_semantics.add(semantic.id)
             if self._rows is not None:
                 self._rows.extend(_on_grid(rows[:1]))
                 self._row_ids.append(semantic.id)
-        for addition, row in zip(distilled.additions, additions, strict=True):
-            old = self.semantics[addition.semantic]
-            self.semantics[old.id] = replace(old, statements=(*old.statements, addition.statement))
-            self._units[old.id] = (*self._units[old.id], unit_of(addition.statement, row))
-            self._vectors[old.id] += dense.to_bytes(row)
-            self._count([addition.statement], 1)
-            self._statement_words.add(old.id, salient(addition.statement.text))
-            self._dirty_semantics.add(old.id)
         self.state = replace(
             self.state,
             next_episode=self.state.next_episode + 1,
@@ -191,30 +149,19 @@ class Structure:
         )
         return new
 
-    def unsay(self, seqs: AbstractSet[int], origin: Mapping[int, tuple[int, Semantic]]) -> None:
-        """Take out all that these messages state. A semantic that others state too is theirs from now on.
+    def unsay(self, seqs: AbstractSet[int]) -> list[int]:
+        """Take out what these messages state, all of their episodes; the semantics that go.
 
-        Themes lose what goes and a name that may be of it, and are to be made anew. `origin`: for semantics
-        of others, the episode of the first of those messages, and the semantic with that message's time.
+        Themes lose what goes and a name that may be of it, and are to be made anew.
         """
-        stated = self.stated_by(seqs)
-        for semantic in stated:
-            left = [i for i, one in enumerate(semantic.statements) if one.seq not in seqs]
-            remaining = tuple(semantic.statements[i] for i in left)
-            self._count([one for one in semantic.statements if one.seq in seqs], -1)
-            self._statement_words.remove(semantic.id, _words_of(semantic.statements) - _words_of(remaining))
+        gone = [one for one in self.semantics.values() if not seqs.isdisjoint(one.seqs)] if seqs else []
+        for semantic in gone:
+            self._count(semantic.statements, -1)
             self._unnamed.add(self._theme[semantic.id])
-            if not left:
-                self._lose(semantic.id)
-                continue
-            self._dirty_semantics.add(semantic.id)
-            episode, retimed = origin[semantic.id]
-            self.semantics[semantic.id] = replace(retimed, episode=episode, statements=remaining)
-            held, size = self._vectors[semantic.id], self.state.dimension * dense.BYTES
-            self._vectors[semantic.id] = b"".join(held[i * size : (i + 1) * size] for i in left)
-            self._units[semantic.id] = tuple(self._units[semantic.id][i] for i in left)
-        if stated:
+            self._lose(semantic.id)
+        if gone:
             self.state, self._rows, self._anchors = replace(self.state, grouped=0), None, None
+        return [semantic.id for semantic in gone]
 
     def _lose(self, semantic: int) -> None:
         del self.semantics[semantic], self._vectors[semantic], self._units[semantic]
@@ -228,10 +175,6 @@ class Structure:
         if not self._members[theme]:
             del self._members[theme]
             self._end({theme})
-
-    def stated_by(self, seqs: AbstractSet[int]) -> list[Semantic]:
-        """Semantics that any of these messages state."""
-        return [one for one in self.semantics.values() if not seqs.isdisjoint(one.seqs)] if seqs else []
 
     def themes(self) -> dict[int, list[int]]:
         """The semantics of each theme, ids rising; a theme's id is that of its first when it was made."""
@@ -375,10 +318,6 @@ class Structure:
                 self.df[term] += sign
                 if not self.df[term]:
                     del self.df[term]
-
-
-def _words_of(statements: Sequence[Statement]) -> frozenset[str]:
-    return frozenset(term for one in statements for term in salient(one.text))
 
 
 def _on_grid(vectors: Vectors) -> Vectors:

@@ -404,16 +404,6 @@ def messages_of(connection: Connection, generation: Generation, keys: Sequence[K
     return seqs
 
 
-def episode_of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> dict[int, int]:
-    """By seq, the episode that the message is in."""
-    s = unit_sources.c
-    episode_by_seq = {key[0]: key[1] for key in units.made_from(connection, EPISODES, generation, seqs)}
-    for some in in_chunks(seqs, _PER_STATEMENT):
-        query = select(s.source, s.part).where(_of_sources(generation), s.source.in_(some))
-        episode_by_seq.update((row.source, row.part) for row in connection.execute(query))
-    return episode_by_seq
-
-
 def open_seqs(connection: Connection, generation: Generation) -> list[int]:
     """Seqs up to the cursor of messages that no episode has, rising."""
     m = messages.c

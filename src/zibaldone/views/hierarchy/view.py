@@ -48,7 +48,7 @@ from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units,
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 6  # raise it when other nodes would be made of the same log without a model
+_ANALYSIS = 7  # raise it when other nodes would be made of the same log without a model
 _MOST_USERS = 200  # whose levels stay in memory
 _MOVES_AT_ONCE = 1000  # semantics that change their theme in one transaction
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
@@ -206,7 +206,7 @@ class HierarchyView:
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Nothing forgotten stays in memory; `housekeep` tells the rest of unmade episodes anew."""
+        """No live object holds what was forgotten; `housekeep` tells the rest of unmade episodes anew."""
         with database.read(user) as connection:
             state = log.state(connection, user)
             now = Snapshot(connection, generation, state)

@@ -11,25 +11,23 @@ from zibaldone.validation import count, shown
 
 Normalization = Literal["softmax", "reciprocal_rank"]
 Aggregation = Literal["max", "sum"]
-Select = Literal["recall", "attention", "both", "blocks", "per_layer"]
+Select = Literal["recall", "blocks", "per_layer"]
 Order = Literal["time", "best_last"]
-Positions = Literal["decoupled", "coupled"]
 Asking = Literal["words", "all"]
 Heads = Literal["each", "sum"]
 Alignment = Literal["turn", "grid"]
 Layers = Literal["calibrated", "all"] | tuple[int, ...]
-Codec = Literal["native", "int8", "int4"]
+Codec = Literal["native", "int8"]
 
 _CHOICES = {
     "normalization": ("softmax", "reciprocal_rank"),
     "aggregation": ("max", "sum"),
-    "select": ("recall", "attention", "both", "blocks", "per_layer"),
+    "select": ("recall", "blocks", "per_layer"),
     "order": ("time", "best_last"),
-    "positions": ("decoupled", "coupled"),
     "asking": ("words", "all"),
     "heads": ("each", "sum"),
     "align": ("turn", "grid"),
-    "codec": ("native", "int8", "int4"),
+    "codec": ("native", "int8"),
 }
 # Of these the stored blocks depend; the others may change from one question to the next.
 _STORED = ("block_tokens", "align", "context_tokens", "segment_tokens", "codec")
@@ -39,9 +37,9 @@ _STORED = ("block_tokens", "align", "context_tokens", "segment_tokens", "codec")
 class MemArt:
     """The settings of MemArt: the paper's to the letter in PAPER, what works best as they stand here.
 
-    `select` says how memory is chosen. Whole turns: by text recall ("recall"), by the model's attention, or
-    by both rankings. Single blocks, as in the paper, by attention: one set for all layers ("blocks"), or each
-    layer its own in one pass ("per_layer"). docs/leaderboard.md has what each of them gives.
+    `select` says how memory is chosen: whole turns by text recall ("recall"), or single blocks by the model's
+    attention, as in the paper: one set for all layers ("blocks"), or each layer its own in one pass
+    ("per_layer").
     """
 
     # How blocks are made (section 3.2.1).
@@ -49,7 +47,7 @@ class MemArt:
     align: Alignment = "turn"  # a message begins a new block; "grid": every BS tokens, as in the paper
     context_tokens: int | None = 128  # that a message is encoded behind; None: all of its segment
     segment_tokens: int | None = 1024  # at which encoding starts afresh; None: half the model's window
-    codec: Codec = "native"  # "int8" halves the pool, "int4" (experimental) quarters it
+    codec: Codec = "native"  # "int8" halves the pool
     # How they are chosen (section 3.2.2).
     select: Select = "recall"
     budget_tokens: int = 512  # of whole turns in sight, the newest ones counted
@@ -64,12 +62,9 @@ class MemArt:
     probe_tokens: int = 128  # of the newest turns, behind which the query is read; 0: none
     rescore: int = 8  # times k: candidates that are scored again with their own keys; 0: boxes alone
     rescore_share: float = 0.1  # of all blocks, where that is more
-    neighbours: int = 0  # blocks on each side that come along with a chosen one
     # How they are reused (section 3.2.3).
     pinned: bool = True  # the first token and the system prompt stand before a question, as before every turn
     order: Order = "time"  # of whole turns in sight; "best_last": the best one stands next to the question
-    reread_tokens: int = 0  # of each whole turn in sight but the first: computed again behind those before it
-    positions: Positions = "decoupled"  # "coupled" keeps the old ones, to show what that does (Figure 7)
 
     def __post_init__(self) -> None:
         """Raises InvalidInput for a value that cannot be."""
@@ -86,8 +81,7 @@ class MemArt:
             ("probe_tokens", 0),
         ):
             count(name, getattr(self, name), least=least)
-        for name in ("rescore", "neighbours", "reread_tokens"):
-            count(name, getattr(self, name), least=0)
+        count("rescore", self.rescore, least=0)
         for name in ("context_tokens", "segment_tokens"):
             if getattr(self, name) is not None:
                 count(name, getattr(self, name), least=0 if name == "context_tokens" else 1)
@@ -104,12 +98,6 @@ class MemArt:
             raise InvalidInput(f"layers must be numbers of layers from 0, not {shown(self.layers)}")
         if self.select == "per_layer" and self.layers != "all":
             raise InvalidInput("select 'per_layer' needs layers='all': each layer chooses with its own keys")
-        if self.positions == "coupled" and self.select != "blocks":
-            raise InvalidInput("positions 'coupled' is an experiment on single blocks: use select='blocks'")
-        if self.reread_tokens and not self.whole_turns:
-            raise InvalidInput(
-                f"reread_tokens is of whole turns, and select {self.select!r} takes blocks: set it to 0"
-            )
         if self.order != "time" and not self.whole_turns:
             raise InvalidInput(
                 f"order {self.order!r} is of whole turns; select {self.select!r} takes blocks: take 'time'"
@@ -121,14 +109,27 @@ class MemArt:
 
     @property
     def whole_turns(self) -> bool:
-        """Whether turns are what is chosen, and not blocks."""
-        return self.select in ("recall", "attention", "both")
+        """True if whole turns are chosen, and not blocks."""
+        return self.select == "recall"
 
     @property
     def stored(self) -> str:
         """A digest of what stored blocks depend on."""
         values = {name: value for name, value in asdict(self).items() if name in _STORED}
         return blake2b(repr(sorted(values.items())).encode(), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Room for blocks beside the model and in main memory; the rest is read from disk."""
+
+    device_bytes: int = 1 << 30
+    host_bytes: int = 2 << 30
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput for what is no number of bytes."""
+        count("device_bytes", self.device_bytes, least=0)
+        count("host_bytes", self.host_bytes, least=0)
 
 
 BEST = MemArt()

@@ -9,10 +9,9 @@ from transformers import GenerationConfig, PreTrainedModel
 
 from zibaldone.errors import InvalidInput
 from zibaldone.validation import count, shown
-from zibaldone.views.kvcache.config import PRESETS, MemArt
+from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
 from zibaldone.views.kvcache.model.calibration import Needles
 from zibaldone.views.kvcache.model.turns import TurnFormat
-from zibaldone.views.kvcache.storage.eviction import Budget
 
 _NEW_TOKENS = 128
 # The kv view makes these itself: with others, memory would not stand where the question looks for it.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -18,7 +17,7 @@ from zibaldone.log import to_us
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
-from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.config import Budget, MemArt
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain
 from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
@@ -26,11 +25,8 @@ from zibaldone.views.kvcache.retrieve.evidence import look_up, retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index, Indexes
 from zibaldone.views.kvcache.retrieve.probe import Choice, Probe, Recent
-from zibaldone.views.kvcache.retrieve.trust import NO_HEADS, Trust, needles_of, sampled, trust_of
-from zibaldone.views.kvcache.retrieve.whole_turns import ranked_turns
 from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
-from zibaldone.views.kvcache.storage.eviction import Budget, evict, make_room, shrink
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import NAME, KVStore
@@ -56,7 +52,6 @@ class _Asked:
 
     generation: Generation | None = None
     choice: Choice | None = None
-    trust: Trust | None = None
 
 
 class KVView:
@@ -88,9 +83,7 @@ class KVView:
         self.fetcher = Fetcher(store, encoder, self.tiers)
         self.indexes = Indexes(store, device)
         self.probe = Probe(encoder, self.fetcher, layers)
-        self._used: dict[tuple[str, int], dict[int, int]] = {}
         self._seen_deletions: dict[str, int] = {}
-        self._trusts: dict[tuple[str, int], Trust] = {}
         self._damaged: set[str] = set()  # users of whom something was found damaged
 
     @property
@@ -138,10 +131,9 @@ class KVView:
             log.touch(connection, generation.user, deleted=True)
         given = manifest.numbers(connection, pool, len(prepared.drafts))
         blocks = [
-            KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None, 0)
+            KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None)
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
-        make_room(connection, pool, self.budget, len(blocks))
         manifest.add(connection, generation, self._written(connection, pool, blocks, prepared.drafts, slots))
         for seq, attended in prepared.attended.items():
             manifest.attend(connection, generation, [seq], attended)
@@ -160,8 +152,7 @@ class KVView:
             note = "some blocks are damaged: the newest messages only, until they are encoded again"
         with take_snapshot() as now:
             logged = look_up(now.connection, query, outcome.generation, outcome.choice)
-        notes = "; ".join(filter(None, (note, outcome.trust.refusal if outcome.trust else "")))
-        return retrieved(logged, query, outcome.choice, outcome.trust, self._words, notes)
+        return retrieved(logged, query, outcome.choice, self._words, note)
 
     def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> _Asked:
         """What the model chooses, with no snapshot open while it works."""
@@ -178,9 +169,8 @@ class KVView:
             index = self.index(now.connection, pool)
         k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
         session, reader = query.scope.session, PoolReader(pool, read)
-        trust = self.trust(reader, index, query.now)
         choice = self.choose(reader, index, query.text, query.now, k=k, session=session)
-        return _Asked(now.generation, choice, trust)
+        return _Asked(now.generation, choice)
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool. Raises ForeignKV when another model made it."""
@@ -231,39 +221,6 @@ class KVView:
         with self.model_lock:
             return self.probe.choose(reader, index, recent, question, k, frozenset(without))
 
-    def trust(self, reader: PoolReader, index: Index, now: datetime) -> Trust:
-        """How well attention finds turns of this user's log; measured once, and again when it has doubled."""
-        if not self.probe.layers:
-            return NO_HEADS
-        pool, path = reader.pool, self.store.files(reader.pool).folder / "trust"
-        key = pool.generation.user, pool.generation.number
-        known = self._trusts.get(key) or Trust.kept(path)
-        if known is None or known.stale(len(index.blocks)):
-            known = self._measured(reader, index, now)
-            with suppress(OSError):  # measured again by the next process
-                known.keep(path)
-        self._trusts[key] = known
-        return known
-
-    def _measured(self, reader: PoolReader, index: Index, now: datetime) -> Trust:
-        seqs = sorted({seq for block in index.blocks for seq in block.tile.seqs})
-        with reader.read() as connection:
-            logged = log.fetch(connection, reader.pool.generation.user, sampled(seqs))
-        ranks, best = [], []
-        for needle in needles_of({seq: message.content for seq, message in logged.items()}):
-            choice = self.choose(reader, index, needle.question, now, k=len(index.blocks), behind=())
-            ranking = ranked_turns(choice)
-            ranks.append(ranking.index(needle.seq) + 1 if needle.seq in ranking else None)
-            best.append(float(choice.ranked.scores.max()))
-        return trust_of(ranks, best, len(index.blocks))
-
-    def note_use(self, generation: Generation, blocks: Sequence[KVBlock]) -> None:
-        """These were chosen now; written with the next `housekeep`."""
-        now = time.time_ns() // 1000
-        self._used.setdefault((generation.user, generation.number), {}).update(
-            {block.number: now for block in blocks}
-        )
-
     def put_back(self, database: Database, pool: Pool, remade: Drafts) -> int:
         """Give blocks that were encoded again a place, unless they changed meanwhile; how many got one."""
         if not remade:
@@ -271,16 +228,10 @@ class KVView:
         with database.write() as connection:
             generation = pool.generation
             rows = manifest.fetch(connection, generation, [block.number for block, _ in remade])
-            same = [
-                (rows[block.number], draft)
-                for block, draft in remade
-                if block.number in rows
-                and rows[block.number] == replace(block, used_us=rows[block.number].used_us)
-            ]
+            same = [(rows[block.number], draft) for block, draft in remade if rows.get(block.number) == block]
             if not same:
                 return 0
             slots = free_slots.take_slots(connection, generation, len(same))
-            make_room(connection, pool, self.budget, len(same))
             done = self._written(
                 connection, pool, [block for block, _ in same], [draft for _, draft in same], slots
             )
@@ -312,7 +263,7 @@ class KVView:
         *,
         patient: bool = False,  # noqa: ARG002
     ) -> tuple[Counted, ...]:
-        """Encode anew what is unmade, write down what was used, evict what is over the budget, clean up."""
+        """Encode anew what is unmade, and clean up."""
         if generation.fingerprint != self.fingerprint:
             self.store.clean(database, generation.user)
             return ()
@@ -321,12 +272,8 @@ class KVView:
             self._damaged.discard(generation.user)
             self.heal(database, generation.user)
         self._remake(database, generation)
-        used = self._used.pop((generation.user, generation.number), {})
-        evicted = evict(database, self.store, self.budget, generation, used)
         self.store.clean(database, generation.user)
-        if self.budget.bounded and shrink(database, self.store, generation):
-            self.store.clean(database, generation.user)
-        return (Counted("blocks evicted", evicted),) if evicted else ()
+        return ()
 
     def waiting(self, connection: Connection, generation: Generation) -> bool:
         """Whether blocks are to be encoded again because what they had seen was forgotten."""
@@ -352,9 +299,8 @@ class KVView:
         return damaged
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
-        """Of whom blocks were used or found damaged since, or wait to be encoded again."""
-        known = {*self._damaged, *(owner for owner, _ in list(self._used))}
-        here = known if user is None else known & {user}
+        """Users with blocks that were found damaged, or wait to be encoded again."""
+        here = set(self._damaged) if user is None else self._damaged & {user}
         return here | manifest.users_with_unmade(connection, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
@@ -411,7 +357,6 @@ class KVView:
             self.encoder.layout,
             self.encoder.layers,
             self.config.align,
-            keys=self.config.layers != "all",  # of all layers they would be half the pool again
         )
         remove(self.store.files(made).folder)
         manifest.open_pool(connection, made)
@@ -434,7 +379,6 @@ class KVView:
             {slot: draft.payload for slot, draft in zip(slots, drafts, strict=True)},
             {block.number - 1: draft.boxes for block, draft in zip(blocks, drafts, strict=True)},
             self.store.unsettled(connection, pool),
-            {slot: block.number - 1 for slot, block in zip(slots, blocks, strict=True)},
         )
         return placed
 

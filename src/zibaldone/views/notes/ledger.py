@@ -19,12 +19,12 @@ from zibaldone.text.remembered import remembered
 from zibaldone.text.sentences import sentences
 from zibaldone.text.statements import PlainStatement, statements, supersedes
 from zibaldone.views.notes.hand import HandEdit, mark_of
-from zibaldone.views.notes.note import BY_HAND, STATED, Kind, Link, Note, kind_of
+from zibaldone.views.notes.note import BY_HAND, STATED, Kind, Link, UserNote, kind_of
 from zibaldone.views.notes.table import Ending, Place, StoredNote
 
 
 @dataclass(slots=True)
-class Draft:
+class NoteDraft:
     """A note in the making."""
 
     unit: Unit
@@ -38,6 +38,7 @@ class Draft:
     spoken: Unit | None = None  # the edit that has its words
     edits: list[HandEdit] = field(default_factory=list)
     sources: dict[int, None] = field(default_factory=dict)
+    repeats: list[Place] = field(default_factory=list)  # where else it is said word for word
     superseded_by: str | None = None
     supersedes: list[str] = field(default_factory=list)
     pinned: bool = False
@@ -52,6 +53,11 @@ class Draft:
         return self.ended is None and not self.retired
 
     @property
+    def clauses(self) -> list[Place]:
+        """Wherever it is said word for word."""
+        return [*([self.clause] if self.clause else []), *self.repeats]
+
+    @property
     def own_sources(self) -> tuple[int, ...]:
         """Whose words it has: without pins, which have none."""
         return tuple(sorted({*self.unit.sources, (self.spoken or self.unit).seq}))
@@ -61,24 +67,24 @@ class Draft:
 class Ledger:
     """All notes of a user at one time. Never changes."""
 
-    drafts: tuple[Draft, ...]  # in the order of time
-    holding: tuple[Draft, ...]  # those that hold
+    drafts: tuple[NoteDraft, ...]  # in the order of time
+    holding: tuple[NoteDraft, ...]  # those that hold
     vectors: Vectors  # (holding, d)
     times: Mapping[int, tuple[datetime, bool]]  # of messages that ended something, and if it is known
     links: Mapping[int, tuple[Link, ...]]  # by either end
 
-    def notes(self) -> list[Note]:
+    def notes(self) -> list[UserNote]:
         """As they are shown, in the order of time."""
         return [self._note(draft) for draft in self.drafts]
 
-    def of_id(self, note_id: str) -> Draft | None:
+    def of_id(self, note_id: str) -> NoteDraft | None:
         """The note of that id."""
         return next((draft for draft in self.drafts if draft.id == note_id), None)
 
-    def _note(self, draft: Draft) -> Note:
+    def _note(self, draft: NoteDraft) -> UserNote:
         spoken = draft.spoken or draft.unit
         by = draft.ended.by if draft.ended else None
-        return Note(
+        return UserNote(
             id=draft.id,
             kind=draft.kind,
             text=draft.text,
@@ -119,9 +125,8 @@ def settle(
             by = messages.get(draft.ended.by) if draft.ended else None
             if by is not None and by.is_dated and _time(by) >= before:
                 draft.ended = None
-    drafts.sort(key=lambda draft: (draft.unit.time, draft.unit.key))
-    _supersede(drafts)
-    links = [link for draft in drafts if (link := _link(draft)) is not None]
+    drafts = _in_turn(sorted(drafts, key=lambda draft: (draft.unit.time, draft.unit.key)))
+    links = [link for draft in drafts for link in _links(draft)]
     drafts, by_hand = _edited(drafts, edits, messages, dimension)
     links += by_hand
     ids = {draft.unit.key: draft for draft in drafts}
@@ -148,11 +153,11 @@ def settle(
     return Ledger(tuple(drafts), holding, vectors, times, {seq: tuple(some) for seq, some in by_seq.items()})
 
 
-def _draft(note: StoredNote) -> Draft:
+def _draft(note: StoredNote) -> NoteDraft:
     unit = note.unit
     kind = kind_of(unit.kind)
     assert kind is not None  # the view writes no other
-    return Draft(
+    return NoteDraft(
         unit,
         note.vector,
         kind,
@@ -165,20 +170,30 @@ def _draft(note: StoredNote) -> Draft:
     )
 
 
-def _supersede(drafts: Sequence[Draft]) -> None:
-    """Another value of the same relation, said later, ends the earlier one."""
-    latest: dict[tuple[str, str], tuple[Draft, PlainStatement]] = {}
+def _in_turn(drafts: Iterable[NoteDraft]) -> list[NoteDraft]:
+    """With repeats in one, and what another value of the same relation has ended."""
+    kept: list[NoteDraft] = []
+    same: dict[tuple[str, str, str], NoteDraft] = {}
+    latest: dict[tuple[str, str], tuple[NoteDraft, PlainStatement]] = {}
     for draft in drafts:
+        words = draft.kind, draft.unit.speaker, draft.mark
+        first = same.get(words)
+        if first is not None and first.ended is None and draft.ended is None and draft.made_by != BY_HAND:
+            first.sources |= draft.sources
+            first.repeats += [draft.clause] if draft.clause else []
+            continue
+        same[words] = draft
+        kept.append(draft)
         if draft.made_by != STATED or draft.kind != "fact":
             continue
         for stated in _statements(draft.text, draft.unit.speaker):
             slot = stated.subject, stated.relation
-            if (earlier := latest.get(slot)) is not None and supersedes(stated, earlier[1]):
-                old = earlier[0]
-                if old.ended is None and old is not draft:
-                    place = draft.clause or (draft.unit.seq, 0, 0)
-                    old.ended = Ending(draft.unit.seq, draft.unit.part, place, STATED)
+            old, before = latest.get(slot, (draft, stated))
+            if old.ended is None and supersedes(stated, before):
+                place = draft.clause or (draft.unit.seq, 0, 0)
+                old.ended = Ending(draft.unit.seq, draft.unit.part, place, STATED)
             latest[slot] = draft, stated
+    return kept
 
 
 @remembered(20_000)
@@ -186,15 +201,15 @@ def _statements(text: str, speaker: str) -> tuple[PlainStatement, ...]:
     return tuple(statements(text, speaker))
 
 
-def _link(draft: Draft) -> Link | None:
-    if draft.clause is None or draft.ended is None:
-        return None
-    return Link(*draft.clause, *draft.ended.instead, draft.ended.rule)
+def _links(draft: NoteDraft) -> list[Link]:
+    if draft.ended is None:
+        return []
+    return [Link(*clause, *draft.ended.instead, draft.ended.rule) for clause in draft.clauses]
 
 
 def _edited(
-    drafts: list[Draft], edits: Sequence[HandEdit], messages: Mapping[int, Message], dimension: int
-) -> tuple[list[Draft], list[Link]]:
+    drafts: list[NoteDraft], edits: Sequence[HandEdit], messages: Mapping[int, Message], dimension: int
+) -> tuple[list[NoteDraft], list[Link]]:
     """With a person's edits, and the links from the words of before to theirs.
 
     What an edit is of may be gone, where another model or reader made it: the edit's own words stand then, or
@@ -222,7 +237,7 @@ def _edited(
     return [draft for draft in made if draft.made_by != BY_HAND or draft.unit.seq not in hidden], links
 
 
-def _apply(edit: HandEdit, draft: Draft, words: Draft | None) -> None:
+def _apply(edit: HandEdit, draft: NoteDraft, words: NoteDraft | None) -> None:
     draft.sources[edit.message.seq] = None
     if edit.act == "changed":
         draft.text, draft.retired = edit.text, False
@@ -238,7 +253,7 @@ def _apply(edit: HandEdit, draft: Draft, words: Draft | None) -> None:
         draft.pinned = edit.act == "pinned"
 
 
-def _recovered(edit: HandEdit, messages: Mapping[int, Message], dimension: int) -> Draft | None:
+def _recovered(edit: HandEdit, messages: Mapping[int, Message], dimension: int) -> NoteDraft | None:
     """The sentence of a message that an edit is of."""
     message = messages.get(edit.seq)
     if message is None or edit.act == "changed":
@@ -261,22 +276,26 @@ def _recovered(edit: HandEdit, messages: Mapping[int, Message], dimension: int) 
             )
             nothing = np.zeros(dimension, np.float32)
             place = (message.seq, start, end)
-            return Draft(
+            return NoteDraft(
                 unit, nothing, edit.kind, text, STATED, place, edit.mark, None, sources={message.seq: None}
             )
     return None
 
 
-def _links_by_hand(draft: Draft) -> list[Link]:
+def _links_by_hand(draft: NoteDraft) -> list[Link]:
     """From the clause, and from the words that a person gave it since, to the last ones."""
     if not draft.edits:
         return []
     *before, last = draft.edits
     rule = "edited" if last.act == "changed" else "retired"
     new = (last.message.seq, 0, len(last.message.content) if last.act == "changed" else 0)
-    olds = [(edit.message.seq, 0, len(edit.message.content)) for edit in before if edit.act == "changed"]
-    if draft.clause is not None and draft.clause[0] != last.message.seq:
-        olds.insert(0, draft.clause)
+    olds = [] if last.text and mark_of(last.text) == draft.mark else draft.clauses
+    olds += [
+        (edit.message.seq, 0, len(edit.message.content))
+        for edit in before
+        if edit.act == "changed" and edit.text != last.text
+    ]
+    olds = [old for old in olds if old[0] != last.message.seq]
     return [Link(*old, *new, rule) for old in olds]
 
 

@@ -15,7 +15,7 @@ _KINDS_OF_BEFORE: dict[str, Kind] = {"relation": "person"}  # as folders of befo
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class UserNote:
     """One thing that holds, or held, in the words of a message or of the person who edited it."""
 
     id: str  # such as "12.0": the message that it stands on, and its number there

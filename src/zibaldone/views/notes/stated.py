@@ -62,8 +62,8 @@ def stated(message: Message) -> list[StatedNote]:
         return [StatedNote(edit.kind, 0, len(message.content), by_hand=True)] if edit.text else []
     if message.is_noise:
         return []
-    if (told := kind_of(message.metadata.get(PROFILE))) is not None:  # of a program that keeps notes, too
-        return [StatedNote(told, start, end) for start, end in sentences(message.content)]
+    if (kind := kind_of(message.metadata.get(PROFILE))) is not None:  # of a program that keeps notes, too
+        return [StatedNote(kind, start, end) for start, end in sentences(message.content)]
     return list(_own(message)) if is_persons(message) else []
 
 

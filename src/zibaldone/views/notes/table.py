@@ -7,7 +7,7 @@ none where there is no model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
@@ -38,7 +38,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NoteRow:
     """A note as it is stored: its unit, and what stands beside it."""
 
     unit: units.Row
@@ -49,6 +49,11 @@ class Row:
     @property
     def key(self) -> units.Key:
         return self.unit.sources[0], self.unit.part
+
+    def on(self, seq: int) -> NoteRow:
+        """The row, standing on that message alone."""
+        clause = None if self.clause is None else (seq, *self.clause[1:])
+        return replace(self, unit=replace(self.unit, sources=(seq,)), clause=clause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class StoredNote:
         return self.unit.key
 
 
-def insert(connection: Connection, generation: Generation, rows: Sequence[Row]) -> None:
+def insert(connection: Connection, generation: Generation, rows: Sequence[NoteRow]) -> None:
     """Add notes, units included."""
     units.insert(connection, NAME, generation, (row.unit for row in rows))
     mine = {"user": generation.user, "generation": generation.number}

@@ -30,7 +30,7 @@ from zibaldone.views import units
 from zibaldone.views.notes.note import RULES, Kind
 from zibaldone.views.notes.own_words import own_text
 from zibaldone.views.notes.stated import is_persons
-from zibaldone.views.notes.table import Ending, Place, Row
+from zibaldone.views.notes.table import Ending, NoteRow, Place
 from zibaldone.views.notes.tasks import NewNote, ShownNote, Taken, TakeNotes
 from zibaldone.views.toolkit import days_named
 
@@ -60,7 +60,7 @@ class Reading:
     """What was read so far: new notes, what ended which, and whose messages are done."""
 
     held: dict[units.Key, HeldNote]
-    rows: dict[units.Key, Row] = field(default_factory=dict)
+    rows: dict[units.Key, NoteRow] = field(default_factory=dict)
     endings: dict[units.Key, Ending] = field(default_factory=dict)  # of notes that are stored
     done: set[int] = field(default_factory=set)
 
@@ -190,7 +190,7 @@ def _add(
     for (new, seq, sources), vector, tokens in zip(kept, vectors, counts, strict=True):
         message = messages[seq]
         clause = judge.clause(new, seq, sources)
-        row = Row(
+        row = NoteRow(
             units.Row(
                 sources=(seq, *(source for source in sources if source != seq)),
                 part=_FIRST_PART + parts[seq],
@@ -289,12 +289,12 @@ class _Judge:
 
 def _is_known(new: NewNote, held: Iterable[HeldNote]) -> bool:
     """True if a note that holds says it, or nearly."""
-    said = set(terms(new.text))
+    new_terms = set(terms(new.text))
     for note in held:
         known = set(terms(note.text))
         if denies(note.text) != denies(new.text):
             continue
-        if said <= known or (known <= said and len(known) >= _ALIKE * len(said)):
+        if new_terms <= known or (known <= new_terms and len(known) >= _ALIKE * len(new_terms)):
             return True
     return False
 

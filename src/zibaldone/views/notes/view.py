@@ -8,7 +8,7 @@ or when somebody maintains in the foreground.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -29,12 +29,12 @@ from zibaldone.storage.database import Database
 from zibaldone.text.words import terms
 from zibaldone.validation import to_time
 from zibaldone.views import units
-from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.base import Content, Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.notes import hand, table
-from zibaldone.views.notes.ledger import Draft, Ledger, settle
-from zibaldone.views.notes.note import BY_HAND, RULES, STATED, Link, Note, kind_of
+from zibaldone.views.notes.ledger import Ledger, NoteDraft, settle
+from zibaldone.views.notes.note import BY_HAND, RULES, STATED, Link, UserNote, kind_of
 from zibaldone.views.notes.stated import stated
-from zibaldone.views.notes.table import NAME, Row, StoredNote
+from zibaldone.views.notes.table import NAME, NoteRow, StoredNote
 from zibaldone.views.notes.taking import PIECE_TOKENS, HeldNote, Reading, pieces, shown_text, take
 from zibaldone.views.toolkit import (
     FOREIGN_VECTORS,
@@ -59,10 +59,17 @@ _FITS = 0.3  # cosine of a rule and a question that have no word in common
 class PreparedNotes:
     """What a batch says."""
 
-    rows: list[Row]
+    rows: list[NoteRow]
     endings: Mapping[units.Key, table.Ending] = field(default_factory=dict)  # of notes that are stored
     unread: Mapping[int, int] = field(default_factory=dict)  # of the batch: seqs and tokens
     read: frozenset[int] = frozenset()  # of what was unread before it
+    is_numbered: bool = True  # False: seqs are not known yet, and messages are counted from 1
+
+    def rows_of(self, messages: Sequence[Message]) -> list[NoteRow]:
+        """The rows, on messages as they are stored."""
+        if self.is_numbered:
+            return self.rows
+        return [row.on(messages[row.key[0] - 1].seq) for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +119,15 @@ class NotesView(UnitsView):
         progress: Callable[[int], None] | None = None,
     ) -> PreparedNotes | None:
         """Read the stated forms, and have a model read the sessions that are due."""
-        if basis is None and self._asker.has_model:
-            return None
+        if basis is None:
+            if self._asker.has_model:
+                return None
+            counted = [replace(message, seq=number) for number, message in enumerate(messages, 1)]
+            return PreparedNotes(self._stated_rows(counted), is_numbered=False)
         rows = self._stated_rows(messages)
         if progress:
             progress(len(messages))
-        if not self._asker.has_model or basis is None:
+        if not self._asker.has_model:
             return PreparedNotes(rows)
         shown = {message.seq: shown_text(message) for message in messages}
         counts = self._tokenizer.count(list(shown.values()))
@@ -132,7 +142,9 @@ class NotesView(UnitsView):
             ledger = self._ledger(connection, basis.user, stored, edits)
         reading = Reading({**_held(ledger), **_held_rows(rows, messages)}, {row.key: row for row in rows})
         all_tokens = {**before, **tokens}
-        for piece in _due(sessions, all_tokens, to_time(self._clock()), at_once=not basis.patient):
+        for piece in _due(
+            sessions, all_tokens, to_time(self._clock()), at_once=basis.at_once or not basis.patient
+        ):
             self._take(piece, reading, basis.user, patient=basis.patient)
         return PreparedNotes(
             list(reading.rows.values()),
@@ -145,11 +157,11 @@ class NotesView(UnitsView):
         self,
         connection: Connection,
         generation: Generation,
-        messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
+        messages: Sequence[Message],
         prepared: PreparedNotes,
     ) -> None:
         """A row for each note, what ended which, and what is unread."""
-        table.insert(connection, generation, prepared.rows)
+        table.insert(connection, generation, prepared.rows_of(messages))
         table.end(connection, generation, prepared.endings)
         table.add_unread(connection, generation, prepared.unread)
         table.take_unread(connection, generation, prepared.read)
@@ -210,11 +222,23 @@ class NotesView(UnitsView):
         """Where units, the rows beside them and the log disagree."""
         return [*super().faults(connection, generation), *table.faults(connection, generation)]
 
-    def notes(self, take_snapshot: TakeSnapshot, user: str) -> list[Note]:
+    def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
+        """What the notes say, and which message ended one."""
+        with take_snapshot() as now:
+            if now.generation is None:
+                return []
+            dimension = int(now.generation.fingerprint.rsplit("/", 1)[1])
+            stored = table.load(now.connection, now.generation, dimension)
+        return [
+            Content(tuple(sorted(note.unit.sources)), note.unit.kind, note.unit.text + _over(note))
+            for _, note in sorted(stored.items())
+        ]
+
+    def notes(self, take_snapshot: TakeSnapshot, user: str) -> list[UserNote]:
         """All notes in the order of time, those that have ended too."""
         return self._stand(take_snapshot, user, whole=True).ledger.notes()
 
-    def draft(self, take_snapshot: TakeSnapshot, user: str, note_id: str) -> Draft | None:
+    def draft(self, take_snapshot: TakeSnapshot, user: str, note_id: str) -> NoteDraft | None:
         """The note of that id, with what an edit has to name."""
         return self._stand(take_snapshot, user, whole=True).ledger.of_id(note_id)
 
@@ -257,8 +281,8 @@ class NotesView(UnitsView):
         if not rows:
             return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
         drafts = [ledger.holding[row] for row in rows]
-        asked = set(terms(query.text))
-        shared = np.array([_share(asked, draft) for draft in drafts])
+        wanted = set(terms(query.text))
+        shared = np.array([_share(wanted, draft) for draft in drafts])
         near = np.zeros(len(drafts))
         try:
             vector = embed(self._embedder, [query.text])[0]
@@ -284,7 +308,7 @@ class NotesView(UnitsView):
         best = float(scores[order[0]]) if order else 0.0
         return Retrieved(tuple(taken), len(drafts), best, explain, note)
 
-    def _evidence(self, draft: Draft, score: float, channels: tuple[ChannelScore, ...]) -> Evidence:
+    def _evidence(self, draft: NoteDraft, score: float, channels: tuple[ChannelScore, ...]) -> Evidence:
         spoken = draft.spoken or draft.unit
         tokens = draft.unit.tokens
         if draft.spoken is not None or not tokens:
@@ -426,15 +450,15 @@ class NotesView(UnitsView):
     def _take(self, piece: Sequence[Message], reading: Reading, user: str, *, patient: bool) -> None:
         take(self._asker, self._embedder, self._tokenizer, piece, reading, user=user, patient=patient)
 
-    def _stated_rows(self, messages: Sequence[Message]) -> list[Row]:
+    def _stated_rows(self, messages: Sequence[Message]) -> list[NoteRow]:
         """The notes that messages state, as rows."""
-        found = [(message, part, note) for message in messages for part, note in enumerate(stated(message))]
-        texts = [message.content[note.start : note.end] for message, _, note in found]
+        notes = [(message, part, note) for message in messages for part, note in enumerate(stated(message))]
+        texts = [message.content[note.start : note.end] for message, _, note in notes]
         vectors = embed(self._embedder, texts)
-        lines = [line(message.speaker, text) for (message, _, _), text in zip(found, texts, strict=True)]
+        lines = [line(message.speaker, text) for (message, _, _), text in zip(notes, texts, strict=True)]
         counts = line_tokens(lines, self._tokenizer.count)
         return [
-            Row(
+            NoteRow(
                 units.Row(
                     sources=(message.seq,),
                     part=part,
@@ -448,7 +472,7 @@ class NotesView(UnitsView):
                 BY_HAND if note.by_hand else STATED,
                 (message.seq, note.start, note.end),
             )
-            for (message, part, note), text, vector, tokens in zip(found, texts, vectors, counts, strict=True)
+            for (message, part, note), text, vector, tokens in zip(notes, texts, vectors, counts, strict=True)
         ]
 
     def _read_late(self, messages: Sequence[Message]) -> tuple[dict[units.Key, StoredNote], str]:
@@ -518,9 +542,9 @@ def _channel(rank: int, score: float) -> tuple[ChannelScore, ...]:
     return (ChannelScore("fits", rank, score),)
 
 
-def _share(asked: set[str], draft: Draft) -> float:
+def _share(wanted: set[str], draft: NoteDraft) -> float:
     """Of the question's terms, as many as the note has."""
-    return len(asked.intersection(terms(draft.text))) / len(asked) if asked else 0.0
+    return len(wanted.intersection(terms(draft.text))) / len(wanted) if wanted else 0.0
 
 
 def _due(
@@ -541,6 +565,10 @@ def _due(
     return due
 
 
+def _over(note: StoredNote) -> str:
+    return f" [ended by message {note.ended.by}]" if note.ended else ""
+
+
 def _held(ledger: Ledger) -> dict[units.Key, HeldNote]:
     return {
         draft.unit.key: HeldNote(
@@ -556,7 +584,7 @@ def _held(ledger: Ledger) -> dict[units.Key, HeldNote]:
     }
 
 
-def _held_rows(rows: Sequence[Row], messages: Sequence[Message]) -> dict[units.Key, HeldNote]:
+def _held_rows(rows: Sequence[NoteRow], messages: Sequence[Message]) -> dict[units.Key, HeldNote]:
     """What this batch states, before it is stored."""
     on = {message.seq: message for message in messages}
     held = {}

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from zibaldone.views.kvcache.generate.generation import Generated, generate, generate_layered, greedy_at
+from zibaldone.views.kvcache.generate.generation import Generated, generate, generate_layered
 from zibaldone.views.kvcache.generate.layered import layered
 from zibaldone.views.kvcache.generate.likelihood import answer_ids, layered_likelihood, likelihood
 from zibaldone.views.kvcache.generate.sight import Cited, Looking, Sight, Sought, cited
-from zibaldone.views.kvcache.model.encoding import tokens_in
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.probe import Choice
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader
@@ -49,7 +48,6 @@ class KVTrace:
     prefill_ms: float  # to the first token, from when all blocks were at hand
     ms: float
     by_layer: Mapping[int, tuple[int, ...]]  # with select="per_layer": blocks by layer
-    note: str = ""  # why turns were not chosen as the settings say
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,6 @@ class AnswerScore:
     citations: tuple[Cited, ...]  # the messages in sight, in the order of the log
     prefill_tokens: int  # that the model computed before the answer
     kv_tokens: int  # that it reused
-    note: str = ""  # why turns were not chosen as the settings say
 
     @property
     def per_token(self) -> float:
@@ -98,10 +95,7 @@ class Answering:
     ) -> list[tuple[Answer, Generated]]:
         """Let the model answer, all questions side by side."""
         began = time.perf_counter()
-        if self._config.positions == "coupled":
-            made = [self._coupled(sight, int(options["max_new_tokens"])) for sight in sights]
-        else:
-            made = generate(self._encoder, [sight.context for sight in sights], catch=catch, options=options)
+        made = generate(self._encoder, [sight.context for sight in sights], catch=catch, options=options)
         ms = (time.perf_counter() - began) * 1000
         return [(self._described(sight, done, ms), done) for sight, done in zip(sights, made, strict=True)]
 
@@ -119,7 +113,6 @@ class Answering:
             return self.answer([self.looking.look(None, None, user, sought)], options, catch=False)[0][0]
         memory, choices = chosen
         done = generate_layered(self._encoder, *memory, options)
-        self._view.note_use(reader.pool.generation, choices.blocks)
         return Answer(
             texts=self._texts(done),
             blocks=tuple(block.number for block in choices.blocks),
@@ -155,25 +148,8 @@ class Answering:
             return AnswerScore(logs, len(ids), seen, len(memory.ids), memory.tokens), None
         sight = self.looking.look(reader, index, user, sought)
         logs = likelihood(self._encoder, sight.context, ids)
-        return AnswerScore(
-            logs, len(ids), sight.cited, sight.context.prefill_tokens, sight.context.kv_tokens, sight.note
-        ), sight
-
-    def _coupled(self, sight: Sight, max_new_tokens: int) -> Generated:
-        """Figure 7: every key at the position that it had in the whole history."""
-        began = time.perf_counter()
-        prefix = self._encoder.standing
-        parts = [(prefix, 0)] if prefix is not None else []
-        at, starts = tokens_in(prefix), {}
-        choice = sight.choice
-        for block in sorted(choice.index.blocks if choice else (), key=lambda one: one.chronological):
-            starts[block.number] = at
-            at += block.tokens
-        raw = (*sight.context.raw, *sight.context.recent)
-        parts += [(one, starts[block.number]) for block, one in zip(sight.shown, raw, strict=True)]
-        ids = greedy_at(self._encoder, parts, sight.context.ids, at, max_new_tokens)
-        ms = (time.perf_counter() - began) * 1000
-        return Generated((tuple(ids),), len(sight.context.ids), None, ms, ms)
+        context = sight.context
+        return AnswerScore(logs, len(ids), sight.cited, context.prefill_tokens, context.kv_tokens), sight
 
     def _described(self, sight: Sight, done: Generated, ms: float) -> Answer:
         choice = sight.choice
@@ -190,7 +166,6 @@ class Answering:
             prefill_ms=done.prefill_ms,
             ms=before + ms,
             by_layer={},
-            note=sight.note,
         )
         return Answer(
             texts=self._texts(done),

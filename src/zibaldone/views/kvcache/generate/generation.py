@@ -28,17 +28,16 @@ class PromptContext:
     recent: tuple[Raw, ...]
     ids: tuple[int, ...]  # of the question
     dropped: int = 0  # chosen blocks that the window had no room for
-    reread: int = 0  # tokens of the blocks that were computed again
 
     @property
     def kv_tokens(self) -> int:
         """Tokens that are not computed again, without the prefix."""
-        return sum(raw[0].tokens for raw in (*self.raw, *self.recent)) - self.reread
+        return sum(raw[0].tokens for raw in (*self.raw, *self.recent))
 
     @property
     def prefill_tokens(self) -> int:
         """Tokens that are computed before the answer."""
-        return len(self.ids) + self.reread
+        return len(self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,45 +241,6 @@ def finish(
         return generated
     prefix = [encoder.standing] if encoder.standing else []
     return joined([generated, encoder.run(left, [*prefix, *context.raw, *context.recent, generated])])
-
-
-@torch.no_grad()
-def greedy_at(
-    encoder: Encoder, parts: Sequence[tuple[Raw, int]], ids: Sequence[int], start: int, max_new_tokens: int
-) -> list[int]:
-    """A greedy answer with keys at chosen positions: (raw, first position) each, the question at `start`.
-
-    For the experiment of Figure 7 alone: what happens when keys keep the positions of a long history.
-    """
-    tap = encoder.tap
-    cache = DynamicCache()
-    for index in range(len(tap.shapes)):
-        keys = [
-            tap.rotate(
-                index,
-                raw[index].keys[None].to(tap.layer_device(index)),
-                torch.arange(at, at + raw[0].tokens),
-                start + len(ids),
-            )
-            for raw, at in parts
-        ]
-        values = [raw[index].values[None].to(tap.layer_device(index)) for raw, _ in parts]
-        if keys:
-            cache.update(torch.cat(keys, dim=-2), torch.cat(values, dim=-2), index)
-    given, at = torch.tensor([list(ids)], device=tap.device), start
-    answer: list[int] = []
-    for _ in range(max_new_tokens):
-        positions = torch.arange(at, at + given.shape[1], device=tap.device)[None]
-        out = tap.model(
-            input_ids=given, position_ids=positions, **cache_argument(tap.model, cache), use_cache=True
-        )
-        at += given.shape[1]
-        token = int(out.logits[0, -1].argmax())
-        if token == encoder.tokenizer.eos_token_id:
-            break
-        answer.append(token)
-        given = torch.tensor([[token]], device=tap.device)
-    return answer
 
 
 class LayeredMemory(NamedTuple):

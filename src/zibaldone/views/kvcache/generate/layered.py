@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -59,7 +58,7 @@ def layered(
         kv_of = encoder.tap.shapes[layer].kv_of
         per_layer = [LayerQueries(layer, view.probe.scaled(layer, queries), None, kv_of)]
         boxes_alone = replace(config, rescore=0)
-        order = rank(index, per_layer, boxes_alone, len(index.blocks), frozenset(), _no_keys)
+        order = rank(index, per_layer, boxes_alone, len(index.blocks), frozenset(), None)
         taken, left = [], tokens
         for place in order.places:
             if left <= 0:
@@ -82,8 +81,3 @@ def layered(
         return RawKV(keys, torch.cat([part.values for part in parts], dim=-2))
 
     return LayeredMemory(question.ids, tokens, choose), choices
-
-
-def _no_keys(blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:
-    del layer
-    return [None] * len(blocks)

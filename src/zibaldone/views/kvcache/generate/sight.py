@@ -9,23 +9,14 @@ from datetime import datetime
 
 from zibaldone import log
 from zibaldone.views.kvcache.generate.generation import PromptContext, fitting, room_for
-from zibaldone.views.kvcache.generate.rereading import reread
 from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.probe import Choice, Recent
-from zibaldone.views.kvcache.retrieve.whole_turns import (
-    TurnsInSight,
-    fitting_turns,
-    fused,
-    newest_turns,
-    ranked_turns,
-)
+from zibaldone.views.kvcache.retrieve.whole_turns import TurnsInSight, fitting_turns, newest_turns
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, Read
 from zibaldone.views.kvcache.storage.tiers import Hits
-from zibaldone.views.kvcache.view import Drafts, KVView
-
-_SHORTEST_TURN = 8  # tokens: attention ranks as many blocks as a budget of such turns has room for
+from zibaldone.views.kvcache.view import KVView
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +54,9 @@ class Sight:
     recent: Recent
     context: PromptContext
     cited: tuple[Cited, ...]
-    remade: Drafts  # what was encoded again, to be put back
     hits: Hits
     fetch_ms: float
     gone: int = 0  # chosen blocks that were forgotten, or unmade, before they were fetched
-    note: str = ""
 
     @property
     def shown(self) -> tuple[KVBlock, ...]:
@@ -88,7 +77,6 @@ class ChosenSight:
     dropped: int
     newest: tuple[KVBlock, ...]  # stand right before the question
     choice: Choice | None
-    note: str = ""
 
 
 class Looking:
@@ -105,11 +93,8 @@ class Looking:
         recent = chosen.choice.recent if chosen.choice else self._fetched(reader, chosen.newest)
         began = time.perf_counter()
         fetched = self._view.fetcher.fetch(reader, chosen.blocks)
-        raw, again = fetched.raw, 0
-        if self._config.reread_tokens:
-            raw, again = reread(self._encoder, fetched.blocks, raw, self._config.reread_tokens)
         ms = (time.perf_counter() - began) * 1000
-        context = PromptContext(fetched.blocks, raw, recent.raw, chosen.question.ids, chosen.dropped, again)
+        context = PromptContext(fetched.blocks, fetched.raw, recent.raw, chosen.question.ids, chosen.dropped)
         sight = Sight(
             sought.query,
             sought.now,
@@ -117,11 +102,9 @@ class Looking:
             recent,
             context,
             (),
-            fetched.drafts,
             fetched.hits,
             ms,
             len(chosen.blocks) - len(fetched.blocks),
-            chosen.note,
         )
         return replace(sight, cited=cited(reader.read, user, sight.seqs))
 
@@ -131,14 +114,14 @@ class Looking:
         room = room_for(self._encoder, question.ids, sought.max_new_tokens)
         if reader is None or index is None:
             return ChosenSight(question, (), 0, (), None)
-        whole = self._config.whole_turns or sought.given is not None
-        choose = self._turns if whole else self._blocks
-        return choose(reader, index, sought, question, room)
+        if self._config.whole_turns or sought.given is not None:
+            return self._turns(reader, sought, question, room)
+        return self._blocks(reader, index, sought, question, room)
 
     def nothing(self, sought: Sought, question: QuestionTokens) -> Sight:
         """The question alone, for who has no blocks."""
         context = PromptContext((), (), (), question.ids)
-        return Sight(sought.query, sought.now, None, Recent(()), context, (), (), Hits(), 0.0)
+        return Sight(sought.query, sought.now, None, Recent(()), context, (), Hits(), 0.0)
 
     def _blocks(
         self, reader: PoolReader, index: Index, sought: Sought, question: QuestionTokens, room: int
@@ -150,30 +133,15 @@ class Looking:
         blocks, dropped = fitting(choice, room)
         return ChosenSight(question, blocks, dropped, choice.recent.blocks, choice)
 
-    def _turns(
-        self, reader: PoolReader, index: Index, sought: Sought, question: QuestionTokens, room: int
-    ) -> ChosenSight:
+    def _turns(self, reader: PoolReader, sought: Sought, question: QuestionTokens, room: int) -> ChosenSight:
         """The best whole turns, and the newest ones of the session that is going on."""
         budget = min(sought.budget_tokens, room)
         newest = self._newest(reader, sought, budget)
-        choice, note = None, ""
-        ranked: Sequence[int] = sought.by_text
-        if sought.given is not None:
-            ranked = sought.given
-        elif self._config.select != "recall":
-            trust = self._view.trust(reader, index, sought.now)
-            note = trust.refusal
-            if trust.holds:
-                k = max(1, budget // _SHORTEST_TURN)
-                choice = self._view.choose(reader, index, sought.query, sought.now, k=k, behind=newest.blocks)
-                attended = ranked_turns(choice)
-                both = self._config.select == "both"
-                ranked = fused(sought.by_text, attended) if both else attended
+        ranked = sought.by_text if sought.given is None else sought.given
         standing = frozenset(seq for block in newest.blocks for seq in block.tile.seqs)
         left, order = budget - newest.tokens, self._config.order
         turns = fitting_turns(ranked, reader.turns(ranked), left, standing, order)
-        recent = choice.recent.blocks if choice else newest.blocks
-        return ChosenSight(question, turns.blocks, turns.dropped, recent, choice, note)
+        return ChosenSight(question, turns.blocks, turns.dropped, newest.blocks, None)
 
     def _newest(self, reader: PoolReader, sought: Sought, budget: int) -> TurnsInSight:
         most = min(self._config.probe_tokens, budget)

@@ -18,7 +18,6 @@ from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.kvcache.retrieve.probe import Choice
-from zibaldone.views.kvcache.retrieve.trust import Trust
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.store import NAME
@@ -66,14 +65,12 @@ def retrieved(
     logged: LoggedMessages,
     query: Query,
     choice: Choice | None,
-    trust: Trust | None,
     words: StaticEmbedder,
     note: str,
 ) -> Retrieved:
-    """What attention found and what is in no block yet, one after the other by rank.
+    """Fuse by rank what attention found and what is in no block yet.
 
-    How likely memory is to hold the answer is for attention to say where it is trusted, by how sure it was
-    of the log's own needles, or for the words, which the ranker of all views knows: whichever says more.
+    The confidence is the words', which the ranker of all views gives.
     """
     by_blocks = _units_of(choice, logged.chosen, words) if choice else []
     units = [*by_blocks, *to_units(logged.waiting, cut(logged.waiting, words))]
@@ -101,8 +98,7 @@ def retrieved(
         int(OFFERED * query.budget_tokens),
         words.count,
     )
-    attention = trust.relevance(float(choice.ranked.scores.max())) if by_blocks and trust and choice else 0.0
-    return Retrieved(evidence, considered, max(scores.confidence, attention), known.get, notes)
+    return Retrieved(evidence, considered, scores.confidence, known.get, notes)
 
 
 def _units_of(choice: Choice, messages: dict[int, Message], tokenizer: Tokenizer) -> list[Unit]:

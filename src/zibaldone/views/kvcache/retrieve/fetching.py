@@ -26,7 +26,6 @@ class Fetched:
     blocks: tuple[KVBlock, ...]
     raw: tuple[Raw, ...]  # of each
     hits: Hits
-    drafts: tuple[tuple[KVBlock, BlockDraft], ...]  # what was encoded again, to be put back
 
 
 class Fetcher:
@@ -46,18 +45,16 @@ class Fetcher:
         resident = [block for block in blocks if block.slot is not None]
         raw_of, hits = self._resident(reader.pool, resident)
         absent = [block for block in blocks if block.slot is None]
-        drafts: list[tuple[KVBlock, BlockDraft]] = []
         for segment in dict.fromkeys(block.place[:2] for block in absent):
             wanted = {block.number: block.tile.position for block in absent if block.place[:2] == segment}
             rows = reader.segment(*segment)
             if placed := [b.number for b in rows if b.number in wanted and b.slot is not None]:
                 raise BlockMissing(f"KV block {placed[0]} has just got a place again")
             made = self.remake(reader.pool, rows, max(wanted.values()))
-            drafts += [(block, draft) for block, draft, _ in made]
             raw_of.update({block.number: raw for block, _, raw in made})
         there = tuple(block for block in blocks if block.number in raw_of)
         hits += Hits(encoded=sum(block.slot is None for block in there))
-        return Fetched(there, tuple(raw_of[block.number] for block in there), hits, tuple(drafts))
+        return Fetched(there, tuple(raw_of[block.number] for block in there), hits)
 
     def _resident(self, pool: Pool, blocks: Sequence[KVBlock]) -> tuple[dict[int, Raw], Hits]:
         """By number, blocks that have a place."""
@@ -128,31 +125,23 @@ class Fetcher:
         chain.resume(position, [_on_cpu(raw) for raw in fetched.raw], (last.number, last.tile, last.time_us))
         return chain
 
-    def keys(self, pool: Pool, blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:
+    def keys(self, pool: Pool, blocks: Sequence[KVBlock], layer: int) -> list[Tensor]:
         """(kv_heads, tokens or more, dim): one layer's raw keys of each block.
 
-        None for those that were evicted, where the pool keeps none beside the boxes. Raises BlockMissing for
-        keys that are damaged, or just went: to go on without them would choose other blocks and say nothing.
+        Raises BlockMissing for blocks that just went: to go on without them would choose others and say
+        nothing.
         """
         held = [self._tiers.held(_key(pool, block)) for block in blocks]
-        layer_keys = [raw[layer].keys if raw is not None else None for raw in held]
-        files = self._store.files(pool)
-        wanted = [
-            place
-            for place, raw in enumerate(held)
-            if raw is None and (pool.keys or blocks[place].slot is not None)
-        ]
-        if pool.keys:
-            read = files.read_keys([blocks[place].number - 1 for place in wanted], layer)
-        else:
-            read = files.read_keys_in_blocks([blocks[place].slot or 0 for place in wanted], layer)
-        for place, data in zip(wanted, read, strict=True):
-            if data is None:
-                raise BlockMissing(
-                    f"the keys of KV block {blocks[place].number} are not there any more, or are damaged"
-                )
-            layer_keys[place] = decode_keys(data, layer, pool.layout)
-        return layer_keys
+        absent = [block.slot for block, raw in zip(blocks, held, strict=True) if raw is None]
+        slots = [slot for slot in absent if slot is not None]
+        read = iter(self._store.files(pool).read_keys(slots, layer))
+        keys: list[Tensor] = []
+        for block, raw in zip(blocks, held, strict=True):
+            data = None if block.slot is None or raw is not None else next(read)
+            if raw is None and data is None:
+                raise BlockMissing(f"the keys of KV block {block.number} are not there any more")
+            keys.append(raw[layer].keys if raw is not None else decode_keys(data or b"", layer, pool.layout))
+        return keys
 
     def _announce(self, pool: Pool, blocks: Sequence[KVBlock]) -> None:
         slots = [

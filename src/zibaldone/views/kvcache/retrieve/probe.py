@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from zibaldone.views.kvcache.model.tap import Raw, synchronize
 from zibaldone.views.kvcache.model.turns import QuestionTokens
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.retrieve.ranking import RankedBlocks, rank, with_neighbours
+from zibaldone.views.kvcache.retrieve.ranking import RankedBlocks, rank
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader
@@ -40,7 +40,7 @@ class Choice:
 
     index: Index
     ranked: RankedBlocks
-    blocks: tuple[KVBlock, ...]  # the best first, neighbours last
+    blocks: tuple[KVBlock, ...]  # the best first
     recent: Recent
     question: QuestionTokens
     probe_ms: float
@@ -95,19 +95,11 @@ class Probe:
             for layer, query in sorted(queries.items())
         ]
 
-        placed: dict[int, KVBlock] = {}
-
-        def keys(blocks: Sequence[KVBlock], layer: int) -> list[Tensor | None]:
-            if index.pool.keys:
-                return self._fetcher.keys(index.pool, blocks, layer)
-            if not placed:  # an index does not know which are evicted; the same blocks for all layers
-                placed.update({block.number: block for block in reader.again(blocks)})
-            here = [placed.get(block.number, replace(block, slot=None)) for block in blocks]
-            return self._fetcher.keys(index.pool, here, layer)
+        def keys(blocks: Sequence[KVBlock], layer: int) -> list[Tensor]:
+            return self._fetcher.keys(index.pool, blocks, layer)
 
         ranked = rank(index, per_layer, self._encoder.config, k, without, keys)
-        places = with_neighbours(index, ranked.places, self._encoder.config.neighbours)
-        chosen = tuple(index.blocks[place] for place in places if index.blocks[place].number not in without)
+        chosen = tuple(index.blocks[place] for place in ranked.places)
         scored = time.perf_counter()
         return Choice(
             index,

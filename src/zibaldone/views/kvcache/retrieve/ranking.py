@@ -22,8 +22,8 @@ from zibaldone.views.kvcache.retrieve.scoring import (
 )
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 
-# Blocks' raw keys in a layer, (kv_heads, tokens, dim) each; None for those that are damaged or just went.
-Keys = Callable[[Sequence[KVBlock], int], Sequence[Tensor | None]]
+# Blocks' raw keys in a layer, (kv_heads, tokens, dim) each.
+Keys = Callable[[Sequence[KVBlock], int], Sequence[Tensor]]
 _MOST_RESCORED = 4096  # candidates, however large the memory
 
 
@@ -43,7 +43,7 @@ def rank(
     config: MemArt,
     k: int,
     without: frozenset[int],
-    keys: Keys,
+    keys: Keys | None,
 ) -> RankedBlocks:
     """The k best blocks for these queries, of those whose numbers are not in `without`.
 
@@ -70,7 +70,7 @@ def rank(
     if (
         config.rescore and wanted >= len(live) and (wanted > k or config.whole_turns)
     ):  # all are candidates: their keys say more than any box
-        exact = _rescore(index, per_layer, config, live, k, keys, boxes, range(len(live)))
+        exact = _rescore(index, per_layer, config, live, k, keys)
         best = exact.top(k)
         return RankedBlocks(tuple(live[i] for i in best), _spread(exact.best, live, count), len(live))
     scores = aggregate(
@@ -85,7 +85,7 @@ def rank(
     rescored = 0
     if config.rescore and len(best) > k:
         rescored = len(best)
-        again = _rescore(index, per_layer, config, [live[i] for i in best], k, keys, boxes, best)
+        again = _rescore(index, per_layer, config, [live[i] for i in best], k, keys)
         best = [best[i] for i in again.top(k)]
     softmax = scores.ties[-1] if config.rescore else scores.best
     return RankedBlocks(tuple(live[i] for i in best[:k]), _spread(softmax, live, count), rescored)
@@ -103,45 +103,22 @@ def _rescore(
     config: MemArt,
     places: Sequence[int],
     k: int,
-    keys: Keys,
-    boxes: Callable[[LayerQueries], Tensor],
-    rows: Sequence[int],  # of the candidates, among the blocks that are not left out
+    keys: Keys | None,
 ) -> BlockRelevance:
-    """Table 1 over candidates and their best keys.
-
-    Where a block's keys are not at hand, its bound is lowered by what bounds are too high on average; boxes
-    are looked at for nothing else.
-    """
-
-    def bounds_of(layer_queries: LayerQueries) -> Tensor:
-        return torch.cat(list(box_scores(layer_queries, boxes(layer_queries)[list(rows)], config.heads)))
+    """Table 1 over candidates and their best keys."""
+    assert keys is not None, "rescoring looks at keys"
+    blocks = [index.blocks[place] for place in places]
 
     def exact() -> Iterator[Tensor]:
         for layer_queries in per_layer:
-            block_keys = keys([index.blocks[place] for place in places], layer_queries.layer)
-            there = [i for i, tensor in enumerate(block_keys) if tensor is not None]
-            if not there:
-                yield bounds_of(layer_queries)
-                continue
-            width = max(tensor.shape[1] for tensor in block_keys if tensor is not None)
+            block_keys = keys(blocks, layer_queries.layer)
+            width = max(tensor.shape[1] for tensor in block_keys)
             padded = torch.stack(
-                [
-                    torch.nn.functional.pad(tensor, (0, 0, 0, width - tensor.shape[1]))
-                    for tensor in block_keys
-                    if tensor is not None
-                ]
+                [torch.nn.functional.pad(one, (0, 0, 0, width - one.shape[1])) for one in block_keys]
             ).to(layer_queries.queries.device)
-            device = padded.device
-            tokens = torch.tensor([index.blocks[places[i]].tokens for i in there], device=device)
-            valid = torch.arange(width, device=device)[None] < tokens[:, None]
-            best = torch.cat(list(key_scores(layer_queries, padded, valid, config.heads)))
-            if len(there) < len(places):
-                bounds = bounds_of(layer_queries)
-                gap = (bounds[:, there] - best).mean(dim=-1, keepdim=True)
-                full = bounds - gap
-                full[:, there] = best
-                best = full
-            yield best
+            tokens = torch.tensor([block.tokens for block in blocks], device=padded.device)
+            valid = torch.arange(width, device=padded.device)[None] < tokens[:, None]
+            yield from key_scores(layer_queries, padded, valid, config.heads)
 
     return aggregate(
         exact(),
@@ -151,19 +128,3 @@ def _rescore(
         rank_constant=config.rank_constant,
         k=k,
     )
-
-
-def with_neighbours(index: Index, places: Sequence[int], reach: int) -> list[int]:
-    """The chosen blocks and those next to them in their segments, in the order of choice."""
-    if not reach:
-        return list(places)
-    ordered = sorted(range(len(index.blocks)), key=lambda i: index.blocks[i].place)
-    at = {place: i for i, place in enumerate(ordered)}
-    widened: dict[int, None] = dict.fromkeys(places)
-    for place in places:
-        segment = index.blocks[place].place[:2]
-        for step in range(-reach, reach + 1):
-            i = at[place] + step
-            if 0 <= i < len(ordered) and index.blocks[ordered[i]].place[:2] == segment:
-                widened.setdefault(ordered[i])
-    return list(widened)

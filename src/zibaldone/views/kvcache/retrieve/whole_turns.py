@@ -11,10 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from zibaldone.views.kvcache.config import Order
-from zibaldone.views.kvcache.retrieve.probe import Choice
 from zibaldone.views.kvcache.storage.manifest import KVBlock
-
-_RANK = 60  # c of the reciprocal ranks that are added where two rankings are fused
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +24,6 @@ class TurnsInSight:
     @property
     def tokens(self) -> int:
         return sum(block.tokens for block in self.blocks)
-
-
-def ranked_turns(choice: Choice) -> list[int]:
-    """Seqs of the turns that attention chose, the best first: a turn is as good as its best block."""
-    return list(dict.fromkeys(seq for block in choice.blocks for seq in block.tile.seqs))
-
-
-def fused(*rankings: Sequence[int]) -> list[int]:
-    """One ranking of several, by reciprocal ranks added; of equal ones the first ranking's goes first."""
-    gains: dict[int, float] = {}
-    for ranking in rankings:
-        for rank, seq in enumerate(ranking, 1):
-            gains[seq] = gains.get(seq, 0.0) + 1 / (_RANK + rank)
-    return sorted(gains, key=lambda seq: -gains[seq])
 
 
 def fitting_turns(

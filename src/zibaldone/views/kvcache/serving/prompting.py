@@ -35,12 +35,6 @@ class Prompting:
                 "select 'per_layer' gives every layer its own memory, and an engine has one for all: take"
                 " another select, or give seqs"
             )
-        if config.reread_tokens:
-            raise InvalidInput(
-                "reread_tokens is for generate() alone: an engine takes blocks as they are, set it to 0"
-            )
-        if config.positions == "coupled":
-            raise InvalidInput("positions 'coupled' is an experiment of generate() alone: take 'decoupled'")
 
     def put_together(
         self,
@@ -53,7 +47,7 @@ class Prompting:
         keep: str,
         deletions: int,
     ) -> KVPrompt:
-        """Choose, give what was evicted a place again, and say what stands where.
+        """Choose, and say what stands where.
 
         Raises BlockMissing when a chosen block has just gone.
         """
@@ -62,13 +56,12 @@ class Prompting:
         blocks: tuple[KVBlock, ...] = ()
         scope = salt = None
         if reader is not None and (chosen.blocks or chosen.newest):
-            blocks = self._placed(database, reader, (*chosen.blocks, *chosen.newest))
+            blocks = self._placed(reader, (*chosen.blocks, *chosen.newest))
             self._write_card()
             generation = reader.pool.generation
             numbers = tuple(block.number for block in blocks)
             scope = KVScope(user, generation.number, generation.fingerprint, bool(prefix), numbers, keep)
             salt = scope.salt(block.crc for block in blocks)
-            self._view.note_use(generation, blocks)
         seqs = sorted({seq for block in blocks for seq in block.tile.seqs})
         memory = (token for block in blocks for token in block.tile.ids)
         return KVPrompt(
@@ -83,7 +76,6 @@ class Prompting:
             session=sought.session,
             blocks=blocks,
             deletions=deletions,
-            note=chosen.note,
         )
 
     def keys(self, prompt: KVPrompt, reader: PoolReader, left: LeftKeys) -> Keys:
@@ -99,15 +91,9 @@ class Prompting:
 
         return finished
 
-    def _placed(
-        self, database: Database, reader: PoolReader, blocks: Sequence[KVBlock]
-    ) -> tuple[KVBlock, ...]:
-        """The blocks as they are now; those that were evicted are encoded again first."""
-        rows = reader.again(blocks)
-        if absent := [block for block in rows if block.slot is None]:
-            fetched = self._view.fetcher.fetch(reader, absent)
-            self._view.put_back(database, reader.pool, fetched.drafts)
-            rows = reader.again(blocks)
+    def _placed(self, reader: PoolReader, blocks: Sequence[KVBlock]) -> tuple[KVBlock, ...]:
+        """The blocks as they are now. Raises BlockMissing when one is gone, or waits to be encoded again."""
+        rows = [block for block in reader.again(blocks) if block.slot is not None]
         if len(rows) < len(blocks):
             raise BlockMissing(f"{len(blocks) - len(rows)} chosen KV blocks were forgotten meanwhile")
         return tuple(rows)

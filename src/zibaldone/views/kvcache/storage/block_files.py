@@ -5,9 +5,8 @@ place is only written while no row names it, so that a crash leaves unnamed byte
 is believed: *intent* names the places that a commit was about to write, and whoever writes or purges next
 clears those that no row took.
 
-`blocks` is written and read whole block by whole block. Beside it each layer that scores has `boxes-N` and,
-where candidates are scored again, `keys-N`: that layer's keys as the block has them, with a checksum of their
-own. Both have a row for every block, also for one that was evicted, and are erased together.
+`blocks` is written and read whole block by whole block. Beside it each layer that scores has `boxes-N`, with
+a row for every block.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from zibaldone.views.kvcache.storage.layout import BlockLayout
 
 _BLOCKS, _INTENT = "blocks", "intent"
 _ZEROS_AT_ONCE = 1 << 20
-_SEAL_BYTES = 4  # the checksum behind a row of keys
 
 
 def folder_of(root: Path, user: str) -> Path:
@@ -53,11 +51,9 @@ def checksum(data: bytes) -> int:
 class PoolFiles:
     """One user's blocks of one generation, in a folder."""
 
-    def __init__(
-        self, folder: Path, layout: BlockLayout, layers: Sequence[int], *, keys: bool = False
-    ) -> None:
-        """`layers` are those whose boxes are kept, and with `keys` their keys. Makes no file yet."""
-        self.folder, self.layout, self.layers, self.keys = folder, layout, tuple(layers), keys
+    def __init__(self, folder: Path, layout: BlockLayout, layers: Sequence[int]) -> None:
+        """`layers` are those whose boxes are kept. Makes no file yet."""
+        self.folder, self.layout, self.layers = folder, layout, tuple(layers)
 
     def read(self, slot: int) -> bytes:
         """A block's payload.
@@ -79,14 +75,9 @@ class PoolFiles:
         with contextlib.suppress(OSError), _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
             _will_need(file, [slot * self.layout.stride_bytes for slot in slots], self.layout.payload_bytes)
 
-    def read_keys(self, rows: Sequence[int], layer: int) -> list[bytes | None]:
-        """One layer's keys of each of these rows; None where they are not what was written, or not there."""
-        size = self._keys_bytes(layer)
-        return [_unsealed(data, size) for data in self._scattered(self._keys_path(layer), rows, size, size)]
-
-    def read_keys_in_blocks(self, slots: Sequence[int], layer: int) -> list[bytes | None]:
-        """The same from the blocks, where no keys are kept beside them; what is there is not checked."""
-        start, size = self.layout.offsets[layer], self._keys_bytes(layer) - _SEAL_BYTES
+    def read_keys(self, slots: Sequence[int], layer: int) -> list[bytes | None]:
+        """One layer's keys of the blocks in these slots, unchecked; None where the file ends before."""
+        start, size = self.layout.offsets[layer], self.layout.key_bytes(self.layout.layers[layer])
         key_bytes = self._scattered(self.folder / _BLOCKS, slots, self.layout.stride_bytes, size, start)
         return [data if len(data) == size else None for data in key_bytes]
 
@@ -95,12 +86,10 @@ class PoolFiles:
         blocks: Mapping[int, bytes],
         boxes: Mapping[int, Sequence[bytes]],
         unsettled: tuple[Sequence[int], Sequence[int]] = ((), ()),
-        rows: Mapping[int, int] | None = None,
     ) -> None:
         """Payloads by slot and boxes by row (one per kept layer), durable when this returns.
 
-        The keys that score are taken from the payloads: `rows` says which row a slot's block has. `unsettled`
-        are the (slots, rows) of earlier writes that were not committed: they stay noted.
+        `unsettled` are the (slots, rows) of earlier writes that were not committed: they stay noted.
         Raises StorageFull and StorageUnusable; then no row may name what was to be written.
         """
         try:
@@ -118,7 +107,6 @@ class PoolFiles:
                     for row, per_layer in sorted(boxes.items()):
                         _write(file, per_layer[place], row * self.layout.box_bytes(layer))
                     os.fsync(file)
-                self._write_keys(layer, {row: blocks[slot] for slot, row in (rows or {}).items()})
         except OSError as error:
             raise _as_storage_error(error, self.folder) from error
 
@@ -138,8 +126,6 @@ class PoolFiles:
         for layer in self.layers:
             size = self.layout.box_bytes(layer)
             self._zero(self._box_path(layer).name, [(row * size, size) for row in wanted])
-            size = self._keys_bytes(layer)
-            self._zero(self._keys_path(layer).name, [(row * size, size) for row in wanted])
 
     def filled(self) -> tuple[set[int], set[int]]:
         """(slots, rows) where anything but zeros is."""
@@ -147,7 +133,6 @@ class PoolFiles:
         rows: set[int] = set()
         for layer in self.layers:
             rows.update(self._filled(self._box_path(layer).name, self.layout.box_bytes(layer)))
-            rows.update(self._filled(self._keys_path(layer).name, self._keys_bytes(layer)))
         return slots, rows
 
     def intended(self) -> tuple[list[int], list[int]]:
@@ -178,23 +163,6 @@ class PoolFiles:
 
     def _box_path(self, layer: int) -> Path:
         return self.folder / f"boxes-{layer}"
-
-    def _keys_path(self, layer: int) -> Path:
-        return self.folder / f"keys-{layer}"
-
-    def _keys_bytes(self, layer: int) -> int:
-        """Of a row: one layer's keys of a block, and their checksum."""
-        return self.layout.key_bytes(self.layout.layers[layer]) + _SEAL_BYTES
-
-    def _write_keys(self, layer: int, payloads: Mapping[int, bytes]) -> None:
-        if not self.keys or not payloads:
-            return
-        start, size = self.layout.offsets[layer], self._keys_bytes(layer)
-        with _opened(self._keys_path(layer)) as file:
-            for row, payload in sorted(payloads.items()):
-                keys = payload[start : start + size - _SEAL_BYTES]
-                _write(file, keys + checksum(keys).to_bytes(_SEAL_BYTES, "little"), row * size)
-            os.fsync(file)
 
     def _intend(self, blocks: Iterable[int], rows: Iterable[int]) -> None:
         path = self.folder / _INTENT
@@ -287,13 +255,6 @@ def drop_left(root: Path, user: str) -> None:
     remove(aside)
 
 
-def _unsealed(data: bytes, size: int) -> bytes | None:
-    """What a row holds, if it is whole; an erased one is not."""
-    keys, seal = data[:-_SEAL_BYTES], data[-_SEAL_BYTES:]
-    whole = len(data) == size and checksum(keys) == int.from_bytes(seal, "little")
-    return keys if whole else None
-
-
 def _write(file: int, data: bytes, at: int) -> None:
     """All of it: the system may take a part at a time."""
     while data:
@@ -327,7 +288,7 @@ def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def _as_storage_error(error: OSError, folder: Path) -> StorageFull | StorageUnusable:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFull(f"no space left for KV blocks in {str(folder)!r}: give a budget, or a larger disk")
+        return StorageFull(f"no space left for KV blocks in {str(folder)!r}: take a larger disk")
     return StorageUnusable(f"no KV block can be written in {str(folder)!r}: {error.strerror}")
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from zibaldone.views.kvcache.model.tap import Raw, RawKV
 from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
-_STEPS = {"int8": 127, "int4": 7}
+_STEPS = 127  # of int8 on either side of 0
 
 
 def encode(raw: Raw, layout: BlockLayout) -> bytes:
@@ -43,15 +43,10 @@ def decode_keys(data: bytes, layer: int, layout: BlockLayout) -> Tensor:
 def _packed(numbers: Tensor, layout: BlockLayout, *, channel: bool) -> bytes:
     if layout.codec == "native":
         return _bytes(numbers.contiguous())
-    steps = _STEPS[layout.codec]
     wide = numbers.float()
-    scale = (wide.abs().amax(dim=-2 if channel else -1) / steps).clamp(min=torch.finfo(torch.float32).tiny)
-    whole = (wide / scale.unsqueeze(-2 if channel else -1)).round().clamp(-steps, steps).to(torch.int8)
-    if layout.codec == "int8":
-        return _bytes(scale) + _bytes(whole)
-    flat = whole.flatten()
-    flat = torch.nn.functional.pad(flat, (0, flat.numel() % 2)).view(-1, 2)
-    return _bytes(scale) + _bytes(((flat[:, 0] & 15) | (flat[:, 1] << 4)).to(torch.int8))
+    scale = (wide.abs().amax(dim=-2 if channel else -1) / _STEPS).clamp(min=torch.finfo(torch.float32).tiny)
+    whole = (wide / scale.unsqueeze(-2 if channel else -1)).round().clamp(-_STEPS, _STEPS).to(torch.int8)
+    return _bytes(scale) + _bytes(whole)
 
 
 def _unpacked(
@@ -67,12 +62,7 @@ def _unpacked(
     scales = size.kv_heads * (dim if channel else layout.block_tokens)
     end = start + 4 * scales
     scale = torch.frombuffer(bytearray(data[start:end]), dtype=torch.float32).view(size.kv_heads, -1)
-    if layout.codec == "int8":
-        whole = torch.frombuffer(bytearray(data[end : end + count]), dtype=torch.int8)
-    else:
-        packed = torch.frombuffer(bytearray(data[end : end + -(-count // 2)]), dtype=torch.int8)
-        low = ((packed & 15) ^ 8) - 8  # the sign of four bits
-        whole = torch.stack((low, packed >> 4), dim=-1).flatten()[:count]
+    whole = torch.frombuffer(bytearray(data[end : end + count]), dtype=torch.int8)
     return (whole.view(shape).float() * scale.unsqueeze(-2 if channel else -1)).to(dtype)
 
 

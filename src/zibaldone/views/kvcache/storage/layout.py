@@ -78,7 +78,7 @@ class BlockLayout:
     def _numbers(self, count: int) -> int:
         if self.codec == "native":
             return count * self.item_bytes
-        return count if self.codec == "int8" else -(-count // 2)
+        return count
 
 
 def sizes(shapes: Sequence[tuple[int, int, int]]) -> tuple[LayerSize, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,7 +30,6 @@ class Pool:
     layout: BlockLayout
     layers: tuple[int, ...]  # whose boxes are kept
     align: Alignment
-    keys: bool = False  # whether these layers' keys are kept beside the boxes, of evicted blocks too
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +42,8 @@ class KVBlock:
     tile: Tile
     time_us: int
     boxes_crc: int | None  # None: to be made
-    slot: int | None  # None: evicted, or to be made
+    slot: int | None  # None: to be made
     crc: int | None
-    used_us: int
 
     @property
     def tokens(self) -> int:
@@ -78,9 +76,7 @@ def pool(connection: Connection, generation: Generation) -> Pool | None:
 
 def open_pool(connection: Connection, made: Pool) -> None:
     generation = made.generation
-    described = json.dumps(
-        {**asdict(made.layout), "boxes": list(made.layers), "align": made.align, "keys": made.keys}
-    )
+    described = json.dumps({**asdict(made.layout), "boxes": list(made.layers), "align": made.align})
     connection.execute(
         kv_pools.insert().values(
             user=generation.user,
@@ -101,16 +97,6 @@ def numbers(connection: Connection, owner: Pool, count: int) -> range:
     return range(first, first + count)
 
 
-def attended(connection: Connection, generation: Generation) -> dict[int, list[int]]:
-    """By message, those that were recalled for it."""
-    c = kv_attended.c
-    where = (c.user == generation.user, c.generation == generation.number)
-    by_message: dict[int, list[int]] = {}
-    for row in connection.execute(select(c.seq, c.attended).where(*where).order_by(c.seq, c.attended)):
-        by_message.setdefault(row.seq, []).append(row.attended)
-    return by_message
-
-
 def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock]) -> None:
     rows = [
         {
@@ -129,7 +115,7 @@ def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock
             "boxes_crc": block.boxes_crc,
             "slot": block.slot,
             "crc": block.crc,
-            "used_us": block.used_us,
+            "used_us": 0,
         }
         for block in blocks
     ]
@@ -144,16 +130,6 @@ def place(connection: Connection, generation: Generation, block: KVBlock) -> Non
         .where(*of_generation(generation), _b.block == block.number)
         .values(slot=block.slot, crc=block.crc, boxes_crc=block.boxes_crc)
     )
-
-
-def used(connection: Connection, generation: Generation, when: Mapping[int, int]) -> None:
-    """When blocks were last chosen, in microseconds since 1970."""
-    for number, at in sorted(when.items()):
-        connection.execute(
-            update(kv_blocks)
-            .where(*of_generation(generation), _b.block == number, _b.used_us < at)
-            .values(used_us=at)
-        )
 
 
 def after(connection: Connection, generation: Generation, number: int = 0) -> list[KVBlock]:
@@ -227,35 +203,6 @@ def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
     """Of messages whose blocks have no keys now."""
     rows = connection.execute(select(_b.runs).where(*of_generation(generation), _b.boxes_crc.is_(None)))
     return {int(seq) for row in rows for seq, _ in json.loads(row.runs)}
-
-
-def coldest(connection: Connection, generation: Generation, count: int) -> list[KVBlock]:
-    """So many blocks that are in the pool, the least lately used first, of those the oldest."""
-    order = (_b.used_us, _b.time_us, _b.block)
-    return _blocks(connection, generation, _b.slot.is_not(None), order=order, limit=count)
-
-
-def last_placed(connection: Connection, generation: Generation, count: int) -> list[KVBlock]:
-    """So many blocks at the end of the file, the last first."""
-    return _blocks(connection, generation, _b.slot.is_not(None), order=(_b.slot.desc(),), limit=count)
-
-
-def resident(connection: Connection, generation: Generation) -> int:
-    return int(
-        connection.execute(
-            select(func.count())
-            .select_from(kv_blocks)
-            .where(*of_generation(generation), _b.slot.is_not(None))
-        ).scalar_one()
-    )
-
-
-def residents(connection: Connection) -> list[tuple[Pool, int]]:
-    """Every pool of every user, and how many blocks are in it."""
-    rows = connection.execute(select(kv_pools).order_by(kv_pools.c.user, kv_pools.c.generation))
-    return [
-        (_pool(row), resident(connection, Generation(row.user, row.generation, "", 0))) for row in rows.all()
-    ]
 
 
 def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
@@ -358,10 +305,10 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
 def _pool(row: Row[Any]) -> Pool:
     described = json.loads(row.layout)
     layers, align = tuple(described.pop("boxes")), described.pop("align")
-    keys = bool(described.pop("keys", False))
+    described.pop("keys", None)
     described["layers"] = tuple(LayerSize(**size) for size in described["layers"])
     generation = Generation(row.user, row.generation, row.fingerprint, 0)
-    return Pool(generation, BlockLayout(**described), layers, align, keys)
+    return Pool(generation, BlockLayout(**described), layers, align)
 
 
 def _blocks(
@@ -389,5 +336,4 @@ def _block(row: Row[Any]) -> KVBlock:
         boxes_crc=row.boxes_crc,
         slot=row.slot,
         crc=row.crc,
-        used_us=row.used_us,
     )

@@ -43,7 +43,7 @@ class KVStore:
     def files(self, pool: Pool) -> PoolFiles:
         folder = folder_of(self.root, pool.generation.user)
         name = pool_name(pool.generation.number, pool.generation.fingerprint)
-        return PoolFiles(folder / name, pool.layout, pool.layers, keys=pool.keys)
+        return PoolFiles(folder / name, pool.layout, pool.layers)
 
     def read(self, pool: Pool, block: KVBlock) -> bytes:
         """A block's payload, checked against its checksum.
@@ -86,7 +86,7 @@ class KVStore:
         return _counted(lost)
 
     def clean(self, database: Database, user: str) -> None:
-        """Overwrite every place where something forgotten or evicted lived, and remove what no row names."""
+        """Overwrite every place where something forgotten lived, and remove what no row names."""
         with database.read(user) as connection:
             if not self._dirty(connection, user):
                 return
@@ -139,20 +139,18 @@ class KVStore:
         if pool is None:
             return disagreements
         disagreements += [
-            f"block {block.number} is torn"
-            if part is None
-            else f"the {part} of block {block.number} are torn"
-            for block, part in self.damaged(connection, pool)
+            f"the boxes of block {block.number} are torn" if boxes else f"block {block.number} is torn"
+            for block, boxes in self.damaged(connection, pool)
         ]
         return disagreements
 
-    def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[KVBlock, str | None]]:
-        """Blocks whose bytes are not what was written, or whose "boxes" or "keys" beside them are not."""
+    def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[KVBlock, bool]]:
+        """Blocks whose bytes are not what was written; True if it is their boxes that are not."""
         files = self.files(pool)
         for block in manifest.after(connection, pool.generation):
-            part = None if block.boxes_crc is None else _torn_beside(files, block)
-            if part is not None or (block.slot is not None and not self.whole(pool, block)):
-                yield block, part
+            torn = block.boxes_crc is not None and not whole_boxes(files, block)
+            if torn or (block.slot is not None and not self.whole(pool, block)):
+                yield block, torn
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
         """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
@@ -248,24 +246,14 @@ class KVStore:
         times = {seq: block.time_us for block in reversed(old) for seq in block.tile.seqs}
         stream = pieces_of([block.tile for block in old], without)
         fresh = tiles(stream, first, pool.layout.block_tokens, pool.align)
-        new = [KVBlock(0, *segment, tile, times[tile.seqs[0]], None, None, None, 0) for tile in fresh]
+        new = [KVBlock(0, *segment, tile, times[tile.seqs[0]], None, None, None) for tile in fresh]
         return old, new
 
 
 def whole_boxes(files: PoolFiles, block: KVBlock) -> bool:
-    """Whether a block's boxes, and the keys beside them, are what was written."""
-    return _torn_beside(files, block) is None
-
-
-def _torn_beside(files: PoolFiles, block: KVBlock) -> str | None:
-    """Which of what is kept beside a block is not what was written."""
-    row = block.number - 1
-    boxes = b"".join(box for layer in files.layers for box in files.read_boxes(layer, [row]))
-    if checksum(boxes) != block.boxes_crc:
-        return "boxes"
-    if files.keys and any(files.read_keys([row], layer) == [None] for layer in files.layers):
-        return "keys"
-    return None
+    """True if a block's boxes are what was written."""
+    boxes = b"".join(box for layer in files.layers for box in files.read_boxes(layer, [block.number - 1]))
+    return checksum(boxes) == block.boxes_crc
 
 
 def _counted(lost: Iterable[tuple[int, int]]) -> tuple[Counted, ...]:

@@ -66,7 +66,7 @@ class FakeBucketServer:
         self.requests: list[str] = []  # "GET key", in the order in which they came
         self.misbehaved = 0  # requests that something happened to
         self.objects: dict[str, tuple[bytes, datetime]] = {}
-        self._chance = random.Random(seed)  # noqa: S311 - which requests fail, no secret
+        self._chance = random.Random(seed)
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())

@@ -70,7 +70,7 @@ class PostgresServer:
     def start(self) -> None:
         """Begin to serve; raises OSError where it does not."""
         options: list[str | Path] = [word for setting in self._settings for word in ("-c", setting)]
-        self._process = subprocess.Popen(  # noqa: S603 - what is installed
+        self._process = subprocess.Popen(
             [self.programs / "postgres", "-D", self.root / "data", "-k", self.root, *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -81,7 +81,7 @@ class PostgresServer:
             *("-q", "-h", str(self.root), "-d", "postgres"),
         ]
         until = time.monotonic() + _STARTS_S
-        while subprocess.run(ready, check=False).returncode:  # noqa: S603
+        while subprocess.run(ready, check=False).returncode:
             if self._process.poll() is not None or time.monotonic() > until:
                 raise OSError("postgres did not start")
             time.sleep(0.02)
@@ -101,7 +101,7 @@ class PostgresServer:
 
     def call(self, program: str, *words: str | Path) -> None:
         """Run one of PostgreSQL's programs, as who the server runs as. Raises OSError."""
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             [self.programs / program, *words], capture_output=True, check=False, **_as_somebody()
         )
         if done.returncode:

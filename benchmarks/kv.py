@@ -1,0 +1,323 @@
+"""LoCoMo by a pretrained model on this machine: memory as text, as keys and values, and as the paper has it.
+
+    python -m benchmarks.kv LOCOMO MODEL [--questions 60] [--budget 512] [--answer 12] [--arms paper,none]
+
+The measure is the log-probability of a token of the gold answer under each memory, paired by question with
+`recall-text`: it says more of a small model than the words that it finds. With `--answer` those are scored
+too (the paper's Table 2). Needs the extra 'kv'; MODEL is a folder of Transformers or a .gguf file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+from rich.console import Console
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from benchmarks import results
+from benchmarks.data import Conversation, load
+from benchmarks.scores import bleu1, f1_original
+from zibaldone import Memory, Message
+from zibaldone.comparing.evidence import Mean
+from zibaldone.comparing.table import Column, tabulate
+from zibaldone.errors import InvalidInput
+from zibaldone.kv import KVMemory, MemArt, TurnFormat, chat, plain
+from zibaldone.views.kvcache.config import BEST, PAPER
+from zibaldone.views.kvcache.generate.generation import PromptContext, generate
+from zibaldone.views.kvcache.generate.likelihood import answer_ids, likelihood
+from zibaldone.views.kvcache.model.turns import question_of
+
+BASE, FIRST = "recall-text", "recall-kv"  # the same turns; the first arm says which
+
+
+@dataclass(frozen=True, slots=True)
+class KVQuestion:
+    """A question whose evidence is in the history."""
+
+    id: str
+    text: str
+    answer: str
+    category: str
+    evidence: tuple[int, ...]  # seqs
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ArmAnswer:
+    """What one arm gave for one question."""
+
+    arm: str
+    question: str  # its id
+    log_probability: float  # of a token of the gold answer, mean
+    evidence: float | None  # share of the evidence turns in sight; None where each layer has others
+    memory_tokens: int
+    prefill_tokens: int
+    seqs: tuple[int, ...]  # in sight
+    answer: str = ""
+    f1: float | None = None
+    bleu1: float | None = None
+    ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KVHistory:
+    """One conversation, as many whole sessions as the history holds, and questions that they answer."""
+
+    user: str
+    messages: Mapping[int, Message]  # by seq
+    questions: tuple[KVQuestion, ...]
+    tokens: int
+
+
+def load_pretrained(path: Path) -> tuple[Any, Any]:
+    """(model, tokenizer), in float32; no network is asked. Raises InvalidInput for a path that holds none."""
+    if path.suffix == ".gguf" and path.is_file():
+        folder, more = path.parent, {"gguf_file": path.name}
+    elif (path / "config.json").is_file():
+        folder, more = path, {}
+    else:
+        raise InvalidInput(f"{str(path)!r} holds no model: give a folder of Transformers, or a .gguf file")
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **more)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True, **more)
+    return model.eval(), tokenizer
+
+
+def history_of(
+    talk: Conversation, memory: Memory, tokens_of: Callable[[str], int], most: int, questions: int
+) -> KVHistory:
+    """Whole sessions from the beginning, stored, and as many questions evenly out of those they answer."""
+    taken: list[Message] = []
+    total = 0
+    for session in dict.fromkeys(message.session for message in talk.messages):
+        turns = [message for message in talk.messages if message.session == session]
+        length = sum(tokens_of(turn.content) for turn in turns)
+        if taken and total + length > most:
+            break
+        taken, total = [*taken, *turns], total + length
+    memory.add([replace(message, seq=0) for message in taken], user=talk.name)
+    every = [
+        KVQuestion(q.id, q.text, q.answers[0], q.category, q.evidence, q.asked_at)
+        for q in talk.questions
+        if q.known and q.asked_at and q.answers and q.evidence and max(q.evidence) <= len(taken)
+    ]
+    count = min(questions, len(every))
+    picked = tuple(every[i * len(every) // count] for i in range(count))
+    return KVHistory(talk.name, {message.seq: message for message in taken}, picked, total)
+
+
+Seqs = Callable[[KVQuestion, Mapping[str, Sequence[int]]], Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A way of giving memory: the settings of its pool, and the turns in sight."""
+
+    config: MemArt = BEST
+    seqs: Seqs | None = None  # None: the pool's settings choose
+    as_text: bool = False
+
+
+def _recalled(question: KVQuestion, recalled: Mapping[str, Sequence[int]]) -> Sequence[int]:
+    return recalled[question.id]
+
+
+def _evidence(question: KVQuestion, _: Mapping[str, Sequence[int]]) -> Sequence[int]:
+    return question.evidence
+
+
+ARMS: Mapping[str, Arm] = {
+    FIRST: Arm(),
+    BASE: Arm(seqs=_recalled, as_text=True),
+    "none": Arm(seqs=lambda *_: ()),
+    "oracle-text": Arm(seqs=_evidence, as_text=True),
+    "oracle-kv": Arm(seqs=_evidence),
+    "blocks-kv": Arm(replace(BEST, select="blocks")),
+    "recall-kv-alone": Arm(replace(BEST, context_tokens=0), _recalled),
+    "paper": Arm(PAPER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What all arms share."""
+
+    model: Any
+    tokenizer: Any
+    form: TurnFormat
+    budget_tokens: int
+    new_tokens: int  # of an answer; 0: answers are only scored
+
+
+def ask_all(
+    name: str, arm: Arm, of: KVHistory, memory: Memory, asking: Asking, recalled: dict[str, Sequence[int]]
+) -> list[ArmAnswer]:
+    """Every question of one history; the first arm fills `recalled`."""
+    kv = KVMemory(asking.model, asking.tokenizer, memory, config=arm.config, format=asking.form)
+    try:
+        kv.remember(user=of.user)
+        answers = []
+        for place, question in enumerate(of.questions):
+            print(f"{of.user}: {name} {place + 1} of {len(of.questions)}", file=sys.stderr)
+            seqs = None if arm.seqs is None else tuple(sorted(arm.seqs(question, recalled)))
+            if arm.as_text and seqs is not None:
+                answers.append(_from_text(name, kv, of, asking, question, seqs))
+            else:
+                answers.append(_from_kv(name, kv, of, asking, question, seqs))
+            if name == FIRST:
+                recalled[question.id] = answers[-1].seqs
+        return answers
+    finally:
+        kv.close()
+
+
+def _from_kv(
+    name: str, kv: KVMemory, of: KVHistory, asking: Asking, question: KVQuestion, seqs: tuple[int, ...] | None
+) -> ArmAnswer:
+    given: dict[str, Any] = {"user": of.user, "now": question.now}
+    if seqs is not None:
+        given |= {"seqs": seqs, "budget_tokens": 10**6}
+    elif kv.config.whole_turns:
+        given["budget_tokens"] = asking.budget_tokens
+    else:  # as many tokens for every arm, whatever it counts in
+        given["top_k"] = max(1, asking.budget_tokens // kv.config.block_tokens)
+    score = kv.score(question.text, question.answer, **given)
+    shown = tuple(cited.seq for cited in score.citations)
+    tokens = (score.kv_tokens, score.prefill_tokens)
+    in_sight = None if kv.config.select == "per_layer" else _share(question, shown)
+    made = ArmAnswer(name, question.id, score.per_token, in_sight, *tokens, shown)
+    if not asking.new_tokens:
+        return made
+    answer = kv.generate(question.text, max_new_tokens=asking.new_tokens, **given)
+    trace = answer.trace
+    return _read(made, question, answer.text, trace.probe_ms + trace.score_ms + trace.fetch_ms + trace.ms)
+
+
+def _from_text(
+    name: str, kv: KVMemory, of: KVHistory, asking: Asking, question: KVQuestion, seqs: tuple[int, ...]
+) -> ArmAnswer:
+    """The same turns as text, before the question, all of it prefilled."""
+    encoder = kv.view.encoder
+    ids = question_of(encoder.tokenizer, encoder.form, question.text, question.now).ids
+    before = [i for seq in seqs for i in encoder.turn_ids(of.messages[seq])]
+    context = PromptContext((), (), (), (*before, *ids))
+    gold = answer_ids(encoder, question.answer, question.now)
+    with encoder.tap.lock:
+        per_token = likelihood(encoder, context, gold) / len(gold)
+        tokens = (context.kv_tokens, context.prefill_tokens)
+        made = ArmAnswer(name, question.id, per_token, _share(question, seqs), *tokens, seqs)
+        if not asking.new_tokens:
+            return made
+        options = {"max_new_tokens": asking.new_tokens, "do_sample": False}
+        (done,) = generate(encoder, [context], catch=False, options=options)
+    text = str(asking.tokenizer.decode(list(done.sequences[0]), skip_special_tokens=True))
+    return _read(made, question, text, done.ms)
+
+
+def _read(made: ArmAnswer, question: KVQuestion, text: str, ms: float) -> ArmAnswer:
+    """With the answer's words: its first line, as weak models go on with a conversation of their own."""
+    line = text.strip().split("\n")[0]
+    f1 = f1_original(line, question.answer, question.category)
+    return replace(made, answer=line, f1=f1, bleu1=bleu1(line, question.answer), ms=ms)
+
+
+def _share(question: KVQuestion, seqs: Sequence[int]) -> float:
+    return len(set(question.evidence) & set(seqs)) / len(set(question.evidence))
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRow:
+    """One arm over all questions."""
+
+    arm: str
+    log_probability: Mean | None
+    against: Mean | None  # the recalled turns as text: difference, paired
+    evidence: Mean | None
+    memory_tokens: float
+    prefill_tokens: float
+    f1: Mean | None
+    bleu1: Mean | None
+    ms: float | None
+
+
+def rows_of(answers: Sequence[ArmAnswer]) -> list[ArmRow]:
+    """One per arm, in their order."""
+    base = {each.question: each.log_probability for each in answers if each.arm == BASE}
+    return [
+        ArmRow(
+            arm=arm,
+            log_probability=Mean.of(each.log_probability for each in group),
+            against=Mean.of(e.log_probability - base[e.question] for e in group if e.question in base),
+            evidence=Mean.of(each.evidence for each in group),
+            memory_tokens=fmean(each.memory_tokens for each in group),
+            prefill_tokens=fmean(each.prefill_tokens for each in group),
+            f1=Mean.of(each.f1 for each in group),
+            bleu1=Mean.of(each.bleu1 for each in group),
+            ms=fmean(each.ms or 0.0 for each in group) if group[0].ms is not None else None,
+        )
+        for arm in dict.fromkeys(each.arm for each in answers)
+        for group in [[each for each in answers if each.arm == arm]]
+    ]
+
+
+def main() -> None:
+    """Every arm over every conversation."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kv", description=__doc__)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--conversations", type=int, default=2, help="of the file, from the first")
+    parser.add_argument("--questions", type=int, default=30, help="of each conversation")
+    parser.add_argument("--history", type=int, default=5500, help="tokens of a conversation")
+    parser.add_argument("--budget", type=int, default=512, help="tokens in sight, for every arm")
+    parser.add_argument("--answer", type=int, default=0, help="tokens of an answer; 0: none is given")
+    parser.add_argument("--arms", default=",".join(ARMS))
+    parser.add_argument("--chat", action="store_true", help="turns by the tokenizer's chat template")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", type=Path, default=results.RESULTS / "kv.json")
+    given = parser.parse_args()
+    wanted = given.arms.split(",")
+    if unknown := set(wanted) - set(ARMS):
+        raise InvalidInput(f"no arm {min(unknown)!r}: choose from {', '.join(ARMS)}")
+    torch.set_num_threads(given.threads)
+    model, tokenizer = load_pretrained(given.model)
+    form = chat(tokenizer) if given.chat else plain()
+    asking = Asking(model, tokenizer, form, given.budget, given.answer)
+    answers: list[ArmAnswer] = []
+
+    def tokens_of(text: str) -> int:
+        return len(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder, Memory(folder) as memory:
+        for talk in load("locomo", given.path)[: given.conversations]:
+            of = history_of(talk, memory, tokens_of, given.history, given.questions)
+            recalled: dict[str, Sequence[int]] = {}
+            for name in dict.fromkeys((FIRST, *wanted)):  # which says what text recall chose
+                answers += ask_all(name, ARMS[name], of, memory, asking, recalled)
+    rows = rows_of(answers)
+    columns = [
+        Column("memory", lambda row: row.arm, left=True),
+        Column("log-prob.\nper token", lambda row: row.log_probability.value, ".2f"),
+        Column("against\ntext", lambda row: row.against and row.against.value, "+.2f"),
+        Column("+-", lambda row: row.against and row.against.error, ".2f"),
+        Column("evidence", lambda row: row.evidence and row.evidence.value, ".2f"),
+        Column("memory\ntokens", lambda row: row.memory_tokens, ",.0f"),
+        Column("prefill\ntokens", lambda row: row.prefill_tokens, ",.0f"),
+        Column("F1", lambda row: row.f1 and row.f1.value, ".3f"),
+        Column("BLEU-1", lambda row: row.bleu1 and row.bleu1.value, ".3f"),
+        Column("ms", lambda row: row.ms, ",.0f"),
+    ]
+    title = f"kv: {given.model.name}, {len(answers) // len(rows)} questions"
+    Console(width=140).print(tabulate(title, columns, rows))
+    results.write(given.output, {"model": given.model.name, "rows": rows, "answers": answers})
+
+
+if __name__ == "__main__":
+    main()

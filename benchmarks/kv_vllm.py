@@ -1,0 +1,224 @@
+"""Time to the first token in vLLM: a pool's blocks beside the same turns as text, prefix cache off and on.
+
+Every arm of a question has the same tokens in its prompt, so what differs is what vLLM computes of them. The
+arms alternate, question by question; what counts is the ratio of medians.
+
+    python -m benchmarks.kv_vllm LOCOMO MODEL [--dtype float32]        # extras 'kv' and 'vllm'
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import results
+from benchmarks.data import load
+from benchmarks.kv import load_pretrained
+from zibaldone.comparing.table import Column, tabulate
+from zibaldone.core import Message
+from zibaldone.kv import KVMemory, KVPrompt, MemArt
+from zibaldone.memory import Memory
+
+_ANSWER_TOKENS = 8  # of the answers that are held against KVMemory.generate's
+_SPARE_TOKENS = 256  # of vLLM's window, for a question and its answer
+_DTYPES = ("float32", "bfloat16", "float16")
+_ARMS = ("text", "text, prefix cached", "memory", "memory, prefix cached")
+
+
+@dataclass(frozen=True, slots=True)
+class VLLMArm:
+    """Medians of one arm."""
+
+    name: str
+    prompt_tokens: float
+    computed_tokens: float  # of the prompt, by vLLM
+    ms: float  # to the first token
+
+
+@dataclass(frozen=True, slots=True)
+class _Timing:
+    prompt_tokens: int
+    computed_tokens: int
+    ms: float
+
+
+def main() -> None:
+    """The four arms of every question, and whether answers are those of KVMemory.generate."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kv_vllm", description=__doc__)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--history", type=int, default=2000, help="tokens of the first conversation")
+    parser.add_argument("--budget", type=int, default=512, help="tokens of memory in sight")
+    parser.add_argument("--questions", type=int, default=5, help="whose median counts")
+    parser.add_argument("--dtype", choices=_DTYPES, default="float32")
+    parser.add_argument("--output", type=Path, default=results.RESULTS / "kv_vllm.json")
+    options = parser.parse_args()
+    model, tokenizer = load_pretrained(options.model)
+    model = model.to(getattr(torch, options.dtype))
+    talk = load("locomo", options.path)[0]
+    user, questions = talk.name, [question.text for question in talk.questions]
+    messages = _sessions(talk.messages, options.history, tokenizer)
+    config = MemArt(budget_tokens=options.budget, layers=(0,))
+    with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as name:
+        folder = Path(name)
+        _save(model, folder / "model")  # as vLLM reads it, a GGUF file too
+        tokenizer.save_pretrained(folder / "model")
+        with (
+            Memory(folder / "memory") as memory,
+            KVMemory(model, tokenizer, memory, config=config) as kv,
+        ):
+            memory.add(messages, user=user)
+            history = kv.remember(user=user).tokens
+            with _engine(folder / "model", memory_folder=folder / "memory", options=options) as engine:
+                timings, same, prompt_ms = _ask_all(engine, kv, user, questions, options)
+    arms = tuple(_median(name, timings[name]) for name in _ARMS)
+    figures = {
+        "model": options.model.name,
+        "dtype": options.dtype,
+        "history_tokens": history,
+        "questions": options.questions,
+        "arms": arms,
+        "prefill_tokens_per_second": 1000 * arms[0].computed_tokens / arms[0].ms,
+        "prompt_ms": prompt_ms,
+        "same_as_generate": same,
+    }
+    Console(width=140).print(_table(options, history, arms))
+    results.write(options.output, figures)
+
+
+def _save(model: Any, folder: Path) -> None:
+    """For vLLM to read. Weights of a GGUF file are whole here, though the model still calls itself packed."""
+    model.hf_quantizer = None
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.save_pretrained(folder)
+
+
+def _ask_all(
+    engine: Any, kv: KVMemory, user: str, questions: Sequence[str], options: argparse.Namespace
+) -> tuple[Mapping[str, Sequence[_Timing]], int, float]:
+    timings: dict[str, list[_Timing]] = {name: [] for name in _ARMS}
+    same, prompt_ms = 0, []
+    for place, question in enumerate(questions[: options.questions + 1]):
+        began = time.perf_counter()
+        prompt = kv.prompt(question, user=user)
+        prompt_ms.append((time.perf_counter() - began) * 1000)
+        other = questions[(place + 1) % len(questions)]  # of the same turns: what comes before it is cached
+        following = kv.prompt(other, user=user, seqs=prompt.seqs, now=prompt.now)
+        engine.reset_prefix_cache()
+        made = {
+            "text": _timed(engine, prompt, memory=False),
+            "text, prefix cached": _timed(engine, following, memory=False),
+            "memory": _timed(engine, prompt, memory=True),
+            "memory, prefix cached": _timed(engine, following, memory=True),
+        }
+        if place:  # the first pays for what libraries do once
+            for name, result in made.items():
+                timings[name].append(result)
+            same += _same(engine, kv, prompt)
+    return timings, same, median(prompt_ms[1:])
+
+
+def _timed(engine: Any, prompt: KVPrompt, *, memory: bool) -> _Timing:
+    began = time.perf_counter()
+    made = _generated(engine, prompt, memory=memory, tokens=1)
+    ms = (time.perf_counter() - began) * 1000
+    return _Timing(len(prompt.ids), len(prompt.ids) - (made.num_cached_tokens or 0), ms)
+
+
+def _same(engine: Any, kv: KVMemory, prompt: KVPrompt) -> bool:
+    """True if a greedy answer is KVMemory.generate's."""
+    answer = kv.generate(
+        prompt.query, user=prompt.user, seqs=prompt.seqs, now=prompt.now, max_new_tokens=_ANSWER_TOKENS
+    )
+    made = _generated(engine, prompt, memory=True, tokens=_ANSWER_TOKENS)
+    return bool(made.outputs[0].text.strip() == answer.text)
+
+
+def _generated(engine: Any, prompt: KVPrompt, *, memory: bool, tokens: int) -> Any:
+    from vllm import SamplingParams
+
+    body = prompt.body()
+    extra = {"kv_transfer_params": body["kv_transfer_params"]} if memory else {}
+    salt = body["cache_salt"] if memory else "text"
+    sampling = SamplingParams(temperature=0, max_tokens=tokens, extra_args=extra)
+    given = {"prompt_token_ids": body["prompt"], "cache_salt": salt}
+    (made,) = engine.generate(given, sampling, use_tqdm=False)
+    return made
+
+
+@contextmanager
+def _engine(served: Path, *, memory_folder: Path, options: argparse.Namespace) -> Iterator[Any]:
+    from vllm import LLM
+    from vllm.config import KVTransferConfig
+
+    transfer = KVTransferConfig(
+        kv_connector="ZibaldoneConnector",
+        kv_connector_module_path="zibaldone.kv.vllm",
+        kv_role="kv_both",
+        kv_load_failure_policy="fail",  # a figure of something else would be no figure
+        kv_connector_extra_config={"folder": str(memory_folder)},
+    )
+    engine = LLM(
+        str(served),
+        dtype=options.dtype,
+        enforce_eager=True,
+        max_model_len=options.budget + _SPARE_TOKENS,
+        enable_prefix_caching=True,
+        kv_transfer_config=transfer,
+    )
+    try:
+        yield engine
+    finally:
+        engine.llm_engine.engine_core.shutdown()
+
+
+def _sessions(messages: Sequence[Message], most: int, tokenizer: Any) -> list[Message]:
+    """Whole sessions from the first, as many as so many tokens hold; one at least."""
+    taken: list[Message] = []
+    total = 0
+    for session in dict.fromkeys(message.session for message in messages):
+        turns = [replace(message, seq=0) for message in messages if message.session == session]
+        total += sum(len(tokenizer(turn.content)["input_ids"]) for turn in turns)
+        if taken and total > most:
+            break
+        taken += turns
+    return taken
+
+
+def _median(name: str, timings: Sequence[_Timing]) -> VLLMArm:
+    return VLLMArm(
+        name,
+        median(result.prompt_tokens for result in timings),
+        median(result.computed_tokens for result in timings),
+        median(result.ms for result in timings),
+    )
+
+
+def _table(options: argparse.Namespace, history: int, arms: Sequence[VLLMArm]) -> Table:
+    text = arms[0].ms
+    columns = [
+        Column("in vLLM", lambda arm: arm.name, left=True),
+        Column("prompt\ntokens", lambda arm: arm.prompt_tokens, ",.0f"),
+        Column("computed", lambda arm: arm.computed_tokens, ",.0f"),
+        Column("first\ntoken, ms", lambda arm: arm.ms, ",.0f"),
+        Column("text /\nthis", lambda arm: text / arm.ms, ".1f"),
+    ]
+    of = f"a history of {history:,} tokens; medians of {options.questions}"
+    title = f"{options.model.name}, {options.dtype}, {of}"
+    return tabulate(title, columns, arms)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,428 @@
+"""Cost of the gateway: the same conversations with it and without, side by side in one run.
+
+    python -m benchmarks.serving LOCOMO [--concurrency 1,4,8] [--history 2000] [--requests 24]
+
+An arm is what the upstream is sent: the `session` so far; `gateway`, the session by way of the gateway; and
+`same`, the very prompts that the gateway made of it, straight to the upstream. The upstream is a model server
+on the loopback whose prefill and tokens take a set time. A request's time outside of the upstream is known
+exactly, since all processes share one clock: *added* is that of the gateway less the median of `same`. In the
+end the log is read: is every turn that was acknowledged in it, once?
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median, quantiles
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import httpx2
+from rich.console import Console
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.routing import Route
+
+from benchmarks import results
+from benchmarks.data import Conversation, load
+from benchmarks.speed import repeated
+from zibaldone import Memory, Message
+from zibaldone.comparing.table import Column, tabulate
+from zibaldone.core import MACHINES
+
+ARMS = ("session", "gateway", "same")
+MODEL = "loopback"
+_PATH = "/v1/chat/completions"
+_SYSTEM = "You are a helpful assistant who answers in plain words. Say so when you do not know something."
+_CHARACTERS = 4  # of a token
+_TURNS = 6  # exchanges of a session
+_ANSWER_TOKENS = 64
+_STARTS_S, _STOPS_S, _TIMEOUT_S, _WARM_S = 60.0, 30.0, 120.0, 60.0
+_SERVE = "from zibaldone.cli.app import app; app()"
+
+
+def upstream(prefill_tokens_per_s: float, tokens_per_s: float) -> Starlette:
+    """A model server: prompts are computed one after the other, streams side by side.
+
+    It answers with the request's `prediction`, and tells at /records what it was asked since the last look.
+    """
+    computing, records = asyncio.Lock(), dict[str, dict[str, Any]]()
+
+    async def complete(request: Request) -> StreamingResponse:
+        asked = json.loads(await request.body())
+        record = {"received": time.monotonic(), "messages": asked["messages"]}
+        records[asked["metadata"]["request"]] = record
+        prompt = sum(len(str(message["content"])) for message in asked["messages"]) // _CHARACTERS
+        record["prompt_tokens"] = prompt
+        async with computing:
+            await asyncio.sleep(prompt / prefill_tokens_per_s)
+        return StreamingResponse(
+            stream(asked["prediction"]["content"], record), media_type="text/event-stream"
+        )
+
+    async def stream(answer: str, record: dict[str, Any]) -> AsyncIterator[bytes]:
+        began = time.monotonic()
+        for number, start in enumerate(range(0, len(answer), _CHARACTERS), 1):
+            await asyncio.sleep(max(0.0, began + number / tokens_per_s - time.monotonic()))
+            record.setdefault("first", time.monotonic())
+            yield _event({"content": answer[start : start + _CHARACTERS]})
+        yield _event({}, "stop") + b"data: [DONE]\n\n"
+
+    async def told(_: Request) -> JSONResponse:
+        answer = JSONResponse(records)
+        records.clear()
+        return answer
+
+    async def models(_: Request) -> JSONResponse:
+        return JSONResponse({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+
+    routes = [Route(_PATH, complete, methods=["POST"]), Route("/records", told), Route("/v1/models", models)]
+    return Starlette(routes=routes)
+
+
+def _event(delta: Mapping[str, str], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    chunk = {"id": "chatcmpl-loopback", "object": "chat.completion.chunk", "created": 1, "model": MODEL}
+    return b"data: " + json.dumps(chunk | {"choices": [choice]}).encode() + b"\n\n"
+
+
+class Server:
+    """A server in a process of its own, ready when the path answers; a context manager ends it."""
+
+    def __init__(self, command: Sequence[str], port: int, ready: str) -> None:
+        self.port, self._ready = port, f"http://127.0.0.1:{port}{ready}"
+        self._process = subprocess.Popen(  # noqa: S603 - our own
+            [sys.executable, *command], cwd=results.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    def __enter__(self) -> Server:
+        until = time.monotonic() + _STARTS_S
+        while time.monotonic() < until and self._process.poll() is None:
+            try:
+                with urlopen(self._ready, timeout=1):  # noqa: S310 - the loopback
+                    return self
+            except (URLError, OSError):
+                time.sleep(0.05)
+        self.__exit__()
+        raise RuntimeError(f"{self._ready} does not answer")
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(_STOPS_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def free_port() -> int:
+    """A port of the loopback that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True, slots=True)
+class ServedUser:
+    """One user: what was said before, and exchanges without end."""
+
+    name: str
+    history: tuple[Message, ...]
+    exchanges: Iterator[tuple[str, str]]
+
+
+def users_of(conversations: Sequence[Conversation], count: int, history: int) -> list[ServedUser]:
+    """So many, each with a conversation of the data again and again."""
+    users = []
+    for number in range(count):
+        talk = conversations[number % len(conversations)].messages
+        stream = repeated([message for message in talk if message.time])
+        earlier = tuple(itertools.islice(stream, history))
+        users.append(ServedUser(f"user-{number}", earlier, _exchanges(stream)))
+    return users
+
+
+def _exchanges(messages: Iterator[Message]) -> Iterator[tuple[str, str]]:
+    """Among people the first who speaks in a session is the user, and the others answer."""
+    for _, group in itertools.groupby(messages, lambda message: message.session):
+        session = list(group)
+        first, question = session[0].speaker, ""
+        sides = [(m.role not in MACHINES and m.speaker == first, m.content) for m in session]
+        for is_user, run in itertools.groupby(sides, lambda side: side[0]):
+            text = "\n\n".join(content for _, content in run)
+            if is_user:
+                question = text
+            elif question:
+                yield question, text[: _ANSWER_TOKENS * _CHARACTERS].rstrip()
+                question = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One request as its client saw it; moments in seconds of the monotonic clock."""
+
+    request: str
+    user: str
+    session: str
+    question: str
+    answer: str
+    sent: float
+    first: float
+    memory: str | None  # what the gateway says of its memory
+    memory_ms: float | None
+    fault: str | None
+
+
+async def send(
+    client: httpx2.AsyncClient,
+    port: int,
+    messages: Sequence[Mapping[str, str]],
+    answer: str,
+    request: str,
+    scope: tuple[str, str],
+) -> Sample:
+    """One request, to its end; whatever goes wrong is the sample's fault."""
+    user, session = scope
+    body = {
+        "model": MODEL,
+        "messages": messages,
+        "stream": True,
+        "prediction": {"type": "content", "content": answer},
+        "metadata": {"request": request},
+    }
+    headers = {"X-Memory-User": user, "X-Memory-Session": session}
+    sent, first, text, fault = time.monotonic(), 0.0, "", None
+    memory: dict[str, Any] = {}
+    try:
+        url = f"http://127.0.0.1:{port}{_PATH}"
+        async with client.stream("POST", url, json=body, headers=headers) as response:
+            memory["status"] = (response.headers.get("x-memory-status") or "").partition(";")[
+                0
+            ].strip() or None
+            async for line in response.aiter_lines():
+                if not line.startswith("data: {"):
+                    continue
+                value = json.loads(line.removeprefix("data: "))
+                memory |= value.get("memory") or {}
+                for choice in value.get("choices", []):
+                    if piece := choice["delta"].get("content"):
+                        first = first or time.monotonic()
+                        text += piece
+        if text != answer:
+            fault = f"status {response.status_code}, another answer came: {text[:80]!r}"
+    except (httpx2.HTTPError, ValueError) as error:
+        fault = repr(error)
+    question = str(messages[-1]["content"])
+    return Sample(
+        request, user, session, question, text, sent, first, memory.get("status"), memory.get("ms"), fault
+    )
+
+
+async def talk(
+    user: ServedUser, arm: str, port: int, phase: str, exchanges: Sequence[tuple[str, str]]
+) -> list[Sample]:
+    """One user's exchanges, one after the other, in sessions of a few."""
+    samples: list[Sample] = []
+    said: list[dict[str, str]] = []
+    async with httpx2.AsyncClient(timeout=_TIMEOUT_S) as client:
+        for number, (question, answer) in enumerate(exchanges):
+            said = said if number % _TURNS else [{"role": "system", "content": _SYSTEM}]
+            said.append({"role": "user", "content": question})
+            scope = (user.name, f"{phase}/{number // _TURNS}")
+            sample = await send(client, port, said, answer, f"{arm}/{phase}/{user.name}/{number}", scope)
+            samples.append(sample)
+            said.append({"role": "assistant", "content": sample.answer})
+    return samples
+
+
+async def again(records: Mapping[str, Any], samples: Sequence[Sample], port: int) -> list[Sample]:
+    """The prompts that the gateway made of these requests, straight to the upstream."""
+    done = []
+    async with httpx2.AsyncClient(timeout=_TIMEOUT_S) as client:
+        for sample in samples:
+            if sample.fault is None:
+                messages = records[sample.request]["messages"]
+                name, scope = sample.request.replace("gateway", "same", 1), (sample.user, sample.session)
+                done.append(await send(client, port, messages, sample.answer, name, scope))
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class ServingRow:
+    """One arm at one concurrency. Times in ms, without failures."""
+
+    arm: str
+    concurrency: int
+    requests: int
+    failures: int
+    degraded: int  # of the gateway's: memory was not there
+    first_token_p50_ms: float
+    first_token_p95_ms: float
+    outside_p50_ms: float  # of the time to the first token, what was not the upstream's
+    added_p50_ms: float | None  # None: not the gateway's
+    added_p95_ms: float | None
+    memory_p50_ms: float | None  # by which memory held requests up, as the gateway says it
+    upstream_p50_ms: float
+    prompt_tokens: float
+
+
+def row(
+    arm: str, concurrency: int, samples: Sequence[Sample], records: Mapping[str, Any], floor_ms: float | None
+) -> ServingRow:
+    """`floor_ms`: what a request spends outside of the upstream without a gateway."""
+    well = [sample for sample in samples if sample.fault is None and sample.first]
+    served = [records[sample.request] for sample in well]
+    outside = [
+        1000 * (record["received"] - sample.sent + sample.first - record["first"])
+        for sample, record in zip(well, served, strict=True)
+    ]
+    firsts = [1000 * (sample.first - sample.sent) for sample in well]
+    memory = [sample.memory_ms for sample in well if sample.memory_ms is not None]
+    return ServingRow(
+        arm=arm,
+        concurrency=concurrency,
+        requests=len(samples),
+        failures=len(samples) - len(well),
+        degraded=sum(sample.memory != "ok" for sample in samples) if arm == "gateway" else 0,
+        first_token_p50_ms=median(firsts),
+        first_token_p95_ms=_p95(firsts),
+        outside_p50_ms=median(outside),
+        added_p50_ms=None if floor_ms is None else median(outside) - floor_ms,
+        added_p95_ms=None if floor_ms is None else _p95(outside) - floor_ms,
+        memory_p50_ms=median(memory) if memory else None,
+        upstream_p50_ms=median(1000 * (record["first"] - record["received"]) for record in served),
+        prompt_tokens=fmean(record["prompt_tokens"] for record in served),
+    )
+
+
+def _p95(values: Sequence[float]) -> float:
+    return quantiles(values, n=20)[-1] if len(values) > 1 else values[0]
+
+
+def measure(
+    users: Sequence[ServedUser], concurrency: Sequence[int], requests: int, upstream_port: int, port: int
+) -> tuple[list[ServingRow], list[Sample]]:
+    """All arms at every concurrency; and all that went through the gateway."""
+
+    def records() -> dict[str, Any]:
+        with urlopen(f"http://127.0.0.1:{upstream_port}/records") as answer:
+            told: dict[str, Any] = json.load(answer)
+        return told
+
+    async def side_by_side(
+        arm: str, at: int, phase: str, texts: Sequence[list[tuple[str, str]]]
+    ) -> list[Sample]:
+        to = port if arm == "gateway" else upstream_port
+        talks = (talk(user, arm, to, phase, own) for user, own in zip(users[:at], texts, strict=True))
+        return [sample for ours in await asyncio.gather(*talks) for sample in ours]
+
+    async def all_again(samples: Sequence[Sample], made: Mapping[str, Any]) -> list[Sample]:
+        by_user = [[sample for sample in samples if sample.user == user.name] for user in users]
+        replays = (again(made, own, upstream_port) for own in by_user)
+        return [sample for ours in await asyncio.gather(*replays) for sample in ours]
+
+    rows, remembered = [], []
+    for user in users:  # the first requests of a user read its memory in
+        until, status = time.monotonic() + _WARM_S, None
+        while status != "ok" and time.monotonic() < until:
+            (sample,) = asyncio.run(talk(user, "gateway", port, "first", [next(user.exchanges)]))
+            remembered.append(sample)
+            status = sample.memory
+    records()
+    for at in concurrency:
+        each = max(-(-requests // at), 4)
+        texts = [list(itertools.islice(user.exchanges, each)) for user in users[:at]]
+        plain = asyncio.run(side_by_side("session", at, f"{at}", texts))
+        of_plain = records()
+        through = asyncio.run(side_by_side("gateway", at, f"{at}", texts))
+        made = records()
+        same = asyncio.run(all_again(through, made))
+        remembered += through
+        of_same = row("same", at, same, records(), None)
+        rows += [
+            row("session", at, plain, of_plain, None),
+            row("gateway", at, through, made, of_same.outside_p50_ms),
+            of_same,
+        ]
+    return rows, remembered
+
+
+def audit(folder: Path, samples: Sequence[Sample]) -> dict[str, int]:
+    """Turns of requests that ended well, counted in the log: how many are lost, how many doubled."""
+    wanted: dict[tuple[str, str], Counter[str]] = {}
+    for sample in samples:
+        if sample.fault is None and sample.memory == "ok":
+            wanted.setdefault((sample.user, sample.session), Counter()).update(
+                (sample.question, sample.answer)
+            )
+    lost = doubled = 0
+    with Memory(folder) as memory:
+        for (user, session), turns in wanted.items():
+            stored = Counter(message.content for message in memory.messages(user=user, session=session))
+            lost += (turns - stored).total()
+            doubled += sum(stored[text] - count for text, count in turns.items() if stored[text] > count)
+    return {"acknowledged": sum(turns.total() for turns in wanted.values()), "lost": lost, "doubled": doubled}
+
+
+def main() -> None:
+    """Import, serve, load, count."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
+    parser.add_argument("path", type=Path, help="a LoCoMo file")
+    parser.add_argument("--concurrency", default="1,4,8")
+    parser.add_argument("--requests", type=int, default=24, help="of an arm at a concurrency")
+    parser.add_argument("--history", type=int, default=2000, help="messages of each user, imported first")
+    parser.add_argument("--prefill", type=float, default=20_000.0, help="tokens in a second")
+    parser.add_argument("--rate", type=float, default=60.0, help="tokens of a stream in a second")
+    parser.add_argument("--output", type=Path, default=results.RESULTS / "serving.json")
+    given = parser.parse_args()
+    concurrency = [int(part) for part in given.concurrency.split(",")]
+    users = users_of(load("locomo", given.path), max(concurrency), given.history)
+    ports = free_port(), free_port()
+    with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
+        with Memory(folder) as memory:
+            for user in users:
+                print(f"importing {user.name}", file=sys.stderr)
+                memory.add(user.history, user=user.name)
+                memory.maintain(user=user.name)
+        rates = [str(ports[0]), str(given.prefill), str(given.rate)]
+        url = f"http://127.0.0.1:{ports[0]}/v1"
+        serve = ["-c", _SERVE, "serve", "--memory", folder, "--upstream", url, "--port", str(ports[1])]
+        with (
+            Server(["-m", "benchmarks.serving", "--upstream", *rates], ports[0], "/v1/models"),
+            Server(serve, ports[1], "/healthz"),
+        ):
+            rows, remembered = measure(users, concurrency, given.requests, *ports)
+        counted = audit(Path(folder), remembered)
+    columns = [_column(name) for name in ServingRow.__slots__]
+    console = Console()
+    shown = tabulate("serving", columns, rows, caption=f"log: {counted}")
+    (console if console.is_terminal else Console(width=160)).print(shown)
+    results.write(given.output, {"data": given.path.name, "rows": rows, "log": counted})
+
+
+def _column(name: str) -> Column:
+    form = ".1f" if name.endswith("_ms") else ".0f" if name == "prompt_tokens" else ""
+    return Column(name.replace("_", "\n"), lambda each: getattr(each, name), form, left=name == "arm")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--upstream"]:
+        import uvicorn
+
+        number, prefill, rate = sys.argv[2:]
+        uvicorn.run(upstream(float(prefill), float(rate)), port=int(number), log_level="warning")
+    else:
+        main()

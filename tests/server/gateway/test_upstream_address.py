@@ -1,0 +1,201 @@
+"""The gateway goes where it was told, and nowhere else; its own key goes with named requests alone."""
+
+import asyncio
+import socket
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.datastructures import Headers
+
+from zibaldone import InvalidInput
+from zibaldone.server.gateway import upstream as upstream_module
+from zibaldone.server.gateway.upstream import UpstreamClient, address
+from zibaldone.server.problems import Problem
+
+KEY = "sk-of-the-server"
+
+
+@pytest.fixture
+def stranger():
+    """A listener that nobody may connect to."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
+@pytest.fixture
+def keyed(serving, upstream):
+    """A client of a gateway with the upstream's key."""
+    with httpx2.Client(base_url=serving(upstream=upstream.url, upstream_key=KEY)) as client:
+        yield client
+
+
+def asked(base, target, *headers):
+    """The answer to a request whose target is sent as it is written here."""
+    at = urlsplit(base)
+    lines = [f"GET {target} HTTP/1.1", f"Host: {at.netloc}", "Connection: close", *headers, "", ""]
+    with socket.create_connection((at.hostname, at.port), timeout=20) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+HOSTILE = [
+    "/v1%2F@127.0.0.1:PORT/x",
+    "/v1%2f.x@127.0.0.1:PORT/v1/models",
+    "/v1%2F:x@127.0.0.1:PORT/chat/completions",
+    "/v1/@127.0.0.1:PORT/x",
+    "/v1/%40127.0.0.1:PORT/x",
+    "/v1//127.0.0.1:PORT/x",
+    "/v1/models//127.0.0.1:PORT/x",
+    "/v1/\\\\127.0.0.1:PORT/x",
+    "/v1/%5c%5C127.0.0.1:PORT/x",
+    "/v1/a%2fb",
+    "/v1/a%252Fb",
+    "/v1/models%00",
+    "/v1/models%0d%0ax:%20y",
+    "/v1/models#x",
+    "/v1/models%zz",
+    "/v1/../secret",
+    "/v1/%2e%2E/secret",
+    "/v1/a/..",
+    "/v1/./a",
+    "/v1/..;x/a",
+    "/v1/..%2fa",
+    "/v1/a%2F.%2e%5cb",
+    "/v1/%c0%ae%c0%ae/secret",
+    "/v1/models?x=#@127.0.0.1:PORT",
+]
+
+
+def test_no_request_target_leads_elsewhere(serving, upstream, stranger):
+    """It is refused, before an upstream without a path as well, and no key goes anywhere."""
+    base = serving(upstream=upstream.url.removesuffix("/v1"), upstream_key=KEY)
+    for path in HOSTILE:
+        for header in ("Accept: */*", "anthropic-version: 2023-06-01"):
+            answer = asked(base, path.replace("PORT", str(stranger)), header)
+            kind = b"not-found" if "%0d%0a" in path else b"refused-path"
+            assert answer.startswith(b"HTTP/1.1 4"), (path, answer)
+            assert b"urn:zibaldone:problem:" + kind in answer, (path, answer)
+    assert upstream.sent == []
+
+
+TOKENS = st.sampled_from(
+    [
+        *"/@:?#\\%.;[] \t\r\n\0é",
+        *("/v1", "//", "..", "%2f", "%2F", "%5c", "%2e", "%40", "%00", "%25", "%3a", "%zz", "%c0%af"),
+        *("evil", "127.0.0.1", ":9", "http://evil", "models", "chat/completions", "user:pass@evil"),
+    ]
+)
+
+
+@given(
+    base=st.sampled_from(["http://up", "http://up:8000/", "https://up/v1", "http://[::1]:9/a/v1/"]),
+    path=st.lists(TOKENS, max_size=8).map("".join) | st.text(max_size=20),
+    query=st.lists(TOKENS, max_size=4).map("".join),
+)
+def test_an_address_has_the_configured_origin_or_there_is_none(base, path, query):
+    """Whatever the path and the query are, and whoever reads the address."""
+    told = httpx2.URL(base)
+    try:
+        made = address(told, path.removeprefix("/v1"), query)
+    except Problem:
+        return
+    read = urlsplit(str(made))
+    assert made.origin == httpx2.URL(str(made)).origin == told.origin
+    assert (read.scheme, read.netloc) == (told.scheme, told.netloc.decode())
+    assert not {".", ".."} & set(read.path.split("/"))
+    assert read.path.startswith(urlsplit(base).path.rstrip("/"))
+
+
+def test_what_is_sent_is_looked_at_once_more(stranger, monkeypatch):
+    """An address of another origin is not sent to, whoever made it."""
+    elsewhere = httpx2.URL(f"http://127.0.0.1:{stranger}/x")
+    monkeypatch.setattr(upstream_module, "address", lambda *_: elsewhere)
+    client = UpstreamClient("http://127.0.0.1:9/v1", key=KEY)
+    with pytest.raises(Problem, match="not passed on"):
+        asyncio.run(client.send("GET", "/models", "", Headers({}), b""))
+
+
+def test_an_upstream_without_a_path(serving, upstream):
+    """Its own root is what requests are below."""
+    httpx2.get(f"{serving(upstream=upstream.url.removesuffix('/v1'))}/v1/models?x=1")
+    assert (upstream.last.path, upstream.last.query) == ("/models", "x=1")
+
+
+@pytest.mark.parametrize("given_", ["http://ann:secret@up/v1", "http://secret@up", "http://up/v1?secret=1"])
+def test_an_upstream_s_address_holds_no_credential(given_):
+    """The error says where one belongs, and does not say a password."""
+    with pytest.raises(InvalidInput) as raised:
+        UpstreamClient(given_)
+    if "@" in given_:
+        assert "--upstream-key-env" in str(raised.value)
+        assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "chat/completions"),
+        ("POST", "responses"),
+        ("POST", "messages"),
+        ("POST", "embeddings"),
+        ("POST", "completions"),
+        ("GET", "models"),
+        ("GET", "models/fake"),
+    ],
+)
+@pytest.mark.parametrize("header", ["authorization", "x-api-key"])
+def test_the_server_s_key_goes_with_named_requests(keyed, upstream, method, path, header):
+    """In the header that the client's protocol has it in; nothing of the client's own goes with it."""
+    headers = {"Authorization": "Bearer client", "X-Api-Key": "client"}
+    if header == "x-api-key":
+        headers["anthropic-version"] = "2023-06-01"
+    keyed.request(method, f"/v1/{path}", headers=headers, content=b'{"model": "fake"}')
+    sent = {name: upstream.last.headers.get(name) for name in ("authorization", "x-api-key")}
+    value = KEY if header == "x-api-key" else f"Bearer {KEY}"
+    assert sent == {"authorization": None, "x-api-key": None, header: value}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "audio/speech"),
+        ("GET", "files/file-1/content"),
+        ("POST", "messages/count_tokens"),
+        ("DELETE", "models/fake"),
+        ("GET", "responses/resp_1"),
+        ("GET", "models/"),
+        ("GET", "%6dodels"),
+    ],
+)
+def test_all_else_goes_with_the_client_s_own(keyed, upstream, method, path):
+    """Both headers as they came, and nothing where there was none."""
+    own = {"authorization": "Bearer client", "x-api-key": "client"}
+    for headers in (own, {}):
+        keyed.request(method, f"/v1/{path}", headers={**headers, "anthropic-version": "2023-06-01"})
+        sent = upstream.last.headers
+        assert {name: sent[name] for name in own if name in sent} == headers
+        assert KEY not in str(sent)
+
+
+def test_a_key_of_ours_never_goes_upstream(serving, upstream, make_key):
+    """Neither as a credential nor in the page's cookie."""
+    token = make_key("ann")
+    headers = {"Authorization": f"Bearer {token}", "Cookie": f"zibaldone_key={token}", "X-Api-Key": token}
+    answer = httpx2.get(f"{serving(upstream=upstream.url)}/v1/models", headers=headers)
+    assert answer.status_code == 200
+    assert token not in str(upstream.last.headers)
+
+
+def test_a_redirect_is_not_followed(raw_gateway, stranger):
+    """The client gets it as it came: nobody but the configured upstream sees the key."""
+    leads = f"location: http://127.0.0.1:{stranger}/v1/models\r\n".encode()
+    base = raw_gateway(b"text/plain", b"", leads, b"307 Temporary Redirect", upstream_key=KEY)
+    answer = httpx2.get(f"{base}/v1/models")
+    assert answer.status_code == 307
+    assert answer.headers["location"].endswith("/v1/models")
