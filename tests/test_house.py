@@ -54,7 +54,6 @@ LAYERS = (
         "leases",
         "maintenance",
         "outdating",
-        "planner",
         "planning",
         "rebuilding",
         "recall",

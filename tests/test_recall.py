@@ -527,7 +527,7 @@ def test_an_overview_of_a_day_begins_with_that_day_and_those_after_it():
         return Evidence(f"{seq}", "user", (seq,), time, "s", "messages", "message", 1.0, 3, is_dated=is_dated)
 
     query = Query(
-        "Give me an overview of 5 March 2024.", Scope("ann"), 100, START.replace(year=2025)
+        "Give me an overview of what happened on 5 March 2024.", Scope("ann"), 100, START.replace(year=2025)
     )
     units = [said(1, 4), said(2, 8), said(3, 5, is_dated=False), said(4, 16), said(5, 15), said(6, 5)]
     assert [unit.sources[0] for unit in in_period_first(units, query, Aim.OVERVIEW)] == [2, 5, 6, 1, 3, 4]

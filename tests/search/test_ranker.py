@@ -155,30 +155,6 @@ def test_synonyms_reach(talk, asked, said):
     assert talk.ranked(asked)[0] == seq
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ("Who are my doctors?", "Bea: Dr. Verhoef looked at the knee."),
-        ("What does my boyfriend do?", "Bea: The bf tunes pianos."),
-    ],
-)
-def test_a_word_is_the_same_however_it_is_written(talk, asked, said):
-    """A short form comes first, and memory knows of it."""
-    talk.fill()
-    (seq,) = talk.say(said)
-    assert talk.ranked(asked)[0] == seq
-    assert talk.ask(asked).trace.confidence > 0.1
-
-
-@pytest.mark.parametrize(("asked", "other"), [("boyfriend", "bf"), ("doctors", "Dr"), ("go", "went")])
-def test_another_spelling_counts_as_much_as_the_word(talk, asked, other):
-    """Of two messages that say the same, the other form's is as near by words as the question's own."""
-    talk.fill()
-    seqs = talk.say(f"[a] Bea: The {asked} was late.", f"[b] Bea: The {other} was late.")
-    scores = [channel(talk.candidate(asked, seq), "lexical").score for seq in seqs]
-    assert scores[0] == pytest.approx(scores[1])
-
-
 def test_a_code_is_not_taken_for_those_that_are_spelt_like_it(talk):
     """Of serial numbers that differ in a few letters, the one that is asked for comes first."""
     codes = ["qz" + "".join("abc"[n // 3**i % 3] for i in range(6)) for n in range(0, 240, 3)]

@@ -9,40 +9,27 @@ log-odds, so that units of all compare; cosines are in standard deviations, so t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import date
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import regex
 
 from zibaldone.models.base import Vectors
-from zibaldone.search.confidence import Signs
+from zibaldone.search.confidence import SILENT, WordsFound, confidence
 from zibaldone.search.dense import Matrix
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
 from zibaldone.search.question import Question, narrowed, take_apart
 from zibaldone.search.request import Aim
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
-from zibaldone.text.spellings import terms_alike
-from zibaldone.text.words import is_unspaced, words
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
-SILENT = 50  # units about nothing, for confidence: a few that all agree are not the whole world
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
-UNTOLD = 0.5  # the confidence of a question that cannot be compared with what memory has
-_FEW_TERMS = 2  # so few words are a day's own
-# A question of several words, function words included, of which memory knows few is in another language; a
-# memory of few words knows few of any.
-_SEVERAL, _FEW_KNOWN, _MANY_WORDS = 4, 0.3, 100
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
-_LOOKED_AT, _OF_EACH = 32, 200  # units by which a memory's script is told, and characters of each
-_LATIN = regex.compile(r"\p{Latin}+")
 Mask = npt.NDArray[np.bool_]
 
 
@@ -138,7 +125,7 @@ class Scores:
     dense: Floats  # cosine, in standard deviations from the mean
     context: Floats  # the weighted features of windows and session
     clues: Floats  # the weighted features of speaker and time
-    confidence: float  # see _confidence
+    confidence: float  # see confidence.confidence
     assistant: AssistantShare = _BESIDE
 
     @staticmethod
@@ -185,7 +172,7 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
         return
     idfs = np.zeros(len(index), dtype=np.float32)
     for _, term in question.terms:
-        where, _ = _postings(index, terms_alike(term))
+        where, _ = index.lexical.postings(term)
         idfs[where] += inverse_frequency(len(where), len(index))
     own = idfs[rows] + index.vectors.products(vector, rows)
     seqs = index.seqs[rows]
@@ -214,7 +201,7 @@ def features(
         values["speaker"][index.speakers.get(name, [])] = 1
     values["date"] = _dates(index, question)
     values["by_assistant"] = index.by_assistant * np.float32(question.aim is not Aim.SAID)
-    return values, _confidence(index, question, found, cosines, inside)
+    return values, confidence(index, question, found, cosines, inside)
 
 
 def _cosines(rows: Matrix, products: Floats) -> Floats:
@@ -245,7 +232,7 @@ def _dates(index: UnitIndex, question: Question) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Matched:
-    """Where one word of the question stands, in all its spellings, and where words of like meaning do."""
+    """Where one word of the question stands, and where words of like meaning do."""
 
     exact: Ints  # rows of the word itself
     rows: Ints  # of all of them, a row more than once
@@ -264,15 +251,14 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
     n = int(np.count_nonzero(people))
     synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
     for (form, term), like in zip(question.terms, synonyms, strict=True):
-        same = terms_alike(term)
         near = [] if like and index.lexical.df(term) and index.is_coined(form) else like
-        exact, counts = _postings(index, same)
+        exact, counts = index.lexical.postings(term)
         df = int(np.count_nonzero(people[exact]))
         idf = inverse_frequency(df, n)
         rows, frequencies = [exact], [counts]
         likeness = [np.ones(len(exact))]
         for other, cosine in near:
-            if other not in same:
+            if other != term:
                 where, often = index.lexical.postings(other)
                 rows.append(where)
                 frequencies.append(often * (cosine**SYNONYM_POWER * index.lexical.idf(other) / idf))
@@ -287,27 +273,7 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
         )
 
 
-def _postings(index: UnitIndex, same: Sequence[str]) -> tuple[Ints, Doubles]:
-    """The rows that have any of these terms, rising, and how often each has them."""
-    if len(same) == 1:
-        return index.lexical.postings(same[0])
-    parts = [index.lexical.postings(term) for term in same]
-    rows, places = np.unique(np.concatenate([rows for rows, _ in parts]), return_inverse=True)
-    counts = np.zeros(len(rows))
-    np.add.at(counts, places, np.concatenate([counts for _, counts in parts]))
-    return rows, counts
-
-
-@dataclass(frozen=True, slots=True)
-class _WordsFound:
-    """Of the question's words, by their idf."""
-
-    # (n,) the share in those units that attest, or their neighbours; a synonym by its cosine squared
-    covered_nearby: Floats
-    unseen: float  # the share that no unit has
-
-
-def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _WordsFound]:
+def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], WordsFound]:
     """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
 
     One frequency per word is summed over the word and those of like meaning, and saturates once.
@@ -329,7 +295,7 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], _
             totals[radius][there] += word.idf * saturated(inside, lengths[radius][there])
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    return values, _WordsFound((nearby / whole).astype(np.float32), unseen / whole)
+    return values, WordsFound((nearby / whole).astype(np.float32), unseen / whole)
 
 
 def _of_people(lengths: Floats, index: UnitIndex) -> Floats:
@@ -345,57 +311,6 @@ def _attests(index: UnitIndex, question: Question) -> Mask:
     """
     theirs = question.asks_own and question.aim is not Aim.SAID
     return index.by_people if theirs else np.ones(len(index), dtype=bool)
-
-
-def _confidence(
-    index: UnitIndex, question: Question, found: _WordsFound, cosines: Floats, inside: Mask | None
-) -> float:
-    """How likely memory is to answer; see `confidence`.
-
-    A day or month that memory knows of and hardly a word besides its own is reason enough (1), and so are a
-    speaker and no word, and all that was ever spoken of; with words besides they are signs. A question about
-    no word at all is none (0). Of one in another language than memory neither words nor vectors say anything
-    for or against: UNTOLD.
-    """
-    if inside is not None and not inside.any():
-        return 0.0
-    of_day = any(last - first < 31 and index.knows_of(first, last) for first, last in question.days)
-    overview = question.aim is Aim.OVERVIEW
-    if (of_day or overview) and len(question.terms) <= _FEW_TERMS:
-        return 1.0
-    if not question.terms:
-        return 1.0 if question.speakers else 0.0
-    if _is_foreign(index, question):
-        return UNTOLD
-    mean = float(cosines.sum()) / (len(cosines) + SILENT)
-    nearby = found.covered_nearby
-    if inside is not None:
-        nearby, cosines = nearby[inside], cosines[inside]
-    by_people: float = int(np.count_nonzero(index.by_assistant == 0)) or len(index)
-    if is_unspaced(question.subject):  # bigrams are near each other however few they are
-        by_people = math.inf
-    of_speaker = bool(question.speakers) and len(question.terms) == 1
-    beside: Literal["day", "speaker"] | None = "day" if of_day else "speaker" if of_speaker else None
-    nearness = float(cosines.max()) - mean
-    return Signs(float(nearby.max()), nearness, found.unseen, by_people, beside).confidence()
-
-
-def _is_foreign(index: UnitIndex, question: Question) -> bool:
-    """True if it is in another script than memory, or memory knows many words and few of its."""
-    some = np.linspace(0, len(index) - 1, num=min(len(index), _LOOKED_AT)).astype(int).tolist()
-    if _is_latin(question.text) != _is_latin("".join(index.units[row].text[:_OF_EACH] for row in some)):
-        return True
-    spoken = words(question.text)
-    if len(spoken) < _SEVERAL or sum(map(index.has, spoken)) >= _FEW_KNOWN * len(spoken):
-        return False
-    return index.has_words(_MANY_WORDS)
-
-
-def _is_latin(text: str) -> bool:
-    """True if most letters are Latin ones, or there are none."""
-    if 2 * len(text.encode("ascii", "ignore")) >= len(text):  # spaces are a fifth of any text
-        return True
-    return 2 * sum(map(len, _LATIN.findall(text))) >= sum(map(str.isalpha, text))
 
 
 def best_first(
