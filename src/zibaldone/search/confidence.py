@@ -89,7 +89,7 @@ def _calibrated(probability: float) -> float:
 def confidence(
     index: UnitIndex,
     question: Question,
-    found: WordsFound,
+    of_words: WordsFound,
     cosines: Floats,
     inside: npt.NDArray[np.bool_] | None,
 ) -> float:
@@ -111,7 +111,7 @@ def confidence(
     if _is_foreign(index, question):
         return UNTOLD
     mean = float(cosines.sum()) / (len(cosines) + SILENT)
-    nearby = found.covered_nearby
+    nearby = of_words.covered_nearby
     if inside is not None:
         nearby, cosines = nearby[inside], cosines[inside]
     by_people: float = int(np.count_nonzero(index.by_assistant == 0)) or len(index)
@@ -120,7 +120,7 @@ def confidence(
     of_speaker = bool(question.speakers) and len(question.terms) == 1
     beside: Literal["day", "speaker"] | None = "day" if of_day else "speaker" if of_speaker else None
     nearness = float(cosines.max()) - mean
-    return Signs(float(nearby.max()), nearness, found.unseen, by_people, beside).probability()
+    return Signs(float(nearby.max()), nearness, of_words.unseen, by_people, beside).probability()
 
 
 def _is_foreign(index: UnitIndex, question: Question) -> bool:

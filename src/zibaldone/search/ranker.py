@@ -91,8 +91,8 @@ DEFAULT_WEIGHTS = TalkWeights(
         dense_2=0.25,
         speaker=1.9,
         date=1.0,
-        session=0.27,
-        by_assistant=-1.0,
+        session=0.3,
+        by_assistant=-2.0,
     ),
 )
 _WINDOWED = ("lexical_2", "lexical_5", "dense_2", "session")
@@ -157,7 +157,8 @@ def score(
     of_units = weights.of_units(index)
     weighted = {name: of_units[:, column] * values[name] for column, name in enumerate(FEATURES)}
     context, clues = (
-        np.sum([weighted[name] for name in names], axis=0, dtype=np.float32) for names in (_WINDOWED, _CLUES)
+        np.asarray(np.sum([weighted[name] for name in names], axis=0), dtype=np.float32)
+        for names in (_WINDOWED, _CLUES)
     )
     total = weighted["lexical"] + weighted["dense"] + context + clues
     _tell_passages_apart(index, question, vector, total)
@@ -189,7 +190,7 @@ def features(
     of_rows = index.vectors.products(vector)
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
-    values, found = _lexical(index, question)
+    values, of_words = _lexical(index, question)
     people = index.by_people
     for name, radius in (("dense", 0), ("dense_2", 2)):
         window = index.windows[radius]
@@ -201,7 +202,7 @@ def features(
         values["speaker"][index.speakers.get(name, [])] = 1
     values["date"] = _dates(index, question)
     values["by_assistant"] = index.by_assistant * np.float32(question.aim is not Aim.SAID)
-    return values, confidence(index, question, found, cosines, inside)
+    return values, confidence(index, question, of_words, cosines, inside)
 
 
 def _cosines(rows: Matrix, products: Floats) -> Floats:
