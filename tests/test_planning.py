@@ -12,9 +12,7 @@ OVERVIEW = "Give me a summary of my house move."
 SAID = "Which book did you recommend?"
 
 
-@pytest.mark.parametrize(
-    ("question", "aim"), [(FACT, Aim.FACT), (OVERVIEW, Aim.OVERVIEW), (SAID, Aim.SAID)]
-)
+@pytest.mark.parametrize(("question", "aim"), [(FACT, Aim.FACT), (OVERVIEW, Aim.OVERVIEW), (SAID, Aim.SAID)])
 def test_a_plan_has_the_aim_of_its_question(question, aim):
     """What the request says."""
     assert plan(question, 1000).aim is aim
