@@ -24,7 +24,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
-    {"child_process", "core", "errors", "fork_safety", "threads"},
+    {"child_process", "core", "deadline", "errors", "fork_safety", "threads"},
     {
         "search",
         "models",
@@ -47,6 +47,7 @@ LAYERS = (
         "backlog",
         "choosing",
         "forgetting",
+        "forgetting_steps",
         "generations",
         "imports",
         "ingest",
@@ -405,30 +406,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_900,
+    ".": 10_420,
     "adapters": 1_859,
-    "cli": 4_026,
+    "cli": 4_030,
     "comparing": 1_222,
     "demo": 406,
     "importers": 3_864,
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
-    "search": 3_457,
-    "server": 8_274,
-    "storage": 5_534,
+    "search": 3_570,
+    "server": 8_176,
+    "storage": 5_633,
     "testing": 510,
-    "text": 3_535,
+    "text": 3_583,
     "verification": 988,
-    "views": 1_906,
-    "views/chunks": 3_618,
-    "views/hierarchy": 4_036,
-    "views/kvcache": 6_617,
-    "views/messages": 329,
+    "views": 1_985,
+    "views/chunks": 3_108,
+    "views/hierarchy": 4_039,
+    "views/kvcache": 6_619,
+    "views/messages": 331,
     "views/notes": 2_000,
-    "views/topics": 8_102,
+    "views/topics": 6_487,
 }
-TESTS_CEILING = 58_340
+TESTS_CEILING = 56_830
 
 
 def lines_in(path: Path) -> int:
