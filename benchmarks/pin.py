@@ -100,7 +100,7 @@ class Turns:
 
 
 def _standardised(values: Doubles) -> Doubles:
-    return (values - values.mean()) / (values.std() + 1e-9)
+    return np.asarray((values - values.mean()) / (values.std() + 1e-9))
 
 
 def figures(name: str, conversation: Conversation) -> list[Figure]:
