@@ -406,9 +406,9 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_420,
+    ".": 10_410,
     "adapters": 1_859,
-    "cli": 4_030,
+    "cli": 4_026,
     "comparing": 1_222,
     "demo": 406,
     "importers": 3_864,
@@ -416,20 +416,20 @@ CEILINGS = {
     "models": 2_702,
     "rebuilding": 753,
     "search": 2_751,
-    "server": 8_176,
-    "storage": 5_633,
+    "server": 8_175,
+    "storage": 5_632,
     "testing": 510,
     "text": 3_019,
     "verification": 988,
-    "views": 1_985,
+    "views": 1_955,
     "views/chunks": 3_108,
     "views/hierarchy": 4_039,
     "views/kvcache": 6_619,
     "views/messages": 331,
-    "views/notes": 2_000,
+    "views/notes": 1_990,
     "views/topics": 6_487,
 }
-TESTS_CEILING = 56_830
+TESTS_CEILING = 56_800
 
 
 def lines_in(path: Path) -> int:
