@@ -417,7 +417,7 @@ CEILINGS = {
     "rebuilding": 753,
     "search": 2_751,
     "server": 8_173,
-    "storage": 5_632,
+    "storage": 4_926,
     "testing": 510,
     "text": 3_019,
     "verification": 988,

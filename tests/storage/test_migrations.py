@@ -137,9 +137,7 @@ def test_a_newer_folder(tmp_path):
     migrate(database.write, [*MIGRATIONS, add_a_table])
     database.close()
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
-    with pytest.raises(
-        NewerSchema, match=rf"schema {newer}, .* upgrade with pip install -U"
-    ):
+    with pytest.raises(NewerSchema, match=rf"schema {newer}, .* upgrade with pip install -U"):
         Memory(tmp_path)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sqlite3
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ KEPT = [
     *("kv_pools", "kv_blocks", "kv_attended", "kv_erasures"),
 ]
 NEW_SINCE = {"notes", "notes_unread", "saved_indexes", "stored_objects"}
+INDEX = f"index/{blake2b(b'ann', digest_size=16).hexdigest()}/messages.index"
 SEQS = (2, 3, 5)  # 1 and 4 were forgotten
 
 
@@ -178,7 +180,7 @@ def old_folder(folder):
         )
         connection.execute("INSERT INTO blocks VALUES ('ann', 'f00/b', 'chunks', 1, '', 1, 0, 9, 0)")
         connection.commit()
-    for name in ("index/ab12/messages.index", "blocks/f00/b.block"):
+    for name in (INDEX, "blocks/f00/b.block"):
         (folder / name).parent.mkdir(parents=True)
         (folder / name).write_bytes(b"My dentist is Dr. Moss.")
     return folder
@@ -200,8 +202,15 @@ def test_a_folder_of_before_goes_on(tmp_path):
     with Memory(old_folder(tmp_path / "m"), embedder=HashEmbedder(16), chat=None) as memory:
         is_upgraded(memory)
         memory.maintain(views=["chunks"])
-    assert not (tmp_path / "m" / "index" / "ab12").exists()
+    assert not (tmp_path / "m" / INDEX).exists()
     assert not (tmp_path / "m" / "blocks" / "f00").exists()
+
+
+def test_what_is_forgotten_at_once_is_in_no_file_of_before(tmp_path):
+    """Before anything is maintained: a saved index goes with the first forgetting."""
+    with Memory(old_folder(tmp_path / "m"), embedder=HashEmbedder(16), chat=None) as memory:
+        receipt = memory.forget(user="ann", seqs=[2], keep_texts=True)
+        assert memory.verify(receipt).leftovers == ()
 
 
 def test_an_encrypted_folder_of_before_goes_on(tmp_path):

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +70,6 @@ class UserKey:
     number: bytes
     _random: AESGCM
     _findable: AESSIV
-    _words: bytes
 
     def seal(self, data: bytes, place: bytes = b"") -> bytes:
         """Another each time; what is of one place is refused in another."""
@@ -92,10 +90,6 @@ class UserKey:
             return self._random.decrypt(sealed[_BEGIN:body], sealed[body:], place or None)
         except InvalidTag as error:
             raise ValueError("changed, or of another place or key") from error
-
-    def disguise(self, digest: int) -> int:
-        made = blake2b(digest.to_bytes(8, "little", signed=True), key=self._words, digest_size=8).digest()
-        return int.from_bytes(made, "little") >> 1
 
 
 @dataclass(slots=True)
@@ -159,11 +153,6 @@ class Keyring:
     def open(self, sealed: bytes) -> bytes:
         """See Seals."""
         return self._opening(sealed).open(sealed)
-
-    def disguise(self, digest: int) -> int:
-        """See Seals."""
-        key = self._of_transaction()
-        return digest if key is None else key.disguise(digest)
 
     def encrypt(self, data: bytes, place: str) -> bytes:
         """Seal an object for its name, by the key of the user whose owner it begins with."""
@@ -256,7 +245,6 @@ class Keyring:
             number,
             aead(keys.made_for("random")),
             _siv(keys.made_for("findable") + keys.made_for("findable, too")),
-            keys.made_for("words"),
         )
         while len(self._held) >= _MOST:
             with suppress(RuntimeError):  # another thread adds one just now

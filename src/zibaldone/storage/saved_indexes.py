@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
@@ -144,33 +145,40 @@ class SavedIndexes:
         whose = [] if user is None else [c.user == user]
         strays = self._strays(user)
         with self._database.read(user) as connection:
-            if connection.execute(select(c.key).where(c.state != "current", *whose).limit(1)).first() is None:
-                return self.store.delete(*strays) if strays else None
+            query = select(c.key).where(c.state != "current", *whose).limit(1)
+            is_clean = connection.execute(query).first() is None
+        if is_clean:
+            if strays:
+                self.store.delete(*strays)
+            return
         with self._database.unlocked() as connection:
             since_us = self._database.now_us(connection) - round(_GRACE_S * 1e6)
             left = and_(c.state == "written", c.since_us < since_us)
             connection.execute(update(table).where(left, *whose).values(state="released"))
             released = select(c.user, c.key).where(c.state == "released", *whose)
             gone = connection.execute(released).all()
-        self.store.delete(*strays, *(row.key for row in gone))
+        if gone or strays:
+            self.store.delete(*strays, *(row.key for row in gone))
         if gone:
             with self._database.unlocked() as connection:
                 for row in gone:
                     connection.execute(delete(table).where(c.user == row.user, c.key == row.key))
-        return None
 
     def _strays(self, user: str | None) -> list[str]:
         """Files that no row names: of a folder put together from copies, or of an earlier version."""
         files = files_under(self.store)
-        there = (
-            [] if files is None else [name for name, _ in files.names((user and owner_of(user) + "/") or "")]
-        )
+        folders = [""] if user is None else [f"{owner_of(user)}/", f"{_former_owner(user)}/"]
+        there = [name for folder in folders for name, _ in files.names(folder)] if files else []
         if not there:
             return []
         whose = [] if user is None else [table.c.user == user]
         with self._database.read(user) as connection:
             known = set(connection.execute(select(table.c.key).where(*whose)).scalars())
         return [name for name in there if name not in known]
+
+
+def _former_owner(user: str) -> str:
+    return blake2b(user.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def indexes_of(connection: Connection) -> SavedIndexes:

@@ -84,8 +84,7 @@ def _in_objects(
 ) -> Iterator[tuple[str, bytes, Occurrence]]:
     """What objects say that are rows: one may be sealed, and a saved index's texts are compressed."""
     c = stored_objects.c
-    names = connection.execute(select(c.owner, c.kind, c.name).where(c.part == 0)).all()
-    for owner, kind, name in names:
+    for owner, kind, name in connection.execute(select(c.owner, c.kind, c.name).where(c.part == 0)).all():
         mine = select(c.data).where(c.owner == owner, c.kind == kind, c.name == name).order_by(c.part)
         data = b"".join(connection.execute(mine).scalars())
         if keyring is not None:
