@@ -33,7 +33,7 @@ from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import described
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
-DEFAULT_FLOOR = 0.01  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.01  # docs/decisions.md has the trade-off curve
 
 
 @sweeping()

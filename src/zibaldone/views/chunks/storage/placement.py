@@ -2,7 +2,7 @@
 
 A record waits in the database until there is good company for it, and is written into a block with that. So a
 place is chosen once, when a record is written anyway, and again when its block is collected. Nothing is moved
-only because it was read together (lines 3 to 10): docs/log.md has what that cost and did not save.
+only because it was read together (lines 3 to 10): docs/decisions.md has what that cost and did not save.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from zibaldone.views.chunks.storage.records import Owner, RecordStore, invalidat
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The memory manager's parameters; docs/log.md has the sweeps."""
+    """The memory manager's parameters; docs/decisions.md has the sweeps."""
 
     block_bytes: int = 64 * 1024  # the paper names none
     gc_invalid_ratio: float = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
