@@ -196,6 +196,10 @@ def rows_of(asked: Sequence[Asked], budgets: Sequence[int], *, ablate: bool) -> 
     return rows, said
 
 
+def _budget(head: str, at: int) -> Column:
+    return Column(head, lambda row: row.column(at))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fit", description=__doc__)
     parser.add_argument("data", type=Path)
@@ -217,7 +221,7 @@ def main() -> None:
         columns = [
             Column("data", lambda row: row.data, left=True),
             Column("weights", lambda row: row.weights, left=True),
-            *(Column(str(b), lambda row, at=at: row.column(at)) for at, b in enumerate(budgets)),
+            *(_budget(str(budget), at) for at, budget in enumerate(budgets)),
         ]
         console.print(tabulate("evidence recall (change against the shipped weights)", columns, rows))
         console.print("\n".join(said))

@@ -1,6 +1,7 @@
 """The page of results, docs/results.md, made of benchmarks/results/*.json: `python -m benchmarks.page`.
 
-Whatever stands there was printed by a command of this repository; each table has that command, its commit and date.
+Whatever stands there was printed by a command of this repository; each table has that command, its commit and
+date.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from benchmarks.results import RESULTS, ROOT
 PAGE = ROOT / "docs" / "results.md"
 _HEAD = """# Results
 
-Made by `python -m benchmarks.page` of `benchmarks/results/*.json`; [measuring](comparing.md) says what each figure is,
-[decisions](decisions.md) what was tried. A share stands beside its standard error over questions. `hybrid` is thirty lines of
-words and vectors over people's own turns, `bm25-user` is BM25 over the same.
+Made by `python -m benchmarks.page` of `benchmarks/results/*.json`; [measuring](comparing.md) says what each
+figure is, [decisions](decisions.md) what was tried. A share stands beside its standard error over questions.
+`hybrid` is thirty lines of words and vectors over people's own turns, `bm25-user` is BM25 over the same.
 """
 
 

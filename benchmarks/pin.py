@@ -101,7 +101,7 @@ class Turns:
 
 
 def _standardised(values: Doubles) -> Doubles:
-    return (values - values.mean()) / (values.std() + 1e-9)
+    return np.asarray((values - values.mean()) / (values.std() + 1e-9))
 
 
 def figures(name: str, conversation: Conversation) -> list[Figure]:
@@ -151,9 +151,8 @@ def _recalled(memory: Memory, question: Question, budget: int, views: Sequence[s
 
 
 def _is_found(wanted: str, texts: Iterable[str]) -> bool:
-    need, of = set(content_words(wanted)), content_words
-    if not need:
-        need, of = set(words(wanted)), words
+    of: Callable[[str], Iterable[str]] = content_words if content_words(wanted) else words
+    need = set(of(wanted))
     return any(len(need.intersection(of(text))) >= _FOUND * len(need) for text in texts)
 
 

@@ -24,7 +24,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
-    {"child_process", "core", "errors", "fork_safety", "threads"},
+    {"child_process", "core", "deadline", "errors", "fork_safety", "threads"},
     {
         "search",
         "models",
@@ -47,6 +47,7 @@ LAYERS = (
         "backlog",
         "choosing",
         "forgetting",
+        "forgetting_steps",
         "generations",
         "imports",
         "ingest",
@@ -146,7 +147,7 @@ def test_every_item_of_the_list_says_something():
 def test_the_architecture_page_names_what_is_there():
     """Every module and table that the page names is in the house, and no table is missing."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    tables = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    tables = set(re.findall(r"`(\w+)`", page.split("\n## Tables\n")[1].split("\n## ")[0]))
     assert tables == set(metadata.tables)
     modules = {"/".join(place(path)[i:]) for path in MODULES for i in range(len(place(path)))}
     modules |= {"/".join(place(path)[i:-1]) for path in MODULES for i in range(len(place(path)) - 1)}
@@ -405,30 +406,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_900,
+    ".": 10_302,
     "adapters": 1_859,
-    "cli": 4_026,
-    "comparing": 1_222,
+    "cli": 4_024,
+    "comparing": 1_216,
     "demo": 406,
     "importers": 3_864,
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
-    "search": 3_457,
-    "server": 8_274,
-    "storage": 5_534,
+    "search": 2_751,
+    "server": 8_173,
+    "storage": 5_632,
     "testing": 510,
-    "text": 3_535,
+    "text": 3_019,
     "verification": 988,
-    "views": 1_906,
-    "views/chunks": 3_618,
-    "views/hierarchy": 4_036,
-    "views/kvcache": 6_617,
-    "views/messages": 329,
-    "views/notes": 2_000,
-    "views/topics": 8_102,
+    "views": 1_945,
+    "views/chunks": 3_108,
+    "views/hierarchy": 4_025,
+    "views/kvcache": 6_619,
+    "views/messages": 331,
+    "views/notes": 1_990,
+    "views/topics": 6_487,
 }
-TESTS_CEILING = 58_340
+TESTS_CEILING = 55_900
 
 
 def lines_in(path: Path) -> int:

@@ -19,6 +19,7 @@ class Reader:
 
     name = "reader"
     batch_messages = 1000
+    reads_whole = False
 
     def __init__(self, fingerprint="one"):
         self.fingerprint = fingerprint

@@ -12,17 +12,15 @@ OVERVIEW = "Give me a summary of my house move."
 SAID = "Which book did you recommend?"
 
 
-@pytest.mark.parametrize(
-    ("question", "aim"), [(FACT, Aim.FACT), (OVERVIEW, Aim.OVERVIEW), (SAID, Aim.SAID)]
-)
+@pytest.mark.parametrize(("question", "aim"), [(FACT, Aim.FACT), (OVERVIEW, Aim.OVERVIEW), (SAID, Aim.SAID)])
 def test_a_plan_has_the_aim_of_its_question(question, aim):
     """What the request says."""
     assert plan(question, 1000).aim is aim
 
 
 def test_rules_have_a_small_room_that_does_not_grow():
-    """Evidence loses a tenth of a small budget at most, and less of a large one."""
-    assert plan(FACT, 500).standing_tokens == 50
+    """Evidence loses a fifth of a small budget at most, and less of a large one."""
+    assert plan(FACT, 300).standing_tokens == 60
     assert plan(SAID, 1000).standing_tokens == plan(OVERVIEW, 20_000).standing_tokens == 80
 
 
@@ -34,4 +32,4 @@ def test_room_too_small_for_a_rule_is_none():
 @given(st.sampled_from([FACT, OVERVIEW, SAID, ""]), st.integers(1, 100_000))
 def test_evidence_has_room_in_every_plan(question, budget):
     """What stands leaves most of any budget."""
-    assert 0 <= plan(question, budget).standing_tokens <= budget / 10
+    assert 0 <= plan(question, budget).standing_tokens <= budget / 5

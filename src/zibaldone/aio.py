@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ from uuid import UUID
 
 from zibaldone.audit import AuditEntry
 from zibaldone.core import Evidence, Message
+from zibaldone.deadline import with_time_left
 from zibaldone.documents import AsyncTopics
 from zibaldone.forgetting import Receipt
 from zibaldone.importers.base import Branches
@@ -198,8 +200,9 @@ class AsyncMemory:
         floor: float | None = None,
         noise: bool = False,
         now: TimeLike | None = None,
+        timeout_s: float | None = None,
     ) -> Recall:
-        """See Memory.recall."""
+        """See Memory.recall. Cancelled, it stops at its next step, too."""
         return await self._for_user(
             self._memory.recall,
             query=query,
@@ -218,6 +221,7 @@ class AsyncMemory:
             floor=floor,
             noise=noise,
             now=now,
+            timeout_s=timeout_s,
         )
 
     async def warm(self, *, user: Key) -> None:
@@ -238,6 +242,7 @@ class AsyncMemory:
         metadata: Mapping[str, Any] | None = None,
         agent: Key | None = None,
         now: TimeLike | None = None,
+        timeout_s: float | None = None,
     ) -> tuple[Evidence, ...]:
         """See Memory.search."""
         return await in_thread(
@@ -253,6 +258,7 @@ class AsyncMemory:
             metadata=metadata,
             agent=agent,
             now=now,
+            timeout_s=timeout_s,
         )
 
     async def messages(
@@ -306,9 +312,9 @@ class AsyncMemory:
         """See Memory.attachments."""
         return await in_thread(self._memory.attachments, which, user=user)
 
-    async def sessions(self, *, user: Key) -> list[Session]:
+    async def sessions(self, *, user: Key, after: int = 0, limit: int | None = None) -> list[Session]:
         """See Memory.sessions."""
-        return await in_thread(self._memory.sessions, user=user)
+        return await in_thread(self._memory.sessions, user=user, after=after, limit=limit)
 
     async def titled_sessions(
         self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""
@@ -547,7 +553,8 @@ class AsyncMemory:
 
     async def _for_user(self, method: Callable[..., T], **options: Any) -> T:
         """What a method of Memory gives that reads the index of options["user"], or adds to it."""
-        return await in_thread(method, **options)
+        since = time.monotonic()
+        return await in_thread(lambda: method(**with_time_left(options, since)))
 
 
 def wrapped(memory: AsyncMemory) -> Memory:

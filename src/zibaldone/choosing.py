@@ -126,6 +126,7 @@ class _Context:
         if earlier := self._parts.get(part):
             room_before, tokens, taken = earlier.room_tokens, earlier.tokens, earlier.units
         for rank, unit in enumerate(candidates, 1):
+            self._query.deadline.check()
             place = (part, rank)
             if place in self._kept:
                 continue

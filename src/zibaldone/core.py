@@ -188,6 +188,7 @@ class Trace:
     floor: float  # below this confidence nothing is recalled
     ms: float
     aim: str = "fact"  # what the answer was taken to need: see search/request.Aim
+    note: str = ""  # in words, when not all of the question was read
     parts: tuple[Part, ...] = ()  # in the order in which they were filled
     # Seqs that might be recalled; None: all.
     within: frozenset[int] | None = field(default=None, repr=False, compare=False)

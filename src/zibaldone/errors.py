@@ -6,12 +6,14 @@ ZibaldoneError
 │   ├── IdConflict                     a message id that is taken by another content
 │   ├── InvalidImport                  a file that cannot be imported; says the line or path of the fault
 │   ├── UnsupportedModel               a model whose keys and values the kv view cannot reuse; says why
+│   ├── TooMany                        more of something in one call than it takes; names it and the limit
 │   └── UnknownName                    a view, importer or system of a name that does not exist
 ├── MissingExtra (also an ImportError) an optional dependency is not installed; names the extra
 ├── ModelFailed                        a model or embedder did not answer, or answered nonsense
 │   ├── ModelUnavailable               down, too slow, rate limited, or the key is wrong: worth a later try
 │   ├── CeilingReached                 a call would go over a ceiling of calls or tokens
 │   └── QuestionOpen                   a recording has no answer to this question yet
+├── RecallGivenUp                      a recall stopped: its time was over, or nobody waits for it
 ├── ClosedMemory                       the Memory was closed
 └── StorageError                       the folder or its database cannot be used
     ├── StorageUnusable                not a folder, not writable, not ours
@@ -59,6 +61,10 @@ class UnsupportedModel(InvalidInput):
     """The kv view cannot take this model; the message says which part of it does not fit."""
 
 
+class TooMany(InvalidInput):
+    """More of something in one call than it takes; the message says of what, and how many it may be."""
+
+
 class UnknownName(InvalidInput):
     """No view, importer or system has this name."""
 
@@ -92,6 +98,10 @@ class QuestionOpen(ModelFailed):
     """A recording has no answer to this question yet: answer the file that it names, and run again."""
 
     requests = 0
+
+
+class RecallGivenUp(ZibaldoneError):
+    """A recall stopped between two steps: its `timeout_s` was over, or its caller does not wait any more."""
 
 
 class ClosedMemory(ZibaldoneError):

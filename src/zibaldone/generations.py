@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 
 from zibaldone import log
+from zibaldone.deadline import NO_DEADLINE, Deadline
 from zibaldone.storage.database import Database
 from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import users, view_states
@@ -79,11 +80,17 @@ def serving(connection: Connection, user: str, view: ViewStore) -> Generation | 
     return _generation(connection, user, view, serving=True)
 
 
-def snapshots(database: Database, user: str, view: ViewStore) -> TakeSnapshot:
-    """What opens a short read transaction of the user's. A recall does so ten times: one statement each."""
+def snapshots(
+    database: Database, user: str, view: ViewStore, deadline: Deadline = NO_DEADLINE
+) -> TakeSnapshot:
+    """What opens a short read transaction of the user's. A recall does so ten times: one statement each.
+
+    Raises RecallGivenUp once the deadline has passed.
+    """
 
     @contextmanager
     def take() -> Iterator[Snapshot]:
+        deadline.check()
         with database.read(user) as connection:
             row = connection.execute(_SERVING, {"of": user, "name": view.name}).first()
             if row is None:

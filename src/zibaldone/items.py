@@ -24,7 +24,7 @@ from zibaldone.forgetting import Receipt
 from zibaldone.log import ITEM_SESSIONS
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
-from zibaldone.validation import count, shown, whole_text, words
+from zibaldone.validation import count, members, shown, whole_text, words
 
 _ROLE = "tool"  # what an item says no person said
 _PART = "item"
@@ -93,7 +93,7 @@ class Items:
 
     def put_all(self, puts: Iterable[ItemPut]) -> None:
         """Store several, all of them or none."""
-        self._add([_to_message(put) for put in puts])
+        self._add([_to_message(put) for put in members("puts", puts)])
 
     def get(self, namespace: Namespace, key: str) -> StoredItem | None:
         """The item as it is now; None when there is none."""
@@ -149,7 +149,7 @@ class Items:
 
     def delete(self, places: Iterable[Place]) -> Receipt:
         """Forget items, with all that they ever said; one that is not there is no error."""
-        sessions = [_session(namespace, key) for namespace, key in places]
+        sessions = [_session(namespace, key) for namespace, key in members("places", places)]
         with self._database.read(self._user) as connection:
             seqs = [seq for name in sessions for seq in log.seqs_where(connection, self._user, session=name)]
         return self._forget(seqs)
@@ -289,7 +289,9 @@ def _path(namespace: Namespace) -> str:
         raise InvalidInput(
             f"a namespace must be a tuple of names, such as ('prefs',), not {shown(namespace)}"
         )
-    return "".join(f"{_escaped('a name in a namespace', label)}/" for label in namespace)
+    return "".join(
+        f"{_escaped('a name in a namespace', label)}/" for label in members("namespace", namespace)
+    )
 
 
 def _place(session: str) -> tuple[tuple[str, ...], str]:

@@ -42,6 +42,7 @@ from zibaldone.leases import LeaseLost
 from zibaldone.models.meter import Usage
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import view_states
+from zibaldone.text.bounds import as_read, is_long
 from zibaldone.text.remembered import sweeping
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import Counted, Generation, PrepareContext, RestingView, Stale, View
@@ -105,13 +106,15 @@ def catch_up(
     patient: bool = False,
     on_step: Callable[[int], None] = lambda _: None,
     check: Check = lambda: None,
-) -> None:
+) -> int:
     """Bring the view to the end of the log; a new fingerprint is built beside the old one first.
 
-    What a killed rebuild has left is finished, or dropped where the settings are others by now. `on_step`
-    gets the number of messages that were committed. Raises ModelFailed, also where another build was chosen
+    Gives how many messages it read the beginning of alone, see text/bounds. What a killed rebuild has left is
+    finished, or dropped where the settings are others by now. `on_step` gets the number of messages that were
+    committed. Raises ModelFailed, also where another build was chosen
     over this view's: then only who has that one's models can go on.
     """
+    cut_short = 0
     while True:
         with database.read(user) as connection:
             current = serving(connection, user, view)
@@ -129,18 +132,20 @@ def catch_up(
                     f" or rollback({view.name!r}, user={user!r})",
                     requests=0,
                 )
-            return
+            return cut_short
         if unfinished is not None and _is_rebuilding(database, user, view):
             unfinished = None  # a thread of this process is at it
         if stale or (unfinished is not None and unfinished.fingerprint == view.fingerprint):
-            rebuild(database, user, view, patient=patient, on_step=on_step, check=check)
+            cut_short += rebuild(database, user, view, patient=patient, on_step=on_step, check=check)
         elif unfinished is not None:
             with database.write(user) as connection:
                 drop(connection, view, unfinished)
         elif lags:
-            on_step(_step(database, user, view, current, patient=patient, check=check))
+            read = _step(database, user, view, current, patient=patient, check=check)
+            cut_short += read.cut_short
+            on_step(read.messages)
         else:
-            return
+            return cut_short
 
 
 def rebuild(
@@ -151,12 +156,14 @@ def rebuild(
     patient: bool = False,
     on_step: Callable[[int], None] = lambda _: None,
     check: Check = lambda: None,
-) -> None:
+) -> int:
     """Make the view anew from the log; the old generation serves until the new one is complete.
 
-    An interrupted rebuild of the same fingerprint goes on where it stopped. Raises ModelFailed.
+    An interrupted rebuild of the same fingerprint goes on where it stopped. Gives the same as `catch_up`.
+    Raises ModelFailed.
     """
     key = _rebuild_key(database, user, view)
+    cut_short = 0
 
     def begin(connection: Connection) -> Generation | None:
         if not log.state(connection, user).last_seq:
@@ -175,13 +182,16 @@ def rebuild(
     try:
         unfinished = database.transact(begin, user)
         if unfinished is None:
-            return
+            return cut_short
         while not _switch(database, view, unfinished):
             with database.read(user) as connection:
                 latest = building(connection, user, view)
             if latest is None or not is_same_build(latest, unfinished):
-                return  # another process finished or replaced this build
-            on_step(_step(database, user, view, latest, patient=patient, check=check, at_once=True))
+                return cut_short  # another process finished or replaced this build
+            read = _step(database, user, view, latest, patient=patient, check=check, at_once=True)
+            cut_short += read.cut_short
+            on_step(read.messages)
+        return cut_short
     finally:
         _rebuilding.subtract([key])
 
@@ -212,7 +222,7 @@ def grow(
                 return False  # dropped, or chosen, meanwhile
             if latest.cursor >= last_seq:
                 return True
-            on_step(_step(database, user, view, latest, patient=True, check=check, at_once=at_once))
+            on_step(_step(database, user, view, latest, patient=True, check=check, at_once=at_once).messages)
     finally:
         _rebuilding.subtract([key])
 
@@ -233,6 +243,14 @@ def _is_rebuilding(database: Database, user: str, view: View) -> bool:
     return _rebuilding[_rebuild_key(database, user, view)] > 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What one step has committed."""
+
+    messages: int = 0
+    cut_short: int = 0  # of these, those of which the beginning alone was read
+
+
 @sweeping()
 def _step(
     database: Database,
@@ -243,8 +261,8 @@ def _step(
     patient: bool,
     check: Check,
     at_once: bool = False,
-) -> int:
-    """Read one batch behind the cursor and commit it, unless somebody else did; how many were committed."""
+) -> _Read:
+    """Read one batch behind the cursor and commit it, unless somebody else did."""
     check()
     cursor = generation.cursor if generation else 0
     limit = min(BATCH_MESSAGES, view.batch_messages)
@@ -253,13 +271,18 @@ def _step(
         before = log.state(connection, user)
         end = batch[-1].seq if batch else before.last_seq
     batch = [message for message in batch if not message.is_noise]  # nobody said it: it is in the log alone
+    cut_short = 0
+    if not view.reads_whole:
+        cut_short = sum(map(is_long, batch))
+        batch = [as_read(message) for message in batch]
     basis = PrepareContext(user, generation, partial(database.read, user), patient, at_once)
     prepared = view.prepare(batch, basis) if batch else None
     check()
     try:
-        return _commit(database, user, view, generation, batch, prepared, before.deletions, end)
+        committed = _commit(database, user, view, generation, batch, prepared, before.deletions, end)
     except Stale:
-        return 0  # somebody put the view's storage in order meanwhile
+        return _Read()  # somebody put the view's storage in order meanwhile
+    return _Read(committed, cut_short if committed else 0)
 
 
 def _commit(
@@ -343,6 +366,9 @@ class Maintained:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     forgotten: tuple[Receipt, ...] = ()  # what went by itself: see Memory.retain
+    cut_short: int = (
+        0  # messages of which a view read the beginning alone, each view's counted: see text/bounds
+    )
 
 
 def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:
@@ -384,7 +410,7 @@ def maintain(
     `built_as` gives the view with the models that a user's serving generation was made by; `hold` keeps
     others from the same work, as long as it runs.
     """
-    read = 0
+    read = cut_short = 0
     counting = threading.Lock()
     interrupted = threading.Event()
 
@@ -412,6 +438,7 @@ def maintain(
     def maintain_held(
         user: str, waiting: Sequence[View], check_held: Check
     ) -> tuple[list[tuple[str, Counted]], list[Behind]]:
+        nonlocal cut_short
         done: list[tuple[str, Counted]] = []
         behind: list[Behind] = []
 
@@ -422,7 +449,9 @@ def maintain(
         for view in (built_as(user, view) for view in waiting):
             try:
                 with damage_is_named(database, user, [view]):
-                    catch_up(database, user, view, patient=patient, on_step=step, check=check_each)
+                    some = catch_up(database, user, view, patient=patient, on_step=step, check=check_each)
+                    with counting:
+                        cut_short += some
                     check_each()
                     done.extend((view.name, counted) for counted in _housekeep(database, user, view, patient))
             except (ModelFailed, StorageError) as error:
@@ -441,7 +470,7 @@ def maintain(
             by_view.setdefault(name, Counter())[counted.kind] += counted.rows
     behind = tuple(lagging for _, views_behind in outcomes for lagging in views_behind)
     tended = tuple((name, tuple(Counted(*pair) for pair in kinds.items())) for name, kinds in by_view.items())
-    return Maintained(len(users), read, tended, behind)
+    return Maintained(len(users), read, tended, behind, cut_short=cut_short)
 
 
 # By view and user: the version at which the view was put in order. Nobody need look again before it rises.

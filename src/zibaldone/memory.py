@@ -19,6 +19,7 @@ from zibaldone import retention as retaining
 from zibaldone.audit import AuditEntry, audited, entries, note, note_read
 from zibaldone.backlog import Backlog
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
+from zibaldone.deadline import Deadline
 from zibaldone.documents import Topics
 from zibaldone.errors import (
     InvalidInput,
@@ -63,6 +64,7 @@ from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown, url_in
 from zibaldone.storage.opening import open_database
+from zibaldone.text.bounds import question_as_read
 from zibaldone.text.remembered import remembered, sweeping
 from zibaldone.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
 from zibaldone.validation import (
@@ -73,6 +75,7 @@ from zibaldone.validation import (
     flag,
     function,
     key,
+    members,
     number,
     option,
     shown,
@@ -230,7 +233,10 @@ class Memory:
         self._variants = self._rebuilder.variants
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
+        self._database.finish_forgetting = partial(forgetting.finish, self._database, self._stores)
         try:
+            forgetting.finish_all(self._database, self._stores())
+            self._database.keep_reserve()
             if not self._database.shared and self._database.bucket is None:  # each user's maintenance does it
                 self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
@@ -401,6 +407,7 @@ class Memory:
         floor: float | None = None,
         noise: bool = False,
         now: TimeLike | None = None,
+        timeout_s: float | None = None,
     ) -> Recall:
         """The evidence for a query: cited, chronological, at most `budget_tokens` long.
 
@@ -412,6 +419,8 @@ class Memory:
         the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
         "last week" in the query is relative to; given, the profile is as it was then. With `noise` the newest
         thousand calls of tools, their results, thoughts and the like are looked through, too, by words.
+
+        After `timeout_s` it stops at its next step and raises RecallGivenUp; None: it takes what it takes.
         """
         least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
         question_text, repeated = to_question(query, messages)
@@ -425,9 +434,8 @@ class Memory:
             agent=agent,
             repeated=repeated,
         )
-        question = self._query(
-            question_text, user, session, count("budget_tokens", budget_tokens, least=1), now
-        )
+        room = count("budget_tokens", budget_tokens, least=1)
+        question = self._query(question_text, user, session, room, now, timeout_s)
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not self._notes]
         if flag("noise", noise):
@@ -486,10 +494,11 @@ class Memory:
         metadata: Mapping[str, Any] | None = None,
         agent: Key | None = None,
         now: TimeLike | None = None,
+        timeout_s: float | None = None,
     ) -> tuple[Evidence, ...]:
         """The best passages for a query, best first, each word for word; for people and interfaces.
 
-        No budget and no floor: `limit` passages, if there are so many. Narrowed as a recall is.
+        No budget and no floor: `limit` passages, if there are so many. Narrowed and given up as a recall is.
         """
         most = count("limit", limit, least=1)
         narrowing = to_narrowing(
@@ -500,7 +509,7 @@ class Memory:
             metadata=metadata,
             agent=agent,
         )
-        question = self._query(query, user, session, most * PASSAGE_TOKENS, now)
+        question = self._query(query, user, session, most * PASSAGE_TOKENS, now, timeout_s)
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
         def passages(database: Database) -> tuple[Evidence, ...]:
@@ -525,11 +534,23 @@ class Memory:
         return work(self._database) if self._replica is None else self._replica.read(user, work)
 
     def _query(
-        self, text: str, user: Key, session: Key | None, budget_tokens: int, now: TimeLike | None
+        self,
+        text: str,
+        user: Key,
+        session: Key | None,
+        budget_tokens: int,
+        now: TimeLike | None,
+        timeout_s: float | None = None,
     ) -> Query:
         given = None if now is None else to_time(now, "now")
+        if timeout_s is not None:
+            number("timeout_s", timeout_s, least=0, most=_LONGEST_S)
+        question = words("query", text)
+        as_read = question_as_read(question)
         return Query(
-            text=words("query", text),
+            text=as_read,
+            whole_text=question if as_read != question else "",
+            deadline=Deadline.after(timeout_s),
             scope=Scope(key("user", user), None if session is None else key("session", session)),
             budget_tokens=budget_tokens,
             now=given or self._now(),
@@ -661,11 +682,18 @@ class Memory:
         return attachments_of(message.metadata, files) if message else []
 
     @audited("read")
-    def sessions(self, *, user: Key) -> list[Session]:
-        """The user's sessions in the order of their first messages."""
+    def sessions(self, *, user: Key, after: int = 0, limit: int | None = None) -> list[Session]:
+        """The user's sessions in the order of their first messages.
+
+        With `limit`, so many of those that begin above seq `after`: a page costs as much as the messages on
+        it. The next one begins `after` the first seq of this one's last.
+        """
         user = key("user", user)
+        count("after", after, least=0)
+        if limit is not None:
+            count("limit", limit, least=0)
         with self._database.read(user) as connection:
-            return log.sessions(connection, user)
+            return log.sessions(connection, user, after=after, limit=limit)
 
     @audited("read")
     def titled_sessions(
@@ -763,10 +791,13 @@ class Memory:
             self._stores(),
             self._kv,
             receipt,
-            [whole_text("a text", some) for some in texts],
+            [whole_text("a text", some) for some in members("texts", texts)],
             tokens_of=shared_static_embedder().count,
             now=self._now(),
-            elsewhere=[*self._recordings(), *(file_path("also", path).absolute() for path in also)],
+            elsewhere=[
+                *self._recordings(),
+                *(file_path("also", path).absolute() for path in members("also", also)),
+            ],
         )
 
     @audited("write")
@@ -1054,6 +1085,7 @@ class Memory:
 
     def check_integrity(self) -> Integrity:
         """Compare the database file, the log, every view and policies with each other; repairs nothing."""
+        forgetting.finish_all(self._database, self._stores())
         integrity = inspection.check_integrity(self._database, self._stores())
         with self._database.read() as connection:
             return replace(integrity, faults=(*integrity.faults, *retaining.faults(connection)))
@@ -1180,6 +1212,10 @@ class Memory:
             user = key("user", user)
         function("progress", progress, optional=True)
         chosen = self._chosen(views)
+        forgetting.finish_all(self._database, self._stores())
+        self._database.keep_reserve()
+        if not self._database.shared and self._database.bucket is None:
+            self._database.saved.sweep(user)
         gone = self.apply_retention(user=user)
         names = self.users() if user is None else [user]
         with self._database.read(user) as connection:
@@ -1289,6 +1325,7 @@ class Memory:
     def _named(self, names: Sequence[str]) -> list[View]:
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise InvalidInput(f"views are given by a list of names, not {shown(names)}")
+        names = members("views", names)
         for name in names:
             if not isinstance(name, str) or name not in self._views:
                 raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self._views))}")

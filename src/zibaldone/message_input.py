@@ -28,7 +28,7 @@ from zibaldone.message_objects import (
     role_of,
     unfold,
 )
-from zibaldone.validation import Key, key, one_line, shown, surrogate_at, to_json, to_time, type_of
+from zibaldone.validation import Key, key, members, one_line, shown, surrogate_at, to_json, to_time, type_of
 
 MessageLike = Message | Mapping[str, Any] | str | LibraryObject
 
@@ -44,17 +44,19 @@ def to_messages(
     session: Key | None,
     agent: Key | None = None,
     keep_files: bool = False,
+    most: str = "messages",
 ) -> list[Message]:
     """Every message of one call, checked; `session` and `agent` are for those that name none.
 
-    Raises InvalidMessage that says which message (by position) and which field is wrong.
+    Raises InvalidMessage that says which message (by position) and which field is wrong, and TooMany for more
+    than MOST has for `most`.
     """
     if isinstance(given, Message | Mapping | str) or is_object(given):
         given = cast("list[MessageLike]", [given])
     if not isinstance(given, Iterable) or isinstance(given, bytes | bytearray):
         raise InvalidInput(f"messages must be a message or an iterable of messages, not {type_of(given)}")
     inherited = DEFAULT_SESSION if session is None else key("session", session)
-    places = enumerate(given)
+    places = enumerate(members(most, given))
     messages = [
         _of_kept_size(message, i) if keep_files else replace(message, files=()) if message.files else message
         for i, item in places
@@ -77,7 +79,7 @@ def to_question(
         if query is None:
             raise InvalidInput("recall needs a query, or the messages of a chat: recall(messages=[...])")
         return query, frozenset()
-    turns = to_messages(history, session=None)
+    turns = to_messages(history, session=None, most="messages of a chat")
     if query is None:
         query = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
         if query is None:

@@ -17,8 +17,8 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from zibaldone.core import AGENT
-from zibaldone.errors import InvalidInput
-from zibaldone.validation import Key, TimeLike, count, key, shown, to_json, to_time, type_of
+from zibaldone.errors import InvalidInput, TooMany
+from zibaldone.validation import MOST, Key, TimeLike, count, key, members, shown, to_json, to_time, type_of
 
 Metadata = Mapping[str, Any]
 
@@ -141,7 +141,7 @@ def to_narrowing(
     narrowing = Narrowing(
         exclude_session=None if exclude_session is None else key("exclude_session", exclude_session),
         exclude_seqs=_seqs(exclude_seqs),
-        roles=None if roles is None else frozenset(key("a role", role) for role in roles),
+        roles=None if roles is None else frozenset(key("a role", role) for role in members("roles", roles)),
         since=None if since is None else to_time(since, "since"),
         until=None if until is None else to_time(until, "until"),
         metadata=Every(tuple(conditions)) if conditions else None,
@@ -156,17 +156,27 @@ def to_narrowing(
 def _seqs(given: Collection[int]) -> frozenset[int]:
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidInput(f"exclude_seqs must be a list of seqs, such as [3, 4], not {shown(given)}")
-    return frozenset(count("a seq", seq, least=0) for seq in given)
+    return frozenset(count("a seq", seq, least=0) for seq in members("exclude_seqs", given))
 
 
 def to_condition(given: object) -> Condition:
     """A filter over metadata, checked. Raises InvalidInput that names the operators."""
     try:
+        if _size(given) > MOST["metadata"]:
+            raise TooMany(
+                f"a filter of metadata can have at most {MOST['metadata']:,} keys and values in all"
+            )
         condition = _every(given)
         to_json({"filter": given})  # what is no JSON can be in no metadata, and would never hold
     except RecursionError as error:
         raise InvalidInput("the filter of metadata is nested too deeply") from error
     return condition
+
+
+def _size(given: object) -> int:
+    if isinstance(given, Mapping):
+        return len(given) + sum(map(_size, given.values()))
+    return len(given) + sum(map(_size, given)) if isinstance(given, list | tuple) else 0
 
 
 def _every(given: object) -> Condition:

@@ -123,7 +123,7 @@ def _links(database: Database, notes: NotesView, units: Sequence[Evidence], quer
     if not seqs:
         return []
     user = query.scope.user
-    links = notes.links(snapshots(database, user, notes), query, seqs)
+    links = notes.links(snapshots(database, user, notes, query.deadline), query, seqs)
     return [link for link in links if query.lets_in((link.new_seq,))]
 
 

@@ -25,6 +25,7 @@ from zibaldone.search.unit import PASSAGE
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
+from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
 from zibaldone.text.sentences import torn
@@ -33,6 +34,7 @@ from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import described
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
+_NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
 DEFAULT_FLOOR = 0.01  # docs/decisions.md has the trade-off curve
 
 
@@ -53,6 +55,7 @@ def recall(
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
     `notes` mark what no longer holds, and say what always does; None: nobody asks them.
+    Raises RecallGivenUp once the query's deadline has passed.
     `own` has the tokenizer that the budget is counted with, where it is not the views' own.
     With `decay_days` old evidence comes later (`retention`).
     """
@@ -83,9 +86,10 @@ def recall(
             plan_,
             standing=answers.counted([replace(entry, standing=True) for entry in standing]),
         )
+    query.deadline.check()
     text, citations = render(chosen.evidence)
     return Recall(
-        query=query.text,
+        query=query.whole_text or query.text,
         text=text,
         tokens=chosen.tokens,
         evidence=tuple(chosen.evidence),
@@ -97,6 +101,7 @@ def recall(
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
             aim=plan_.aim.value,
+            note=_NOT_ALL_READ.format(len(query.whole_text), QUESTION_CHARS_READ) if query.whole_text else "",
             parts=chosen.parts,
             within=_within(database, query),
             without=query.without,
@@ -141,8 +146,9 @@ class _Answers:
     ) -> Retrieved:
         room = room_tokens if self.own is None else self.own.in_ours(room_tokens)
         query = replace(self.query, budget_tokens=room)
+        self.query.deadline.check()
         start = time.perf_counter()
-        retrieved = retrieve(snapshots(self.database, query.scope.user, view), query)
+        retrieved = retrieve(snapshots(self.database, query.scope.user, view, query.deadline), query)
         self.traces.append(
             ViewTrace(
                 view=view.name,
@@ -164,6 +170,7 @@ class _Answers:
         """
         if not candidates:
             return []
+        self.query.deadline.check()
         user = self.query.scope.user
         with self.database.read(user) as connection:
             here = log.origins(connection, user, {seq for unit in candidates for seq in unit.sources})

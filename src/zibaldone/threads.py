@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -16,6 +17,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 # A Ctrl-C that comes just before a wait without end begins wakes nobody: so waits end, and begin again.
 _LOOK_S = 0.2
+_left: ContextVar[list[asyncio.CancelledError] | None] = ContextVar("left", default=None)
 
 
 def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: str) -> list[R]:
@@ -63,7 +65,7 @@ def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: s
 async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """What the call gives. Cancelled, it raises that when the call has ended: a write's fate is known.
 
-    A call that has not begun when it is cancelled never does.
+    A call that has not begun when it is cancelled never does; one that asks `is_waited_for` may end early.
     """
     try:
         asyncio.get_running_loop()
@@ -74,6 +76,7 @@ async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
     def begin() -> T:
         if cancelled:
             raise _NotBegun
+        _left.set(cancelled)  # in the context of the thread's call alone
         return call(*args, **kwargs)
 
     await checkpoint()
@@ -89,6 +92,12 @@ async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
             task.exception()  # is of no interest any more, and would be logged
         raise cancelled[0]
     return task.result()
+
+
+def is_waited_for() -> Callable[[], bool]:
+    """Tells of the call that this thread is at whether somebody waits for it: False once it was cancelled."""
+    left = _left.get()
+    return lambda: not left
 
 
 class _NotBegun(Exception):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, TooMany
 
 T = TypeVar("T")
 TimeLike = datetime | str | float | int
@@ -21,6 +22,35 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 _SHORT.maxlevel = 3
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _YEAR_MIN, _YEAR_MAX = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+# How many members a collection that a caller gives may have, by the argument's name.
+MOST: Mapping[str, int] = {
+    "messages": 100_000,  # of one add; an import has no end
+    "messages of a chat": 10_000,  # of one recall
+    "exclude_seqs": 100_000,
+    "seqs": 1_000_000,  # to be forgotten
+    "roles": 100,
+    "metadata": 1_000,  # keys, operators and values of a filter, at any depth
+    "views": 100,
+    "texts": 100_000,  # to be looked for
+    "also": 10_000,  # files to be looked through
+    "puts": 100_000,  # of items, at once
+    "places": 100_000,  # of items to be deleted
+    "namespace": 100,  # names in one
+    "query": 1_000,  # questions asked of the kv view at once
+}
+
+
+def members(what: str, given: Iterable[T]) -> list[T]:
+    """Take what an iterable gives, if that is no more than MOST says; else raise TooMany."""
+    most = MOST[what]
+    taken: list[T] = []
+    is_long = isinstance(given, Collection) and len(given) > most
+    if not is_long:
+        taken = list(islice(given, most + 1))
+    if is_long or len(taken) > most:
+        raise TooMany(f"{what} can be at most {most:,} in one call: make several calls")
+    return taken
 
 
 def key(what: str, value: object) -> str:

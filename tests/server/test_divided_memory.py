@@ -12,7 +12,7 @@ from hostile import HostileFolder
 from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.audit import Actor
-from zibaldone.errors import InvalidInput, StorageUnreachable
+from zibaldone.errors import InvalidInput, RecallGivenUp, StorageUnreachable
 from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.gateway.loops import LoopRecalls
 from zibaldone.server.letting_go import let_go_of_what_others_forget
@@ -285,3 +285,15 @@ def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path,
             await parts.close()
 
     asyncio.run(run())
+
+
+def test_a_process_gives_up_when_its_caller_does(tmp_path):
+    """The time that a call has goes with it, and what it raises comes back; the next call has its own."""
+
+    async def work(parts, _):
+        await parts.add(TOLD[0], user="ann")
+        with pytest.raises(RecallGivenUp):
+            await parts.recall(QUESTION, user="ann", timeout_s=0)
+        return (await parts.recall(QUESTION, user="ann", timeout_s=600)).text
+
+    assert "Porto" in divided(tmp_path, work, processes=1)

@@ -1,7 +1,9 @@
 """Limits: too much, too slow, too often, too many; and who behaves is served meanwhile."""
 
+import asyncio
 import http.client
 import socket
+import threading
 import time
 from contextlib import suppress
 from statistics import median
@@ -9,6 +11,7 @@ from statistics import median
 import httpx2
 import pytest
 
+from zibaldone import AsyncMemory
 from zibaldone.server.limits import _Bucket
 
 ADD = "/v1/memory/messages?user=ann"
@@ -172,3 +175,34 @@ def test_no_answer_waits_for_more(shared_client):
         shared_client.get("/healthz")
         took.append(time.monotonic() - began)
     assert median(took) < 0.035  # a delayed acknowledgement takes 40 ms
+
+
+@pytest.mark.parametrize(
+    ("method", "request_line"),
+    [
+        ("recall", "POST /v1/memory/recall?user=ann"),
+        ("search", "POST /v1/memory/search?user=ann"),
+        ("recall", "GET /v1/memory/timeline?user=ann&query=heron"),
+    ],
+)
+def test_a_question_of_who_hangs_up_is_given_up(serving, monkeypatch, method, request_line):
+    """What nobody will read is not looked for any longer."""
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def endless(*_, **__):
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    monkeypatch.setattr(AsyncMemory, method, endless)
+    base = serving()
+    body = b'{"query": "heron"}' if request_line.startswith("POST") else b""
+    head = f"{request_line} HTTP/1.1\r\nHost: {base.removeprefix('http://')}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    with connected(base) as client:
+        client.sendall(head.encode() + body)
+        assert begun.wait(20)
+        assert not cancelled.is_set()
+    assert cancelled.wait(20)

@@ -180,6 +180,8 @@ def maintained_lines(done: Maintained) -> list[str]:
     for view, tended in done.tended:
         if tended:
             lines.append(f"view {view}: {', '.join(f'{counted.rows} {counted.kind}' for counted in tended)}")
+    if done.cut_short:
+        lines.append(f"of {out.count(done.cut_short, 'long message')} views read the beginning alone")
     lines += [out.receipt_summary(receipt) for receipt in done.forgotten]
     if done.model_calls or done.degraded:
         lines.append(

@@ -30,7 +30,7 @@ from zibaldone.memory import Memory, now_utc
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
-from zibaldone.validation import TimeLike, count, key, shown, to_time
+from zibaldone.validation import TimeLike, count, key, members, shown, to_time
 from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
@@ -267,7 +267,7 @@ class KVMemory:
         """
         self._open()
         several = not isinstance(query, str)
-        queries = [query] if isinstance(query, str) else list(query)
+        queries = [query] if isinstance(query, str) else members("query", query)
         if not queries or not all(isinstance(one, str) for one in queries):
             raise InvalidInput(f"query must be a string, or several, not {shown(query)}")
         given = generating(options, max_new_tokens)
@@ -393,7 +393,7 @@ class KVMemory:
             key("session", session)
         if top_k is not None and self.config.whole_turns:
             raise InvalidInput("top_k counts single blocks: with whole turns give budget_tokens")
-        if seqs is not None and not all(isinstance(seq, int) for seq in seqs):
+        if seqs is not None and not all(isinstance(seq, int) for seq in members("seqs", seqs)):
             raise InvalidInput(f"seqs must be numbers of messages, not {shown(seqs)}")
         sought = Sought(
             query,

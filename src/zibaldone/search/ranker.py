@@ -91,8 +91,8 @@ DEFAULT_WEIGHTS = TalkWeights(
         dense_2=0.25,
         speaker=1.9,
         date=1.0,
-        session=0.3,
-        by_assistant=-2.0,
+        session=0.27,
+        by_assistant=-1.5,
     ),
 )
 _WINDOWED = ("lexical_2", "lexical_5", "dense_2", "session")

@@ -23,6 +23,7 @@ from zibaldone import audit, settings
 from zibaldone.aio import AsyncMemory, wrapped
 from zibaldone.child_process import started
 from zibaldone.core import Message
+from zibaldone.deadline import with_time_left
 from zibaldone.errors import StorageUnreachable, ZibaldoneError
 from zibaldone.forgetting import let_go
 from zibaldone.server.memory_process import (
@@ -147,12 +148,14 @@ class _Process:
 
     async def call(self, method: str, options: Mapping[str, Any]) -> Any:
         """What the method gives there. Raises what it raises, and _Ended."""
+        since = time.monotonic()
         writer = await self.connected()
         self._calls += 1
         answered = self._waiting[self._calls] = asyncio.get_running_loop().create_future()
         number = self._calls
         try:
-            writer.write(framed(MemoryCall(number, method, options, audit.actor())))
+            left = with_time_left(options, since)
+            writer.write(framed(MemoryCall(number, method, left, audit.actor())))
             return await answered
         finally:
             self._waiting.pop(number, None)

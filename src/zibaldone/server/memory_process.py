@@ -14,6 +14,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from zibaldone.audit import Actor, acting
+from zibaldone.deadline import with_time_left
 from zibaldone.errors import ZibaldoneError
 from zibaldone.forgetting import let_go
 from zibaldone.memory import Memory
@@ -110,10 +112,10 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
         except OSError:
             pass  # nobody waits for it any more
 
-    def answer(call: MemoryCall) -> None:
+    def answer(call: MemoryCall, came: float) -> None:
         if call.method == LET_GO:
             lets_go.clear()  # what is forgotten from now on is another call's
-        send(_answer(memory, call))
+        send(_answer(memory, replace(call, options=with_time_left(call.options, came))))
 
     with (
         telling_forgettings(lambda: send(CallAnswer(FORGOTTEN, None))),
@@ -125,7 +127,7 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
                 if lets_go.is_set():
                     continue  # the one that waits is of this, too
                 lets_go.set()
-            threads.submit(answer, call)
+            threads.submit(answer, call, time.monotonic())
 
 
 def _answer(memory: Memory, call: MemoryCall) -> CallAnswer:

@@ -437,6 +437,19 @@ def proofs_of_serving_roles(connection: Connection) -> None:
         )
 
 
+def forgetting_in_steps(connection: Connection) -> None:
+    """What of a user is being forgotten."""
+    connection.execute(
+        text('CREATE TABLE forgettings ("user" TEXT NOT NULL PRIMARY KEY, seqs TEXT NOT NULL)')
+    )
+
+
+def chunks_alone(connection: Connection) -> None:
+    """How often records were read together is not counted; how far chunks go, they say themselves."""
+    for table in ("record_pairs", "chunk_namespaces"):
+        connection.execute(text(f"DROP TABLE {table}"))
+
+
 def notes_in_place_of_three_views(connection: Connection) -> None:
     """Notes take the place of profile, timeline and updates, whose rows are made anew from the log."""
     for statement in (
@@ -489,6 +502,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     readings_of_the_profile,
     keys_of_users,
     proofs_of_serving_roles,
+    forgetting_in_steps,
+    chunks_alone,
     notes_in_place_of_three_views,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database

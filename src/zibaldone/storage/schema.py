@@ -76,6 +76,13 @@ forgotten_ids = Table(  # of messages that were stored once: an import does not 
     Column("digest", Text, primary_key=True),  # of the message's id, which may be made from what it says
 )
 
+forgettings = Table(  # what goes in steps, until all is gone: nobody else reads the user's rows meanwhile
+    "forgettings",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("seqs", Text, nullable=False),  # of the messages: "1-5 8-8"
+)
+
 message_files = Table(  # bytes of what a message has attached, where they were to be kept
     "message_files",
     metadata,
@@ -190,15 +197,6 @@ chunk_history = Table(
     Column("by_sources", Text, nullable=False),  # JSON: seqs of the messages that took its place
 )
 
-chunk_namespaces = Table(
-    "chunk_namespaces",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("namespace", SealedText(findable=True), primary_key=True),
-    Column("compacted_to", BigInteger, nullable=False),  # its messages above this seq are in the active chunk
-)
-
 records = Table(
     "records",
     metadata,
@@ -230,17 +228,6 @@ blocks = Table(
     Index(
         "blocks_released", "user", sqlite_where=text("released = 1"), postgresql_where=text("released = 1")
     ),
-)
-
-record_pairs = Table(
-    "record_pairs",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("view", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("first", BigInteger, primary_key=True, autoincrement=False),
-    Column("second", BigInteger, primary_key=True, autoincrement=False),  # = first: the record alone
-    Column("times", BigInteger, nullable=False),  # read together
 )
 
 kv_pools = Table(

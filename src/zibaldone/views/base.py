@@ -28,6 +28,7 @@ from typing import Any, Protocol, runtime_checkable
 from sqlalchemy import Connection
 
 from zibaldone.core import Evidence, Explains, Message, Scope
+from zibaldone.deadline import NO_DEADLINE, Deadline
 from zibaldone.log import UserState
 from zibaldone.storage.database import Database
 
@@ -36,13 +37,15 @@ from zibaldone.storage.database import Database
 class Query:
     """One question, as every view gets it."""
 
-    text: str
+    text: str  # as it is read: see text/bounds
     scope: Scope
     budget_tokens: int
     now: datetime  # what "last week" in the question is relative to
     within: frozenset[int] | None = None  # seqs that may be recalled; None: all of the scope
     without: frozenset[int] = frozenset()  # of these, seqs that may not
     before: datetime | None = None  # what was said then or later is not known yet; None: what is known now
+    whole_text: str = ""  # where not all of it is read
+    deadline: Deadline = NO_DEADLINE  # looked at whenever a view takes a snapshot
 
     def lets_in(self, seqs: Collection[int]) -> bool:
         """Whether all of these messages may be recalled, as far as they are of the scope."""
@@ -164,6 +167,10 @@ class View(ViewStore, Protocol):
     def tended_from(self) -> int:
         """The seq that the view must have read before `housekeep` finds anything to do."""
 
+    @property
+    def reads_whole(self) -> bool:
+        """True for an index, which gets all of a message; others get as much as `text.bounds.as_read`."""
+
     def prepare(
         self,
         messages: Sequence[Message],
@@ -210,6 +217,14 @@ class WarmedView(View, Protocol):
 
 
 @runtime_checkable
+class SheddingView(ViewStore, Protocol):
+    """A view that forgets a part of some messages as well as all of it, and one message after another."""
+
+    def shed(self, connection: Connection, user: str, seqs: Sequence[int], most: int) -> int:
+        """Remove `most` of the rows that stand on these messages; fewer where `forget` finds few left."""
+
+
+@runtime_checkable
 class ComparedView(View, Protocol):
     """A view of which two generations can be held against each other."""
 
@@ -221,6 +236,7 @@ class RestingView:
     """What a view says that keeps nothing in memory and has nothing to put in order; others override it."""
 
     batch_messages = 512
+    reads_whole = False
 
     @property
     def tended_from(self) -> int:

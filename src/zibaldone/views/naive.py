@@ -37,6 +37,7 @@ class NaiveView(UnitsView):
     """Raw turns, without a cache."""
 
     name = "naive"
+    reads_whole = True
 
     def __init__(self, embedder: Embedder, word_embedder: WordEmbedder, tokenizer: Tokenizer) -> None:
         """As the messages view."""
@@ -88,7 +89,8 @@ class NaiveView(UnitsView):
                         remade=self._remade,
                     )
                 )
-            unread = tail(now.connection, query.scope.user, generation.cursor if generation else 0).messages
+            cursor = generation.cursor if generation else 0
+            unread = tail(now.connection, query.scope.user, cursor, whole=True).messages
         late = to_units(unread, cut(unread, self._tokenizer))  # recallable at once, by its words
         index.extend(late, np.zeros((len(late), self._embedder.dimension), dtype=np.float32))
         question = read_question(query.text, query.now.date(), index)

@@ -32,6 +32,7 @@ from zibaldone.search.ranker import (
 from zibaldone.search.request import Aim, aim_of
 from zibaldone.search.unit import PASSAGE, Days, Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
+from zibaldone.text.bounds import as_read
 from zibaldone.text.dates import find_days
 from zibaldone.text.periods import Period, asked_period
 from zibaldone.text.sentences import Span, passages
@@ -134,11 +135,16 @@ def tail(
     session: str | None = None,
     most: int | None = None,
     of_noise: bool = False,
+    whole: bool = False,
 ) -> Tail:
-    """The log's messages behind a view's cursor, the newest `most` of them; without noise, or only noise."""
+    """The log's messages behind a view's cursor, the newest `most` of them; without noise, or only noise.
+
+    Each `whole`, or as much of it as most views read.
+    """
+    as_wanted = (lambda message: message) if whole else as_read
     if most is None:
         unread = log.read(connection, user, session=session, after=cursor)
-        return Tail([message for message in unread if message.is_noise is of_noise], "")
+        return Tail([as_wanted(message) for message in unread if message.is_noise is of_noise], "")
     newest = log.select_messages(
         connection,
         user,
@@ -148,7 +154,9 @@ def tail(
         limit=most + 1,
         newest=True,
     )
-    return Tail(newest[-most:], only_newest(most) if len(newest) > most else "")
+    return Tail(
+        [as_wanted(message) for message in newest[-most:]], only_newest(most) if len(newest) > most else ""
+    )
 
 
 def only_newest(most: int) -> str:
@@ -188,7 +196,9 @@ def ranked_units(
     if not len(index):
         return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
     inside = inside_query(index, query)
+    query.deadline.check()
     scores = score(index, question, vector, weights, inside)
+    query.deadline.check()
     rows = rows_offered(index, scores.total, scores.assistant, query, inside)
     explanation = Explanation.of(index, scores)
     evidence = tuple(

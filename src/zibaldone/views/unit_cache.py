@@ -63,13 +63,15 @@ class UnitCache:
         appends: bool,
         most_unread: int | None = None,
         of_noise: bool = False,
+        whole: bool = False,
     ) -> None:
         """`dimension`: of the units' vectors; `word_embedder` is for synonyms.
 
-        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages; `remade`
-        makes vectors that no row has. Indexes of all users take as much memory together as `settings` says.
+        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages, of each
+        the `whole` or as much as most views read; `remade` makes vectors that no row has. Indexes of all
+        users take as much memory together as `settings` says.
         """
-        self._of_noise = of_noise
+        self._of_noise, self._whole = of_noise, whole
         self._view = view
         self._dimension, self._words = dimension, word_embedder
         self._tail_units = tail_units
@@ -164,7 +166,7 @@ class UnitCache:
         gone = set()
         if generation is not None and (forgotten or not self._appends):
             stored = units.keys(connection, self._view, generation)
-            held = {unit.key: row for row, unit in enumerate(index.units) if row not in of_tail}
+            held = {key: row for row, key in enumerate(index.units.keys()) if row not in of_tail}
             # Rows rise by key, as in an index made at once: what a new unit comes before is loaded again.
             first_new = next((key for key in stored if key not in held), None)
             there = set(stored)
@@ -186,7 +188,12 @@ class UnitCache:
             slot.tail_to, index.note = 0, ""
         if max(cursor, slot.tail_to) < state.last_seq:
             new = tail(
-                connection, user, max(cursor, slot.tail_to), most=self._most_unread, of_noise=self._of_noise
+                connection,
+                user,
+                max(cursor, slot.tail_to),
+                most=self._most_unread,
+                of_noise=self._of_noise,
+                whole=self._whole,
             )
             unread = tail_units(new.messages)
             index.extend(unread, np.zeros((len(unread), index.vectors.dimension), dtype=np.float32))

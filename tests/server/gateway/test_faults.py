@@ -10,7 +10,7 @@ import openai
 import pytest
 from upstream import Reply
 
-from zibaldone import AsyncMemory, StorageFull
+from zibaldone import AsyncMemory, RecallGivenUp, StorageFull
 from zibaldone.server.gateway import exchange
 from zibaldone.server.gateway.exchange import BackgroundTasks
 
@@ -68,6 +68,25 @@ def test_a_recall_that_is_late_is_left_behind(serving, upstream, monkeypatch, to
     assert "50 ms" in answer.headers["x-memory-reason"]
     assert upstream.last.json["messages"] == body["messages"]
     may_end.set()
+
+
+def test_a_recall_knows_until_when_it_is_waited_for(serving, upstream, monkeypatch, told):
+    """It gets what is left of the limit; one that gives up by itself is as one that is late."""
+    told("My dentist is Dr. Moss.")
+    limits = []
+
+    async def gives_up(*_, timeout_s, **__):
+        limits.append(timeout_s)
+        raise RecallGivenUp
+
+    monkeypatch.setattr(AsyncMemory, "recall", gives_up)
+    base = serving(upstream=upstream.url, recall_timeout_ms=5000)
+    body = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
+    answer = httpx2.post(f"{base}/v1/chat/completions", json=body, timeout=60)
+    assert answer.headers["x-memory-reason"] == "nothing recalled within 5000 ms"
+    assert upstream.last.json["messages"] == body["messages"]
+    (limit,) = limits
+    assert 0 <= limit <= 5
 
 
 def test_a_recall_that_has_no_turn_in_time_is_left_out(serving, upstream, monkeypatch, told):

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from starlette.datastructures import Headers
 
 from zibaldone.aio import AsyncMemory
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.recalled import Recall
 from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.gateway.json_body import JsonObject
@@ -57,7 +57,8 @@ class BackgroundTasks:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, RecallGivenUp):
             log_failure(_logger, "of memory in a request", error)
 
     async def drain(self, timeout_s: float) -> None:
@@ -242,7 +243,8 @@ class GatewayExchange:
         asking = turns[last]
         loop = loop_key(self.scope, self._admitted.session, self.options, turns[: last + 1])
         is_loop = last + 1 < len(turns)
-        recalled = await self._in_time(self._recall(asking, loop, is_loop=is_loop))
+        until = asyncio.get_running_loop().time() + self.shop.recall_timeout_s
+        recalled = await self._in_time(until, self._recall(until, asking, loop, is_loop=is_loop))
         self.report.recalled = recalled
         if not recalled:
             return {}
@@ -251,7 +253,7 @@ class GatewayExchange:
             return dict(await in_thread(self.wire.with_memory, *given))
         return dict(self.wire.with_memory(*given))
 
-    async def _recall(self, asking: WireTurn, loop: bytes, *, is_loop: bool) -> Recall:
+    async def _recall(self, until: float, asking: WireTurn, loop: bytes, *, is_loop: bool) -> Recall:
         with sweeping():
             recalled = await self.shop.loops.recalled(loop) if is_loop else None
             if recalled is None:
@@ -265,12 +267,13 @@ class GatewayExchange:
                     roles=self.options.roles,
                     budget_tokens=self.options.budget_tokens,
                     views=self.options.views,
+                    timeout_s=max(0.0, until - asyncio.get_running_loop().time()),
                 )
             self.shop.loops.keep(loop, self.scope.user, recalled)
         return recalled
 
-    async def _in_time(self, work: Coroutine[Any, Any, Recall]) -> Recall | None:
-        """What is recalled within the limit; a thread that is late goes on, and nobody waits for it."""
+    async def _in_time(self, until: float, work: Coroutine[Any, Any, Recall]) -> Recall | None:
+        """What is recalled by then, by the loop's clock; nobody waits for what is late, and it stops soon."""
         shop = self.shop
         if shop.late >= _MOST_LATE:
             work.close()
@@ -279,7 +282,6 @@ class GatewayExchange:
         shop.leave_unread(self.scope.user)
         turns = shop.turns(self.scope.user)
         clock = asyncio.get_running_loop().time
-        until = clock() + shop.recall_timeout_s
         too_late = f"nothing recalled within {shop.recall_timeout_s * 1000:g} ms"
         with shop.metrics.stage("recall"):
             try:
@@ -299,7 +301,11 @@ class GatewayExchange:
             task.add_done_callback(lambda _: self._caught_up())
             self._degrade("recall_timeout", too_late)
             return None
-        if (error := task.exception()) is not None:
+        error = task.exception()
+        if isinstance(error, RecallGivenUp):
+            self._degrade("recall_timeout", too_late)
+            return None
+        if error is not None:
             self._degrade("recall_failed", f"nothing recalled: {reason(error)}")
             return None
         recalled = task.result()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +23,8 @@ from zibaldone.threads import in_thread
 
 Q = TypeVar("Q", bound=QueryShape)
 B = TypeVar("B", bound=InputShape | None)
+A = TypeVar("A")
+_CLIENT_GONE = 499  # a status for logs alone
 _LONG_BYTES = 2**18  # a body from here on is read in a thread
 
 
@@ -75,7 +78,7 @@ class Operation:
     name: str  # operationId
     method: str
     path: str  # as Starlette has it
-    handle: Callable[[RestCall[Any, Any]], Awaitable[Reply | Response]]
+    handle: Callable[[RestCall[Any, Any]], Coroutine[Any, Any, Reply | Response]]
     summary: str
     query: type[QueryShape] = UserQuery
     body: type[InputShape] | None = None
@@ -84,6 +87,7 @@ class Operation:
     streams: str | None = None  # the media type of a 200 that is no JSON
     problems: Sequence[int] = ()  # that only this operation has
     writes: bool = False
+    asks: bool = False  # it reads alone: given up when its client is gone
     for_admins: bool = False
     example: Mapping[str, Any] = field(default_factory=dict)  # {"query": ..., "path": ..., "body": ...}
 
@@ -127,11 +131,34 @@ class Resource:
         body = await _checked_body(operation, request)
         call = RestCall(self._memory, self._metrics, principal, query, body, request.path_params)
         with self._metrics.stage(operation.name):
-            reply = await operation.handle(call)
+            if operation.asks:
+                reply = await _while_there(request, operation.handle(call))
+            else:
+                reply = await operation.handle(call)
         if isinstance(reply, Response):
             return reply
         content = reply.content.model_dump_json()
         return Response(content, status_code=reply.status, media_type="application/json")
+
+
+async def _while_there(request: Request, answering: Coroutine[Any, Any, A]) -> A | Response:
+    """The answer; of a client that closes its connection meanwhile it is given up, and nobody gets any."""
+    await request.body()  # what comes after it is the client's going
+    work = asyncio.ensure_future(answering)
+    going = asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait({work, going}, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        work.cancel()
+        await asyncio.wait({work})
+        raise
+    finally:
+        going.cancel()
+    if work.done():
+        return work.result()
+    work.cancel()
+    await asyncio.wait({work})
+    return Response(status_code=_CLIENT_GONE)
 
 
 def _check_header(principal: Principal, request: Request) -> None:

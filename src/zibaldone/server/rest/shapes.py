@@ -545,6 +545,7 @@ class MaintainedJson(OutputShape):
 
     users: int
     messages: int = Field(description="Read by views, each view's counted.")
+    cut_short: int = Field(description="Of these, messages so long that the beginning alone was read.")
     behind: list[BehindJson]
     model_calls: int
     degraded: int

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.text.bounds import as_read
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
@@ -56,7 +57,7 @@ def forget(
     table.remove_episodes(connection, generation, unmade.episodes)
     table.write(connection, generation, unmade.structure.take())
     left = log.fetch(connection, generation.user, sorted(unmade.seqs - set(seqs)))
-    rows = open_units([left[seq] for seq in sorted(left)], unmade.structure.state.dimension)
+    rows = open_units([as_read(left[seq]) for seq in sorted(left)], unmade.structure.state.dimension)
     units.insert(connection, table.NAME, generation, rows)
     if rows or any(table.counts(connection, generation)):
         table.set_state(connection, generation, unmade.structure.state)

@@ -35,6 +35,7 @@ from zibaldone.storage.schema import (
 )
 from zibaldone.storage.schema import units as units_table
 from zibaldone.storage.upsert import put
+from zibaldone.text.bounds import as_read
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
@@ -418,7 +419,7 @@ def open_seqs(connection: Connection, generation: Generation) -> list[int]:
 
 def open_messages(connection: Connection, generation: Generation) -> list[Message]:
     by_seq = log.fetch(connection, generation.user, open_seqs(connection, generation))
-    return [by_seq[seq] for seq in sorted(by_seq)]
+    return [as_read(by_seq[seq]) for seq in sorted(by_seq)]
 
 
 def sessions(connection: Connection, generation: Generation) -> list[tuple[int, str]]:

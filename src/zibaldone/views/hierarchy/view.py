@@ -71,6 +71,7 @@ class HierarchyView:
 
     name = NAME
     batch_messages = 128
+    reads_whole = False
     tended_from = 0
 
     def __init__(

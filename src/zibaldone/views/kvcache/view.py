@@ -59,6 +59,7 @@ class KVView:
 
     name = NAME
     batch_messages = _BATCH_MESSAGES
+    reads_whole = True
     tended_from = 0
 
     def __init__(

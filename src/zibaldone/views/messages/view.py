@@ -63,6 +63,7 @@ class MessagesView(IndexedUnitsView):
     """Raw turns. Always on: what other views have not read yet is found here."""
 
     name = "messages"
+    reads_whole = True
 
     def __init__(
         self,
@@ -93,6 +94,7 @@ class MessagesView(IndexedUnitsView):
             appends=True,
             most_unread=most_noise or None,
             of_noise=self._of_noise,
+            whole=True,
         )
 
     def prepare(

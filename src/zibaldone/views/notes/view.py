@@ -26,6 +26,7 @@ from zibaldone.search import dense
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
+from zibaldone.text.bounds import as_read
 from zibaldone.text.words import terms
 from zibaldone.validation import to_time
 from zibaldone.views import units
@@ -52,6 +53,7 @@ QUIET = timedelta(minutes=30)
 _ANALYSIS = "1"  # raise it when other notes would be read from a message without a model
 _MOST_USERS = 200
 _BATCH_WITH_MODEL = 64  # messages: so much is asked again after a crash
+_NEVER = 2**62  # a seq that no log reaches
 _FITS = 0.3  # cosine of a rule and a question that have no word in common
 
 
@@ -109,8 +111,14 @@ class NotesView(UnitsView):
         self._asker, self._tokenizer, self._clock = asker, tokenizer, clock
         if asker.has_model:
             self.batch_messages = _BATCH_WITH_MODEL
+        self._tended_from = 0 if asker.has_model else _NEVER
         self._known: UserCache[KnownNotes] = UserCache(_MOST_USERS)
         self._beginning = UserTurns()
+
+    @property
+    def tended_from(self) -> int:
+        """The first message where there is a model; nothing is left to be read without one."""
+        return self._tended_from
 
     def prepare(
         self,
@@ -383,7 +391,7 @@ class NotesView(UnitsView):
             unread_from = newest.messages[0].seq if newest.note else unread_from
         failed = ""
         for messages in batches:
-            some, failure = self._read_late(messages)
+            some, failure = self._read_late([as_read(message) for message in messages])
             late |= some
             failed = failed or failure
         note = "; ".join(filter(None, (note, failed)))
@@ -433,7 +441,7 @@ class NotesView(UnitsView):
         tokens: Mapping[int, int],
     ) -> dict[str, tuple[list[Message], bool]]:
         """What is unread, session by session, and if the log has more of it behind the batch."""
-        waiting = [*log.fetch(connection, user, sorted(before)).values()]
+        waiting = [as_read(message) for message in log.fetch(connection, user, sorted(before)).values()]
         waiting += [message for message in batch if message.seq in tokens]
         sessions: dict[str, list[Message]] = {}
         for message in sorted(waiting, key=lambda message: message.seq):

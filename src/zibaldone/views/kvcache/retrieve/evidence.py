@@ -50,7 +50,8 @@ def look_up(
 ) -> LoggedMessages:
     """Of the chosen blocks, and of what is in no block yet."""
     user, session = query.scope.user, query.scope.session
-    behind = tail(connection, user, generation.cursor if generation else 0, session=session, most=MOST_UNREAD)
+    cursor = generation.cursor if generation else 0
+    behind = tail(connection, user, cursor, session=session, most=MOST_UNREAD, whole=True)
     unmade = manifest.unmade_seqs(connection, generation) if generation else set()
     again = log.fetch(connection, user, sorted(unmade))
     seqs = {seq for block in choice.blocks for seq in block.tile.seqs} - unmade if choice else set()

@@ -1,0 +1,104 @@
+"""Readers get so much of a text, whatever its shape; the log and the index have all of it."""
+
+import pytest
+
+from zibaldone.text.bounds import MESSAGE_CHARS_READ, QUESTION_CHARS_READ
+from zibaldone.views.base import Retrieved
+from zibaldone.views.units_view import UnitsView
+
+LENGTH = 100_000
+PIECES = {
+    "quotations never closed": "«a ",
+    "nulls": "\0",
+    "a word without end": "a",
+    "brackets": "[(",
+    "digits": "1234567890",
+    "dates": "3 May 2023 and 2023-06-03 ",
+    "quotes": '"',
+    "joined emoji": "👩\u200d",
+    "marks from right to left": "\u202eabc\u202c\u200f",
+    "tables": "| a | b |\n|---|---|\n",
+    "fences never closed": "```\nx = {1: 2};\n",
+    "tags": "<a>",
+    "names": "Anna Bert Clara ",
+    "initials": "I. A. ",
+    "wide marks": "。a ",
+    "combining marks": "\u0301",
+    "lines": "> a\n",
+}
+SHAPES = {name: (piece * LENGTH)[:LENGTH] for name, piece in PIECES.items()}
+SHAPES["distinct Chinese characters"] = "".join(chr(0x4E00 + i % 20_000) for i in range(LENGTH))
+
+
+class Reader(UnitsView):
+    """A view that notes what it is given to read."""
+
+    name = "reader"
+
+    def __init__(self, database, tokenizer):
+        super().__init__(tokenizer, "1")
+        self.read, self.committed, self.asked = [], [], []
+
+    def prepare(self, messages, basis=None, progress=None):
+        """Note the messages."""
+        self.read += [message.content for message in messages]
+
+    def commit(self, connection, generation, messages, prepared):
+        """Note the messages."""
+        self.committed += [message.content for message in messages]
+
+    def retrieve(self, take_snapshot, query):
+        """Note the question."""
+        self.asked.append(query.text)
+        return Retrieved((), 0, 1.0, lambda _: None)
+
+
+@pytest.fixture
+def reader(memory):
+    """One that the memory drives."""
+    return memory.attach(Reader)
+
+
+@pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES)
+def test_readers_get_so_much_of_a_hostile_text(memory, reader, text):
+    """Of the message and of the question, which is what their work is bounded by."""
+    memory.add(text, user="ann")
+    memory.maintain(user="ann", views=["reader"])
+    memory.recall(text, user="ann", views=["reader"])
+    (read,), (committed,), (asked,) = reader.read, reader.committed, reader.asked
+    assert read == committed
+    assert text.startswith(read)
+    assert 0 < len(read) <= MESSAGE_CHARS_READ
+    assert 0 < len(asked) <= QUESTION_CHARS_READ
+
+
+def test_the_log_and_the_index_have_all_of_a_long_message(memory):
+    """Its last words are kept, and found."""
+    content = "Nothing of note happened today. " * 3000 + "The heron is called Ottokar."
+    (stored,) = memory.add(content, user="ann")
+    assert memory.get(stored.seq, user="ann").content == content
+    assert "Ottokar" in memory.recall("What is the heron called?", user="ann", budget_tokens=200).text
+
+
+def test_a_maintenance_reports_messages_that_were_cut(memory, reader):
+    """Those that are longer, and no others; once."""
+    memory.add(["short", "long " * MESSAGE_CHARS_READ, "x" * MESSAGE_CHARS_READ], user="ann")
+    assert memory.maintain(user="ann", views=["reader"]).cut_short == 1
+    assert memory.maintain(user="ann", views=["reader"]).cut_short == 0
+
+
+def test_an_index_has_nothing_cut(memory):
+    """The messages view reads whole: there is nothing to report."""
+    memory.add("long " * MESSAGE_CHARS_READ, user="ann")
+    assert memory.maintain(user="ann", views=["messages"]).cut_short == 0
+
+
+def test_a_recall_says_that_not_all_of_a_question_was_read(memory):
+    """In its trace; the question itself stays as it was asked."""
+    memory.add("The heron is called Ottokar.", user="ann")
+    question = "pasted words " * 2000 + "What is the heron called?"
+    recalled = memory.recall(question, user="ann")
+    assert recalled.query == question
+    assert f"question's {len(question)} characters" in recalled.trace.note
+    assert "Ottokar" in recalled.text
+    assert memory.recall("What is the heron called?", user="ann").trace.note == ""

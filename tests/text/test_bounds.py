@@ -1,0 +1,44 @@
+"""How much of a text is read, of every shape."""
+
+from zibaldone import Message
+from zibaldone.text.bounds import MESSAGE_CHARS_READ, QUESTION_CHARS_READ, as_read, question_as_read
+
+
+def test_a_message_within_the_bound_is_read_whole():
+    """The very message."""
+    message = Message("x" * MESSAGE_CHARS_READ)
+    assert as_read(message) is message
+
+
+def test_a_longer_message_is_read_from_its_beginning_to_the_end_of_a_word():
+    """So that places in it are places in the log's, and no half of a word is taken for one."""
+    message = Message("word " * MESSAGE_CHARS_READ)
+    read = as_read(message).content
+    assert message.content.startswith(read)
+    assert MESSAGE_CHARS_READ - 10 < len(read) <= MESSAGE_CHARS_READ
+    assert read.endswith("word")
+
+
+def test_a_message_of_one_word_is_cut_inside_it():
+    """There is no other place."""
+    assert as_read(Message("漢" * 100_000)).content == "漢" * MESSAGE_CHARS_READ
+
+
+def test_a_question_is_read_at_both_ends():
+    """People ask before or after what they paste."""
+    read = question_as_read("Where does Ann live? " + "pasted " * 20_000 + "And what is her dog called?")
+    assert read.startswith("Where does Ann live? ")
+    assert read.endswith(" And what is her dog called?")
+    assert set(read.split()) <= {*"Where does Ann live? pasted And what is her dog called?".split()}
+    assert len(read) <= QUESTION_CHARS_READ
+
+
+def test_a_question_of_one_word_is_cut_inside_it():
+    """There is no other place, and it is bounded all the same."""
+    assert len(question_as_read("x" * 100_000)) == QUESTION_CHARS_READ - 1
+
+
+def test_a_question_within_the_bound_is_read_whole():
+    """As it is."""
+    question = "x " * (QUESTION_CHARS_READ // 2)
+    assert question_as_read(question) == question
