@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 import zibaldone
+from benchmarks import results
 from benchmarks.data import Conversation, Question, load
 from zibaldone import Memory, Message
 from zibaldone.models.static import shared_static_embedder
@@ -245,7 +246,7 @@ def main() -> None:
         jobs += [pool.submit(felt, chat) for chat in _CHATS if "felt" in options.only]
         rows = summed(figure for job in jobs for figure in job.result())
     if options.json:
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+        results.write(options.json, {"title": "Evidence", "rows": [asdict(row) for row in rows]})
     for (data, budget), some in _by(rows).items():
         line = "  ".join(f"{row.row} {row.mean:.3f} ± {row.error:.3f}" for row in some)
         print(f"{data:22} {budget:5}  {line}  ({some[0].questions})")

@@ -100,7 +100,7 @@ from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.worker import TURN_S, BackgroundWorker
 
-# Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
+# Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
 DEFAULT_VIEWS = ("messages", "notes")
 MAINTAINED = DEFAULT_VIEWS
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
