@@ -429,7 +429,7 @@ CEILINGS = {
     "views/notes": 1_990,
     "views/topics": 6_487,
 }
-TESTS_CEILING = 55_900
+TESTS_CEILING = 56_160
 
 
 def lines_in(path: Path) -> int:
