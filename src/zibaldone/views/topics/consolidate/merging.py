@@ -14,7 +14,7 @@ from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import order
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.tasks import ChooseMerges, DocumentShown, Groups
+from zibaldone.views.topics.tasks import ChooseMerges, DocumentShown
 
 _SHOWN = 64  # small documents that a model chooses among: the newest
 
@@ -47,9 +47,9 @@ def merge_small(
             ),
             at_most=work.settings.merge_most,
             token_limit=work.settings.split_tokens,
-            offline=lambda: Groups(groups=_alike(shown, work)),
         )
-        chosen = work.ask(task).result.groups
+        answer = work.ask(task)
+        chosen = _alike(shown, work) if answer.degraded else answer.result.groups
     made: list[Document] = []
     gone: dict[str, str] = {}
     for group in chosen:

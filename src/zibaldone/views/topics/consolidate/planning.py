@@ -8,20 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zibaldone.models.answer_log import note_parts
-from zibaldone.views.topics.consolidate.grouping import cluster
+from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.tasks import (
-    BlockShown,
-    DocumentShown,
-    NewDocument,
-    Planned,
-    PlanUpdates,
-    Update,
-)
+from zibaldone.views.topics.tasks import BlockShown, DocumentShown, Planned, PlanUpdates
 
 _SHOWN_DOCUMENTS = 64  # of a catalogue; a model is shown those most like the content
 _SHOWN_ENTRIES = 6  # of a block; its heading says what the others are about
@@ -60,16 +53,8 @@ def plan(portions: Sequence[Portion], documents: Mapping[str, Document], work: W
 def chunks(portions: Sequence[Portion], work: Work) -> list[list[Portion]]:
     """SplitByHeading, then RecursiveFallbackSplit: in order, none above the limit unless an entry is."""
     limit = work.settings.split_tokens
-    chunked: list[list[Portion]] = []
-    filled = 0
-    for portion in (piece for one in portions for piece in _pieces(one, limit, work)):
-        tokens = work.tokens(portion.entries)
-        if not chunked or filled + tokens > limit:
-            chunked.append([])
-            filled = 0
-        chunked[-1].append(portion)
-        filled += tokens
-    return chunked
+    pieces = [piece for one in portions for piece in _pieces(one, limit, work)]
+    return list(bundles(pieces, [work.tokens(piece.entries) for piece in pieces], limit))
 
 
 def _pieces(portion: Portion, limit: int, work: Work) -> list[Portion]:
@@ -96,7 +81,6 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
             for number, portion in enumerate(portions, 1)
         ),
         documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
-        offline=lambda: _as_answer(_routed(portions, documents, work), portions),
     )
     answer = work.ask(task)
     if answer.unusable:
@@ -109,7 +93,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
         for portion in portions:
             alone.add(Plan(new={portion.title: [portion]}))
         return alone
-    return _realised(answer.result, portions, by_model=not answer.degraded)
+    return _routed(portions, documents, work) if answer.degraded else _realised(answer.result, portions)
 
 
 def _with_speaker(entry: Entry) -> str:
@@ -152,7 +136,7 @@ def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], wor
     return [documents[ids[row]] for row in sorted(best.tolist())]
 
 
-def _realised(planned: Planned, portions: Sequence[Portion], *, by_model: bool) -> Plan:
+def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
     plan = Plan()
     for update in planned.updates:
         plan.add(Plan(updates={update.document: [portions[n - 1] for n in update.blocks]}))
@@ -165,8 +149,7 @@ def _realised(planned: Planned, portions: Sequence[Portion], *, by_model: bool) 
                 *([] if name else [f"title {new.title!r}"]),
                 *([f"{new.summary!r} {fault}"] if fault else []),
             ]
-            if by_model:
-                note_parts("topics.plan_updates", 1 + bool(new.summary), refused)
+            note_parts("topics.plan_updates", 1 + bool(new.summary), refused)
             name = name or portions[new.blocks[0] - 1].title
             plan.add(
                 Plan(
@@ -176,17 +159,3 @@ def _realised(planned: Planned, portions: Sequence[Portion], *, by_model: bool) 
             )
     plan.updates = {doc_id: group for doc_id, group in plan.updates.items() if group}
     return plan
-
-
-def _as_answer(plan: Plan, portions: Sequence[Portion]) -> Planned:
-    number = {id(portion): n for n, portion in enumerate(portions, 1)}
-    return Planned(
-        updates=[
-            Update(document=place, blocks=[number[id(block)] for block in group])
-            for place, group in plan.updates.items()
-        ],
-        new_documents=[
-            NewDocument(title=name, blocks=[number[id(block)] for block in group])
-            for name, group in plan.new.items()
-        ],
-    )

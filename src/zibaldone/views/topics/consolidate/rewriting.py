@@ -13,7 +13,7 @@ from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.views.topics.consolidate.contradictions import superseding
-from zibaldone.views.topics.consolidate.grouping import cluster
+from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import (
     LineWritten,
     faithful,
@@ -28,11 +28,9 @@ from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     DocumentOpened,
     DocumentRewritten,
-    DocumentsRewritten,
     RewriteCurrent,
     RewriteDocuments,
     Rewritten,
-    SectionWritten,
     lines_of,
     shown_entries,
     shown_sections,
@@ -86,7 +84,8 @@ def rewrite_documents(
     for document, portions in changes:
         numbered.append(_Change.of(document, portions, first, work))
         first += len(numbered[-1].entries)
-    for bundle in _bundles(numbered, work):
+    sizes = [work.tokens(change.shown) for change in numbered]
+    for bundle in bundles(numbered, sizes, work.settings.split_tokens):
         answers = {
             rewritten.document: rewritten
             for part, answer in ask_in_parts(work.ask, bundle, _task)
@@ -151,26 +150,10 @@ class _Change:
         return self.document.with_body((*body_of(name, made), *_texts(self.document))), summary
 
 
-def _bundles(changes: Sequence[_Change], work: Work) -> Iterator[list[_Change]]:
-    """In order, of `split_tokens` at most, unless a lone one has more."""
-    bundle: list[_Change] = []
-    filled = 0
-    for change in changes:
-        size = work.tokens(change.shown)
-        if bundle and filled + size > work.settings.split_tokens:
-            yield bundle
-            bundle, filled = [], 0
-        bundle.append(change)
-        filled += size
-    if bundle:
-        yield bundle
-
-
 def _task(changes: Sequence[_Change], failed: int) -> RewriteDocuments:
     return RewriteDocuments(
         documents=tuple(change.opened() for change in changes),
         given={number: entry for change in changes for number, entry in change.entries.items()},
-        offline=lambda: DocumentsRewritten(documents=[]),
         failed=failed,
     )
 
@@ -365,21 +348,13 @@ def _place(document: Document, portion: Portion, work: Work) -> tuple[Heading, .
 def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     offline = grouped(entries, work)
     numbered = dict(enumerate(entries, 1))
-    task = RewriteCurrent(
-        entries=shown_entries(numbered),
-        given=numbered,
-        offline=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
-    )
+    task = RewriteCurrent(entries=shown_entries(numbered), given=numbered)
     answer = work.ask(task)
     if answer.degraded:
         return offline
-    headings = {number: portion.title for number, portion in _numbered(offline, numbered)}
+    title_of = {id(entry): portion.title for portion in offline for entry in portion.entries}
+    headings = {number: title_of[id(entry)] for number, entry in numbered.items()}
     return realised(answer.result, numbered, headings, work, task.name)
-
-
-def _numbered(portions: Iterable[Portion], numbered: Mapping[int, Entry]) -> Iterator[tuple[int, Portion]]:
-    number = {id(entry): n for n, entry in numbered.items()}
-    return ((number[id(entry)], portion) for portion in portions for entry in portion.entries)
 
 
 def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
@@ -398,16 +373,6 @@ def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
         batches[-1].append(entry)
         filled += work.tokens([entry])
     return batches
-
-
-def _as_answer(document: Document, numbered: Mapping[int, Entry]) -> Rewritten:
-    """A document of these entries as a model would have written it."""
-    number = {id(entry): n for n, entry in numbered.items()}
-    sections = [
-        SectionWritten(heading=section.title, entries=[number[id(entry)] for entry in section.entries])
-        for section in document.partitions()
-    ]
-    return Rewritten(title=document.title, sections=sections)
 
 
 def _texts(document: Document) -> list[Block]:

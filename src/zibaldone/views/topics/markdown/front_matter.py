@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -27,18 +26,6 @@ _BRACKET = re.compile(r"[][{}]")
 _DEPTH = 100  # brackets nested deeper are not read
 _FIELDS = ("id", "summary", "token_count", "created_time", "update_log", "aux")
 _TEXTS = ("id", "summary", "created_time")  # taken as they stand where they are no YAML
-
-
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """The fields of a document that stand before its body; empty where they are not written."""
-
-    id: str = ""
-    summary: str = ""
-    token_count: int = 0
-    created_time: When | None = None
-    update_log: tuple[Event, ...] = ()
-    aux: Mapping[str, Any] = field(default_factory=dict)
 
 
 class _Loader(yaml.SafeLoader):
@@ -108,14 +95,14 @@ def dump(fields: Mapping[str, Any]) -> str:
     return text
 
 
-def read_front_matter(text: str) -> tuple[FrontMatter, str]:
-    """The fields, and the body after them; without front matter empty fields and the whole text.
+def read_front_matter(text: str) -> tuple[Document, str]:
+    """A document of the fields, and the body after them; without front matter no fields and the whole text.
 
     Raises InvalidImport, with line and fix, for front matter of which no sense can be made.
     """
     block, body = split_front_matter(text)
     if block is None or not _KEY.search(block):
-        return FrontMatter(), text
+        return Document(""), text
     return _fields(_values(block)), body
 
 
@@ -215,7 +202,7 @@ def _salvaged(number: int, part: str) -> Iterator[tuple[str, Any]]:
         ) from error
 
 
-def _fields(values: dict[str, Any]) -> FrontMatter:
+def _fields(values: dict[str, Any]) -> Document:
     aux = values.get("aux")
     others = dict(aux) if isinstance(aux, dict) else {} if aux is None or aux == "" else {"aux": aux}
     for key, value in values.items():
@@ -223,7 +210,7 @@ def _fields(values: dict[str, Any]) -> FrontMatter:
             others[_free(key, others)] = value
     count = values.get("token_count")
     log = values.get("update_log") or []
-    return FrontMatter(
+    return Document(
         id=_text(values.get("id")),
         summary=_text(values.get("summary")),
         token_count=count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else 0,

@@ -29,15 +29,7 @@ def parse(text: str) -> Document:
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     front, rest = read_front_matter(text)
-    return Document(
-        id=front.id,
-        summary=front.summary,
-        token_count=front.token_count,
-        created_time=front.created_time,
-        update_log=front.update_log,
-        aux=front.aux,
-        body=parse_body(rest),
-    )
+    return front.with_body(parse_body(rest))
 
 
 def parse_body(text: str) -> tuple[Block, ...]:

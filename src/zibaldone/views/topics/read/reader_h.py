@@ -55,11 +55,7 @@ class Hybrid:
 
         if self._asker is None or not self._asker.has_model:
             return ReadingResult(alone(), len(index), first)
-        shown = [index.documents[id_].document for id_ in likely[: settings.catalogue]]
-        listed = tuple(
-            Listed(id=document.id, summary=shortened(document.summary or document.title))
-            for document in shown
-        )
+        listed = as_listed(index, likely[: settings.catalogue])
         task = PickDocuments(ranked.question, listed, settings.documents, likely)
         answer = self._asker.ask(task, user=user, timeout_s=settings.timeout_s)
         known = {document.id for document in listed}
@@ -110,6 +106,12 @@ def likeliest(ranked: RankedEntries) -> tuple[str, ...]:
         if len(rows):
             best[id_] = float(np.sort(ranked.total[rows])[-_DEEPEST:].mean())
     return tuple(sorted(best, key=lambda id_: (-round(best[id_], 6), id_)))
+
+
+def as_listed(index: ReadingIndex, ids: Sequence[str]) -> tuple[Listed, ...]:
+    """Documents as a model is shown them before it opens any."""
+    documents = [index.documents[id_].document for id_ in ids]
+    return tuple(Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in documents)
 
 
 def partitions(
