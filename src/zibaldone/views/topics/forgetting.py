@@ -7,12 +7,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from zibaldone.text.words import content_words, terms
-from zibaldone.views.topics.consolidate.contradictions import claims, settle
+from zibaldone.views.topics.consolidate.contradictions import claiming, marked, slots_claimed
 from zibaldone.views.topics.consolidate.duplicates import groups
 from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
+from zibaldone.views.topics.library import CURRENT, Key, Library, exchanged, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
 from zibaldone.views.topics.markdown.entry import Entry
 
@@ -68,7 +68,7 @@ def _left(entry: Entry, gone: AbstractSet[int], work: Work, revived: set[str]) -
             return (entry,)
         kept = _unmarked(entry, gone)
         if kept.current and not entry.current:
-            revived.update(claim.slot for claim in claims(kept))
+            revived |= slots_claimed([kept])
         return (kept,)
     parts = work.parts.pop(key_of(entry), (entry,))
     alone = [part if gone.isdisjoint(part.sources) else _without_question(part, gone) for part in parts]
@@ -77,7 +77,7 @@ def _left(entry: Entry, gone: AbstractSet[int], work: Work, revived: set[str]) -
         replace(work.merge(group), superseded_by=marks)
         for group in groups([replace(one, superseded_by=()) for one in rest])
     ]
-    revived.update(claim.slot for one in put_back if one.current for claim in claims(one))
+    revived |= slots_claimed(one for one in put_back if one.current)
     return tuple(put_back)
 
 
@@ -99,19 +99,9 @@ def _settled(documents: dict[str, Document], slots: set[str]) -> dict[str, Docum
     """The documents in which entries of these slots have to be marked again."""
     if not slots:
         return {}
-    claiming = [
-        (doc_id, entry)
-        for doc_id, document in documents.items()
-        for entry in document.entries
-        if entry.current and any(claim.slot in slots for claim in claims(entry))
-    ]
-    changed: dict[str, dict[Key, Entry]] = {}
-    for number, entry in settle((number, entry) for number, (_, entry) in enumerate(claiming)).items():
-        changed.setdefault(claiming[number][0], {})[key_of(entry)] = entry
-    return {
-        doc_id: documents[doc_id].map_entries(lambda entry, new=new: (new.get(key_of(entry), entry),))  # type: ignore[misc] # bound now
-        for doc_id, new in changed.items()
-    }
+    held = [(doc_id, one) for doc_id, d in documents.items() for one in claiming(d.entries, slots)]
+    changed, _ = marked(held)
+    return {doc_id: exchanged(documents[doc_id], new) for doc_id, new in changed.items()}
 
 
 def _lost(

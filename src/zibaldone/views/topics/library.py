@@ -82,6 +82,11 @@ class Library:
         return (f"topic-{number:04d}" for number in count(self.next_id))
 
 
+def exchanged(document: Document, new: Mapping[Key, Entry]) -> Document:
+    """The document with these entries in the places of those of the same words and sources."""
+    return document.map_entries(lambda entry: (new.get(key_of(entry), entry),))
+
+
 def order(doc_id: str) -> tuple[int, str]:
     """By this ids rise: topic-10000 comes after topic-9999."""
     return len(doc_id), doc_id

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
-from zibaldone.views.topics.consolidate.contradictions import claims, settle
+from zibaldone.views.topics.consolidate.contradictions import marked, slots_claimed
 from zibaldone.views.topics.consolidate.duplicates import sameness
 from zibaldone.views.topics.consolidate.merging import merge_small
 from zibaldone.views.topics.consolidate.planning import Plan, plan
@@ -20,7 +20,7 @@ from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewr
 from zibaldone.views.topics.consolidate.splitting import split
 from zibaldone.views.topics.consolidate.summaries import finished, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.library import CURRENT, Key, Library, key_of, order
+from zibaldone.views.topics.library import CURRENT, Key, Library, exchanged, key_of, order
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
 
@@ -82,26 +82,10 @@ class _Shelf:
         contradicted are marked.
         """
         fresh = self._fold_known(self.work.folded(entries))
-        slots = {claim.slot for entry in fresh for claim in claims(entry)}
-        numbered: list[tuple[int, Entry]] = []
-        homes: list[str] = []
-        index = self.work.workbench.index
-        index.follow(self.documents.values())
-        for doc_id in index.claiming(slots):
-            claimed = index.profile(self.documents[doc_id]).slots
-            rivals = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
-            for entry in rivals.values():
-                numbered.append((len(numbered), entry))
-                homes.append(doc_id)
-        numbered += list(enumerate(fresh, len(numbered)))
-        changed = settle(numbered)
-        marked: dict[str, dict[Key, Entry]] = {}
-        for number, entry in changed.items():
-            if number < len(homes):
-                marked.setdefault(homes[number], {})[key_of(entry)] = entry
-        for doc_id, entries_of in marked.items():
+        changed, marked_anew = marked(self.work.rivals(self.documents, slots_claimed(fresh)), fresh)
+        for doc_id, entries_of in changed.items():
             self._change(doc_id, entries_of)
-        return [changed.get(number, entry) for number, entry in numbered[len(homes) :]]
+        return marked_anew
 
     def carry_out(self, planned: Plan) -> None:
         """RewriteDoc for every document that the plan updates; what is too big is split before.
@@ -187,8 +171,7 @@ class _Shelf:
 
     def _change(self, doc_id: str, changed: Mapping[Key, Entry]) -> None:
         """Entries of a document replaced by others, in their places."""
-        document = self.documents[doc_id]
-        self.documents[doc_id] = document.map_entries(lambda entry: (changed.get(key_of(entry), entry),))
+        self.documents[doc_id] = exchanged(self.documents[doc_id], changed)
         self.events.setdefault(doc_id, _Event("updated"))
 
     def _rewrite(self, changes: Sequence[tuple[Document, Sequence[Portion]]], event: str) -> None:

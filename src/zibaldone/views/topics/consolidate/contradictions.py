@@ -11,7 +11,8 @@ Two claims of one slot with different values contradict each other; the newer ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import regex
@@ -20,6 +21,7 @@ from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.remembered import remembered
 from zibaldone.text.statements import statements
 from zibaldone.text.words import STOP_WORDS, terms, words
+from zibaldone.views.topics.library import Key, key_of
 from zibaldone.views.topics.markdown.entry import Entry
 
 _LONGEST = 200  # characters of a sentence that is read
@@ -113,6 +115,18 @@ def settle(entries: Iterable[tuple[int, Entry]]) -> dict[int, Entry]:
     return changed
 
 
+def marked(
+    held: Sequence[tuple[str, Entry]], new: Sequence[Entry] = ()
+) -> tuple[dict[str, dict[Key, Entry]], list[Entry]]:
+    """By document, those of its entries that get other marks when new ones come behind them; and the new."""
+    changed = settle(enumerate([*(entry for _, entry in held), *new]))
+    of_document: dict[str, dict[Key, Entry]] = {}
+    for number, entry in changed.items():
+        if number < len(held):
+            of_document.setdefault(held[number][0], {})[key_of(entry)] = entry
+    return of_document, [changed.get(number, entry) for number, entry in enumerate(new, len(held))]
+
+
 def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
     return (
         replace(newer, supersedes=(*newer.supersedes, older.last)) if older.last else newer,
@@ -123,8 +137,18 @@ def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
 def stale(text: str, newer: Iterable[Entry], older: Entry) -> bool:
     """Whether a text may state the older entry's value: it has all words of a claim that these replace."""
     present = frozenset(terms(text))
-    slots = {claim.slot for entry in newer for claim in claims(entry)}
+    slots = slots_claimed(newer)
     return any(claim.value <= present for claim in claims(older) if claim.slot in slots)
+
+
+def slots_claimed(entries: Iterable[Entry]) -> set[str]:
+    """What the entries claim a value of."""
+    return {claim.slot for entry in entries for claim in claims(entry)}
+
+
+def claiming(entries: Iterable[Entry], slots: AbstractSet[str]) -> list[Entry]:
+    """The current ones that claim one of the slots."""
+    return [one for one in entries if one.current and any(claim.slot in slots for claim in claims(one))]
 
 
 def slots_of(entries: Iterable[Entry]) -> Mapping[str, list[Entry]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 import numpy as np
@@ -157,6 +158,17 @@ class Work:
             self.df.update(terms_of(entry.text))
         self.entries += len(entries)
         self._mean = np.asarray(total / (self.entries + _FEW), dtype=np.float32)
+
+    def rivals(self, documents: Mapping[str, Document], slots: AbstractSet[str]) -> list[tuple[str, Entry]]:
+        """Each current entry that claims one of the slots, once, with the id of its document."""
+        index = self.workbench.index
+        index.follow(documents.values())
+        rivals: list[tuple[str, Entry]] = []
+        for doc_id in index.claiming(slots):
+            claimed = index.profile(documents[doc_id]).slots
+            once = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
+            rivals += [(doc_id, one) for one in once.values()]
+        return rivals
 
     def lean(self, rows: Vectors, counts: npt.ArrayLike | None = None) -> Vectors:
         """(n, d) unit rows: how sums of so many vectors differ from what all of this user's have in common.

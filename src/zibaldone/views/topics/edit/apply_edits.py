@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append
-from zibaldone.views.topics.consolidate.contradictions import claims, settle
+from zibaldone.views.topics.consolidate.contradictions import claiming, settle, slots_claimed
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.edit.edit_messages import RequestedEdit, mark_of, read
 from zibaldone.views.topics.edit.locate_edits import Desk, entry_home, heading_home, rewritten, section_home
-from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
+from zibaldone.views.topics.library import CURRENT, Key, Library, exchanged, key_of
 from zibaldone.views.topics.markdown.document import Document, Heading, Text, one_line
 from zibaldone.views.topics.markdown.entry import Entry, When
 
@@ -218,17 +218,10 @@ def _mark_anew(desk: Desk) -> None:
         now = list(desk.documents())
         if not any(one.last == old.last for document in now for one in document.entries):
             _change(desk, {key_of(one): _pointed(one, old.last, seq) for d in now for one in d.entries})
-    slots = {claim.slot for entry in _new(desk) if entry.current for claim in claims(entry)}
-    if slots:
-        rivals = [
-            entry
-            for document in desk.documents()
-            if document.id != CURRENT
-            for entry in document.entries
-            if entry.current and any(claim.slot in slots for claim in claims(entry))
-        ]
-        ranked = sorted(rivals, key=lambda one: one.last)
-        settled = settle(enumerate(ranked))
+    if slots := slots_claimed(entry for entry in _new(desk) if entry.current):
+        filed = [document for document in desk.documents() if document.id != CURRENT]
+        rivals = [entry for document in filed for entry in claiming(document.entries, slots)]
+        settled = settle(enumerate(sorted(rivals, key=lambda one: one.last)))
         _change(desk, {key_of(one): one for one in settled.values()})
 
 
@@ -241,12 +234,9 @@ def _new(desk: Desk) -> Iterator[Entry]:
 def _change(desk: Desk, changed: Mapping[Key, Entry]) -> None:
     """These entries for those of the same words and sources, wherever they stand."""
     for document in list(desk.documents()):
-        body = tuple(
-            changed.get(key_of(block), block) if isinstance(block, Entry) else block
-            for block in document.body
-        )
-        if body != document.body:
-            desk.changed[document.id] = document.with_body(body)
+        left = exchanged(document, changed)
+        if left.body != document.body:
+            desk.changed[document.id] = left
 
 
 def _pointed(entry: Entry, old: int, new: int) -> Entry:
