@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from zibaldone.models.task import Task
+from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.tasks import (
     BlockShown,
     ChooseMerges,
     DocumentOpened,
-    DocumentShown,
     DocumentsRewritten,
     Extract,
     PlanUpdates,
@@ -27,7 +27,7 @@ from zibaldone.views.topics.tasks import (
 
 GIVEN = {1: Entry("I live in Oslo.", first=1), 2: Entry("I bake bread.", first=2)}
 SHOWN = shown_sections(GIVEN, {1: "Home"})
-DOCUMENTS = tuple(DocumentShown(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
+DOCUMENTS = tuple(CatalogueLine(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 EMPTY = Rewritten(sections=[])
 
 EXTRACT = Extract((("1 (2023-05-08) the user: I live in Oslo.",),), (), frozenset({1}))

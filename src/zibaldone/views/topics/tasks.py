@@ -14,6 +14,7 @@ from pydantic import Field
 from zibaldone.models.dividing import TaskAboutMany
 from zibaldone.models.task import NOT_SENT, Task, TaskResult
 from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten
+from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.entry import Entry
 
 _LONGEST_FACT = 2000  # characters
@@ -122,16 +123,6 @@ class BlockShown:
 
 
 @dataclass(frozen=True)
-class DocumentShown:
-    """A document as the catalogue has it."""
-
-    id: str
-    title: str
-    summary: str
-    tokens: int
-
-
-@dataclass(frozen=True)
 class Extract(TaskAboutMany[Extracted]):
     """Prompt A: what of a batch of messages is worth keeping."""
 
@@ -190,7 +181,7 @@ class PlanUpdates(Task[Planned]):
     max_tokens = 4096
 
     blocks: tuple[BlockShown, ...]
-    documents: tuple[DocumentShown, ...]
+    documents: tuple[CatalogueLine, ...]
 
     def offline(self) -> Planned:
         return Planned(updates=[], new_documents=[])
@@ -255,7 +246,7 @@ class ChooseMerges(Task[Groups]):
     result = Groups
     max_tokens = 1024
 
-    documents: tuple[DocumentShown, ...]
+    documents: tuple[CatalogueLine, ...]
     at_most: int  # documents in a group
     token_limit: int  # of a group
 

@@ -12,9 +12,10 @@ from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.tasks import BlockShown, DocumentShown, Planned, PlanUpdates
+from zibaldone.views.topics.tasks import BlockShown, Planned, PlanUpdates
 
 _SHOWN_DOCUMENTS = 64  # of a catalogue; a model is shown those most like the content
 _SHOWN_ENTRIES = 6  # of a block; its heading says what the others are about
@@ -80,7 +81,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
             )
             for number, portion in enumerate(portions, 1)
         ),
-        documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
+        documents=tuple(map(CatalogueLine.of, near)),
     )
     answer = work.ask(task)
     if answer.unusable:
