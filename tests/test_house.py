@@ -412,7 +412,7 @@ CEILINGS = {
     "cli": 3_992,
     "comparing": 1_222,
     "demo": 406,
-    "importers": 3_709,
+    "importers": 3_688,
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,

@@ -48,7 +48,6 @@ class ChatGPT(Importer):
 
     name = "chatgpt"
     looks_for = "'mapping' in the first object of a conversations.json"
-
     in_folders = r"conversations[^/]*\.json\Z"
 
     def fits(self, head: Head) -> bool:

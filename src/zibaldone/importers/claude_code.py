@@ -18,7 +18,6 @@ class ClaudeCode(Importer):
 
     name = "claude_code"
     looks_for = "'sessionId' with 'uuid' or 'leafUuid' in a line"
-
     in_folders = r"\.jsonl\Z"
 
     def fits(self, head: Head) -> bool:

@@ -20,7 +20,6 @@ class Codex(Importer):
 
     name = "codex"
     looks_for = "'session_meta', or 'id' with 'instructions' and 'timestamp', in the first line"
-
     in_folders = r"\.jsonl\Z"
 
     def fits(self, head: Head) -> bool:

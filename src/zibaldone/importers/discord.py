@@ -20,7 +20,6 @@ class Discord(Importer):
 
     name = "discord"
     looks_for = "'guild' with 'channel' in the first object"
-
     in_folders = r"\.json\Z"
 
     def fits(self, head: Head) -> bool:

@@ -20,6 +20,7 @@ from zibaldone.importers.streaming import (
     elements,
     fields_before,
     lines,
+    not_utf8,
     parsed,
     whole_characters,
 )
@@ -50,9 +51,7 @@ def head_of(source: ImportSource, name: str) -> Head:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InvalidImport(
-            f"{where}: line {line}: byte {data[error.start]:#04x} is not UTF-8 text: convert it to UTF-8"
-        ) from error
+        raise not_utf8(error, f"{where}: line {line}") from error
     text = text.lstrip()
     if not text:
         raise InvalidImport(f"{where}: is empty")

@@ -23,7 +23,6 @@ class Gemini(Importer):
 
     name = "gemini"
     looks_for = "'header' with 'titleUrl' or 'products' in a MyActivity.json of Gemini Apps"
-
     in_folders = r"(?:\A|/)MyActivity\.json\Z"
 
     def fits(self, head: Head) -> bool:

@@ -17,7 +17,7 @@ from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Importer
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.streaming import check_text
+from zibaldone.importers.streaming import check_text, not_utf8
 from zibaldone.validation import to_time
 
 _SUFFIXES = (".md", ".markdown")
@@ -58,8 +58,7 @@ def _note(source: ImportSource, name: str) -> Iterator[Conversation]:
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        why = f"byte {data[error.start]:#04x} is not UTF-8 text: convert it to UTF-8"
-        raise InvalidImport(f"{where}: {why}", where=where, why=why) from error
+        raise not_utf8(error, where) from error
     front = _FRONT.match(text)
     fields = _fields(front[1]) if front else {}
     body = text[front.end() :] if front else text

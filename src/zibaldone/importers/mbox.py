@@ -31,7 +31,6 @@ class Mbox(Importer):
 
     name = "mbox"
     looks_for = "line 'From ' with a time before the headers of a mail"
-
     in_folders = r"(?:\.|/)mbox\Z"
 
     def fits(self, head: Head) -> bool:

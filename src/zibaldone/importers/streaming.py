@@ -61,10 +61,7 @@ class TextReader:
             decoded = self._decode(data, final=not data)
         except UnicodeDecodeError as error:
             line = self._decoded_lines + data.count(b"\n", 0, error.start)
-            raise InvalidImport(
-                f"{self._where}: line {line}: byte {error.object[error.start]:#04x} is not UTF-8 text:"
-                " convert the file to UTF-8"
-            ) from error
+            raise not_utf8(error, f"{self._where}: line {line}") from error
         self._decoded_lines += decoded.count("\n")
         self._first, self.ended = False, not data
         self.text, self.at = self.text[self.at :] + decoded, 0
@@ -180,6 +177,12 @@ def check_text(data: bytes, where: str) -> None:
             raise InvalidImport(f"{where}: is {encoding} text: convert it to UTF-8")
     if b"\x00" in data:
         raise InvalidImport(f"{where}: has NUL bytes: it is a binary file, or text that is not in UTF-8")
+
+
+def not_utf8(error: UnicodeDecodeError, where: str) -> InvalidImport:
+    """What is said of bytes that are no text."""
+    why = f"byte {error.object[error.start]:#04x} is not UTF-8 text: convert the file to UTF-8"
+    return InvalidImport(f"{where}: {why}", where=where, why=why)
 
 
 def whole_characters(text: str) -> str:

@@ -30,7 +30,6 @@ class Telegram(Importer):
 
     name = "telegram"
     looks_for = "'chats', or 'type' with 'messages', in a result.json"
-
     in_folders = r"(?:\A|/)result\.json\Z"
 
     def fits(self, head: Head) -> bool:

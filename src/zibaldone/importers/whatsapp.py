@@ -54,7 +54,6 @@ class WhatsApp(Importer):
 
     name = "whatsapp"
     looks_for = "line such as '[31/12/23, 22:15:32] Ann: ...' or '31/12/2023, 22:15 - Ann: ...'"
-
     in_folders = r"\.txt\Z"
 
     def fits(self, head: Head) -> bool:
