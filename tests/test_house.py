@@ -47,6 +47,7 @@ LAYERS = (
         "backlog",
         "choosing",
         "forgetting",
+        "forgetting_steps",
         "generations",
         "imports",
         "ingest",
@@ -62,6 +63,7 @@ LAYERS = (
         "retention",
         "right_of_way",
         "shredding",
+        "timeline",
         "verification",
         "worker",
     },
@@ -228,9 +230,7 @@ def test_a_class_name_is_used_once():
 
 # Words that name nothing: good for a line, such as `[len(one) for one in texts]`, and for no longer.
 EMPTY_WORDS = {"one", "found", "said", "asked", "told"}
-STORED = {
-    ("views/updates/tasks.py", "said"),  # a key of what a model is sent, and of its recorded answers
-}
+STORED: set[tuple[str, str]] = set()  # names of what is stored, which stay as they are
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
 
@@ -407,32 +407,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_990,
+    ".": 10_410,
     "adapters": 1_859,
-    "cli": 3_992,
+    "cli": 4_026,
     "comparing": 1_222,
     "demo": 406,
     "importers": 3_688,
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
-    "search": 3_457,
-    "server": 8_262,
-    "storage": 5_520,
+    "search": 3_570,
+    "server": 8_175,
+    "storage": 5_632,
     "testing": 510,
     "text": 3_583,
-    "verification": 987,
-    "views": 1_933,
-    "views/chunks": 3_621,
+    "verification": 988,
+    "views": 1_955,
+    "views/chunks": 3_108,
     "views/hierarchy": 4_039,
     "views/kvcache": 6_619,
     "views/messages": 331,
-    "views/profile": 4_488,
-    "views/timeline": 678,
-    "views/topics": 8_104,
-    "views/updates": 3_112,
+    "views/notes": 1_990,
+    "views/topics": 6_487,
 }
-TESTS_CEILING = 58_790
+TESTS_CEILING = 56_800
 
 
 def lines_in(path: Path) -> int:

@@ -17,7 +17,7 @@ from zibaldone.search.lexical import Floats, Ints, LexicalIndex
 from zibaldone.search.saved import SavedIndex
 from zibaldone.search.thesaurus import Thesaurus
 from zibaldone.search.unit import PASSAGE, Unit
-from zibaldone.search.unit_list import UnitList
+from zibaldone.search.unit_list import UnitList, by_first
 from zibaldone.search.vocabulary import Vocabulary
 from zibaldone.search.windows import Windows
 from zibaldone.text.words import STOP_WORDS, term_of, words
@@ -180,18 +180,32 @@ class UnitIndex:
                 self._terms.pop(word, None)
                 self.thesaurus.unlearn(_pairs(word))
         self.thesaurus.let_go()
-        kept = UnitList()
-        kept.extend(unit for row, unit in enumerate(self.units) if row not in rows)
-        self.units = kept
+        self.units.keep(mask)
         self.vectors.keep(mask)
         self._spread = None
         self._saved_bytes = 0
         self._measured = _Measured(self.vectors.dimension)
         self.lexical.keep(mask)
-        for name in _FEATURES:
+        for name in (*_FEATURES, "_times", "days", "_is_assistants", "_is_passage", "_seqs"):
             setattr(self, name, getattr(self, name)[mask])
-        self.speakers, self.named_days, self._sessions = {}, [], {}
-        self._arrange(0)
+        self._close_up(mask)
+
+    def _close_up(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Number rows and sessions as if the others had never been there."""
+        moved = np.cumsum(mask) - 1
+        rows_of = {name: [int(moved[row]) for row in of if mask[row]] for name, of in self.speakers.items()}
+        self.speakers = {name: rows for name, rows in rows_of.items() if rows}
+        self.named_days = [
+            (int(moved[row]), first, last) for row, first, last in self.named_days if mask[row]
+        ]
+        stays = mask[self.source_rows]
+        self.source_rows, self.source_seqs = moved[self.source_rows[stays]], self.source_seqs[stays]
+        numbers, self._session_of = by_first(self._session_of[mask])
+        sessions = list(self._sessions)
+        self._sessions = {sessions[number]: place for place, number in enumerate(numbers)}
+        lengths = self.lexical.lengths()
+        self._order_all(lengths)
+        self._weigh(lengths)
 
     def rows_of(self, seqs: AbstractSet[int]) -> list[int]:
         """The rows that have any of these messages among their sources."""

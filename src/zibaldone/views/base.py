@@ -109,6 +109,7 @@ class PrepareContext:
     generation: Generation | None  # None: the view has made nothing for this user yet
     read: Callable[[], AbstractContextManager[Connection]]
     patient: bool = False  # True: a model that is down is waited for; else offline answers stand in
+    at_once: bool = False  # True: somebody waits for all of it, so that nothing is left for a better moment
 
 
 class Stale(Exception):
@@ -223,6 +224,14 @@ class WarmedView(View, Protocol):
 
     def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
         """Do that now."""
+
+
+@runtime_checkable
+class SheddingView(ViewStore, Protocol):
+    """A view that forgets a part of some messages as well as all of it, and one message after another."""
+
+    def shed(self, connection: Connection, user: str, seqs: Sequence[int], most: int) -> int:
+        """Remove `most` of the rows that stand on these messages; fewer where `forget` finds few left."""
 
 
 @runtime_checkable

@@ -7,12 +7,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from zibaldone.text.words import content_words, terms
-from zibaldone.views.topics.consolidate.contradictions import claiming, marked, slots_claimed
 from zibaldone.views.topics.consolidate.duplicates import groups
 from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.library import CURRENT, Key, Library, exchanged, key_of
+from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
 from zibaldone.views.topics.markdown.entry import Entry
 
@@ -25,7 +24,7 @@ def forget(
     """Without the entries that come from these messages alone; needs no model.
 
     A merged entry is taken apart: its other parts are put back, so that no word of a forgotten message stays.
-    What a forgotten entry had superseded is current again, unless something that is left contradicts it.
+    What a forgotten entry had superseded is current again.
     Summaries and headings of the documents that change are made anew, and empty documents go. So are those of
     other documents that have a forgotten word, unless a person wrote them (`by_people` has such): a split
     leaves headings over entries that they were not made of. A model may have put a forgotten message in words
@@ -34,18 +33,14 @@ def forget(
     gone = frozenset(seqs)
     work = Work(workbench, library)
     changed: dict[str, Document] = {}
-    revived: set[str] = set()  # slots
     for document in library.everything():
-        left = document.map_entries(lambda entry: _left(entry, gone, work, revived))
+        left = document.map_entries(lambda entry: _left(entry, gone, work))
         if left.body != document.body:
             changed[document.id] = left
-    changed |= _settled({**library.documents, CURRENT: library.current, **changed}, revived)
     words = _lost(library, gone, changed, by_people)
     changed = {doc_id: library.documents[doc_id] for doc_id in words if doc_id not in changed} | changed
     work.survey([one for doc_id, one in changed.items() if doc_id != CURRENT], [])
-    removed = [
-        doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries and not one.texts
-    ]
+    removed = [doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries]
     written = [
         finished(_retitled(document, words.get(doc_id, frozenset()), work), work, "forgotten", None)
         for doc_id, document in changed.items()
@@ -61,24 +56,19 @@ def forget(
     )
 
 
-def _left(entry: Entry, gone: AbstractSet[int], work: Work, revived: set[str]) -> tuple[Entry, ...]:
+def _left(entry: Entry, gone: AbstractSet[int], work: Work) -> tuple[Entry, ...]:
     marks = tuple(seq for seq in entry.superseded_by if seq not in gone)
     if gone.isdisjoint(entry.sources):
         if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
             return (entry,)
-        kept = _unmarked(entry, gone)
-        if kept.current and not entry.current:
-            revived |= slots_claimed([kept])
-        return (kept,)
+        return (_unmarked(entry, gone),)
     parts = work.parts.pop(key_of(entry), (entry,))
     alone = [part if gone.isdisjoint(part.sources) else _without_question(part, gone) for part in parts]
     rest = [_unmarked(part, gone) for part in alone if part is not None]
-    put_back = [
+    return tuple(
         replace(work.merge(group), superseded_by=marks)
         for group in groups([replace(one, superseded_by=()) for one in rest])
-    ]
-    revived |= slots_claimed(one for one in put_back if one.current)
-    return tuple(put_back)
+    )
 
 
 def _without_question(entry: Entry, gone: AbstractSet[int]) -> Entry | None:
@@ -93,15 +83,6 @@ def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
         supersedes=tuple(seq for seq in entry.supersedes if seq not in gone),
         superseded_by=tuple(seq for seq in entry.superseded_by if seq not in gone),
     )
-
-
-def _settled(documents: dict[str, Document], slots: set[str]) -> dict[str, Document]:
-    """The documents in which entries of these slots have to be marked again."""
-    if not slots:
-        return {}
-    held = [(doc_id, one) for doc_id, d in documents.items() for one in claiming(d.entries, slots)]
-    changed, _ = marked(held)
-    return {doc_id: exchanged(documents[doc_id], new) for doc_id, new in changed.items()}
 
 
 def _lost(

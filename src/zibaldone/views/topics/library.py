@@ -29,10 +29,6 @@ class CatalogueLine:
     summary: str
     tokens: int
 
-    @staticmethod
-    def of(document: Document) -> CatalogueLine:
-        return CatalogueLine(document.id, document.title, document.summary, document.token_count)
-
 
 @dataclass(frozen=True, slots=True)
 class Library:
@@ -70,7 +66,9 @@ class Library:
 
     def catalogue(self) -> tuple[CatalogueLine, ...]:
         """Every document that has something in it, in the order of their ids; CURRENT is not listed."""
-        return tuple(map(CatalogueLine.of, self.documents.values()))
+        return tuple(
+            CatalogueLine(one.id, one.title, one.summary, one.token_count) for one in self.documents.values()
+        )
 
     def with_documents(self, written: Iterable[Document], removed: Iterable[str] = ()) -> Library:
         """With these documents new or changed, and without those."""
@@ -82,11 +80,6 @@ class Library:
     def new_ids(self) -> Iterator[str]:
         """Ids that are free, `topic-0001` and on; `next_id` has to be moved past those that are used."""
         return (f"topic-{number:04d}" for number in count(self.next_id))
-
-
-def exchanged(document: Document, new: Mapping[Key, Entry]) -> Document:
-    """The document with these entries in the places of those of the same words and sources."""
-    return document.map_entries(lambda entry: (new.get(key_of(entry), entry),))
 
 
 def order(doc_id: str) -> tuple[int, str]:

@@ -11,10 +11,10 @@ import numpy as np
 from zibaldone.search.clustering import unit
 from zibaldone.views.topics.consolidate.summaries import title, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.library import CatalogueLine, order
+from zibaldone.views.topics.library import order
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.tasks import ChooseMerges
+from zibaldone.views.topics.tasks import ChooseMerges, DocumentShown, Groups
 
 _SHOWN = 64  # small documents that a model chooses among: the newest
 
@@ -41,12 +41,15 @@ def merge_small(
     else:
         shown = small[-_SHOWN:]
         task = ChooseMerges(
-            documents=tuple(map(CatalogueLine.of, shown)),
+            documents=tuple(
+                DocumentShown(document.id, document.title, document.summary, document.token_count)
+                for document in shown
+            ),
             at_most=work.settings.merge_most,
             token_limit=work.settings.split_tokens,
+            offline=lambda: Groups(groups=_alike(shown, work)),
         )
-        answer = work.ask(task)
-        chosen = _alike(shown, work) if answer.degraded else answer.result.groups
+        chosen = work.ask(task).result.groups
     made: list[Document] = []
     gone: dict[str, str] = {}
     for group in chosen:
@@ -89,7 +92,7 @@ def _merged(documents: Sequence[Document], work: Work) -> Document:
     """
     entries = [entry for document in documents for entry in document.entries]
     body: list[Block] = [Heading(title(entries, work), 1)]
-    lone = [document for document in documents if len(document.entries) == 1 and not document.texts]
+    lone = [document for document in documents if len(document.entries) == 1]
     body += [document.entries[0] for document in lone]
     lowered = [_lowered(document) for document in documents if document not in lone]
     # Entries below no subheading come first, or they would seem to belong below the one before them.

@@ -8,14 +8,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zibaldone.models.answer_log import note_parts
-from zibaldone.views.topics.consolidate.grouping import bundles, cluster
+from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.tasks import BlockShown, Planned, PlanUpdates
+from zibaldone.views.topics.tasks import (
+    BlockShown,
+    DocumentShown,
+    Planned,
+    PlanUpdates,
+)
 
 _SHOWN_DOCUMENTS = 64  # of a catalogue; a model is shown those most like the content
 _SHOWN_ENTRIES = 6  # of a block; its heading says what the others are about
@@ -54,8 +58,16 @@ def plan(portions: Sequence[Portion], documents: Mapping[str, Document], work: W
 def chunks(portions: Sequence[Portion], work: Work) -> list[list[Portion]]:
     """SplitByHeading, then RecursiveFallbackSplit: in order, none above the limit unless an entry is."""
     limit = work.settings.split_tokens
-    pieces = [piece for one in portions for piece in _pieces(one, limit, work)]
-    return list(bundles(pieces, [work.tokens(piece.entries) for piece in pieces], limit))
+    chunked: list[list[Portion]] = []
+    filled = 0
+    for portion in (piece for one in portions for piece in _pieces(one, limit, work)):
+        tokens = work.tokens(portion.entries)
+        if not chunked or filled + tokens > limit:
+            chunked.append([])
+            filled = 0
+        chunked[-1].append(portion)
+        filled += tokens
+    return chunked
 
 
 def _pieces(portion: Portion, limit: int, work: Work) -> list[Portion]:
@@ -81,7 +93,8 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
             )
             for number, portion in enumerate(portions, 1)
         ),
-        documents=tuple(map(CatalogueLine.of, near)),
+        documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
+        offline=lambda: Planned(updates=[], new_documents=[]),
     )
     answer = work.ask(task)
     if answer.unusable:
@@ -94,7 +107,9 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
         for portion in portions:
             alone.add(Plan(new={portion.title: [portion]}))
         return alone
-    return _routed(portions, documents, work) if answer.degraded else _realised(answer.result, portions)
+    if answer.degraded:
+        return _routed(portions, documents, work)
+    return _realised(answer.result, portions)
 
 
 def _with_speaker(entry: Entry) -> str:

@@ -12,8 +12,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.views.topics.consolidate.contradictions import superseding
-from zibaldone.views.topics.consolidate.grouping import bundles, cluster
+from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import (
     LineWritten,
     faithful,
@@ -23,11 +22,12 @@ from zibaldone.views.topics.consolidate.rewrite_checks import (
 )
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.document import Block, Document, Heading
+from zibaldone.views.topics.markdown.entry import Entry, superseding
 from zibaldone.views.topics.tasks import (
     DocumentOpened,
     DocumentRewritten,
+    DocumentsRewritten,
     RewriteCurrent,
     RewriteDocuments,
     Rewritten,
@@ -84,8 +84,7 @@ def rewrite_documents(
     for document, portions in changes:
         numbered.append(_Change.of(document, portions, first, work))
         first += len(numbered[-1].entries)
-    sizes = [work.tokens(change.shown) for change in numbered]
-    for bundle in bundles(numbered, sizes, work.settings.split_tokens):
+    for bundle in _bundles(numbered, work):
         answers = {
             rewritten.document: rewritten
             for part, answer in ask_in_parts(work.ask, bundle, _task)
@@ -147,13 +146,29 @@ class _Change:
         title = self.document.title
         name = title if self.portions else heading_of(answer.title, entries, self.offline.title)
         made = realised(answer, self.entries, self.headings, work, task)
-        return self.document.with_body((*body_of(name, made), *_texts(self.document))), summary
+        return self.document.with_body(body_of(name, made)), summary
+
+
+def _bundles(changes: Sequence[_Change], work: Work) -> Iterator[list[_Change]]:
+    """In order, of `split_tokens` at most, unless a lone one has more."""
+    bundle: list[_Change] = []
+    filled = 0
+    for change in changes:
+        size = work.tokens(change.shown)
+        if bundle and filled + size > work.settings.split_tokens:
+            yield bundle
+            bundle, filled = [], 0
+        bundle.append(change)
+        filled += size
+    if bundle:
+        yield bundle
 
 
 def _task(changes: Sequence[_Change], failed: int) -> RewriteDocuments:
     return RewriteDocuments(
         documents=tuple(change.opened() for change in changes),
         given={number: entry for change in changes for number, entry in change.entries.items()},
+        offline=lambda: DocumentsRewritten(documents=[]),
         failed=failed,
     )
 
@@ -348,12 +363,16 @@ def _place(document: Document, portion: Portion, work: Work) -> tuple[Heading, .
 def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     offline = grouped(entries, work)
     numbered = dict(enumerate(entries, 1))
-    task = RewriteCurrent(entries=shown_entries(numbered), given=numbered)
+    task = RewriteCurrent(
+        entries=shown_entries(numbered),
+        given=numbered,
+        offline=lambda: Rewritten(sections=[]),
+    )
     answer = work.ask(task)
     if answer.degraded:
         return offline
-    title_of = {id(entry): portion.title for portion in offline for entry in portion.entries}
-    headings = {number: title_of[id(entry)] for number, entry in numbered.items()}
+    number = {id(entry): n for n, entry in numbered.items()}
+    headings = {number[id(entry)]: one.title for one in offline for entry in one.entries}
     return realised(answer.result, numbered, headings, work, task.name)
 
 
@@ -373,13 +392,3 @@ def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
         batches[-1].append(entry)
         filled += work.tokens([entry])
     return batches
-
-
-def _texts(document: Document) -> list[Block]:
-    """What people wrote between the entries, below the headings it stood under."""
-    blocks: list[Block] = []
-    for path, block in document.placed():
-        if isinstance(block, Text):
-            blocks += [Heading(path[-1], 2)] if len(path) > 1 else []
-            blocks.append(block)
-    return blocks

@@ -11,7 +11,7 @@ from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Tokenizer
 from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.ranking import RankedEntries
-from zibaldone.views.topics.read.reader_h import MOST_FOUND, as_listed, likeliest, offline, partitions
+from zibaldone.views.topics.read.reader_h import MOST_FOUND, catalogue, likeliest, offline, partitions
 from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling, ordered
 from zibaldone.views.topics.read.tasks import (
     MOST_CALLS,
@@ -60,24 +60,37 @@ class _Seen:
         return new
 
 
-class Agentic:
-    """Needs a model; without one it reads as Infini-H does offline."""
+def read_agentic(
+    ranked: RankedEntries,
+    asker: Asker,
+    tokenizer: Tokenizer,
+    *,
+    user: str,
+    today: date,
+    settings: AgenticSettings = DEFAULT,
+) -> ReadingResult:
+    """Entries best first; without a model as Infini-H reads offline.
 
-    def __init__(self, asker: Asker, tokenizer: Tokenizer, settings: AgenticSettings = DEFAULT) -> None:
-        self.asker, self.tokenizer, self.settings = asker, tokenizer, settings
-
-    def read(self, ranked: RankedEntries, *, user: str, today: date) -> ReadingResult:
-        """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model."""
-        if not len(ranked.index):
-            return ReadingResult((), 0)
-        if not self.asker.has_model:
-            return ReadingResult(offline(ranked), len(ranked.index), stopped="no model")
-        return _AgentSearch(self, ranked, user, today).run()
+    Raises QuestionOpen only, where somebody is going to answer for the model.
+    """
+    if not len(ranked.index):
+        return ReadingResult((), 0)
+    if not asker.has_model:
+        return ReadingResult(offline(ranked), len(ranked.index), stopped="no model")
+    return _AgentSearch(ranked, asker, tokenizer, settings, user, today).run()
 
 
 class _AgentSearch:
-    def __init__(self, reader: Agentic, ranked: RankedEntries, user: str, today: date) -> None:
-        self._asker, self._tokenizer, self._settings = reader.asker, reader.tokenizer, reader.settings
+    def __init__(
+        self,
+        ranked: RankedEntries,
+        asker: Asker,
+        tokenizer: Tokenizer,
+        settings: AgenticSettings,
+        user: str,
+        today: date,
+    ) -> None:
+        self._asker, self._tokenizer, self._settings = asker, tokenizer, settings
         self._index, self._ranked, self._question = ranked.index, ranked, ranked.question
         self._user, self._today = user, today
         self._tools = Toolset(ranked.index)
@@ -85,7 +98,7 @@ class _AgentSearch:
         self._rounds: list[Round] = []
         self._calls = 0
         self._note = ""
-        self._catalogue = as_listed(ranked.index, likeliest(ranked)[: self._settings.catalogue])
+        self._catalogue = catalogue(ranked.index, likeliest(ranked)[: settings.catalogue])
         self._seen.documents.update(document.id for document in self._catalogue)
 
     def run(self) -> ReadingResult:
@@ -162,7 +175,8 @@ class _AgentSearch:
         return text, self._seen.take(_excerpts(answer)), True
 
     def _reading(self, last: AgentMove | None, stopped: str) -> ReadingResult:
-        tiers = [self._hits(rows, "picked") for rows in self._chosen(last or AgentMove())]
+        chosen = last if last is not None else AgentMove()
+        tiers = [self._hits(self._rows_of(chosen), "picked"), self._hits(self._blocks_of(chosen), "picked")]
         if stopped != "done" or not tiers[0]:
             # An agent that never finished keeps what it saw.
             tiers.append(self._hits(self._ranked.best(self._seen_rows()), "seen"))
@@ -183,23 +197,30 @@ class _AgentSearch:
             note,
         )
 
-    def _chosen(self, move: AgentMove) -> tuple[list[int], list[int]]:
-        """The entries on the lines that the agent chose; those of their heading blocks and whole documents.
-
-        So §3.4 has it. Ranges that do not exist choose nothing.
-        """
+    def _rows_of(self, move: AgentMove) -> list[int]:
+        """The entries on the lines that the agent chose; ranges that do not exist choose nothing."""
         rows: list[int] = []
-        around: list[int] = []
         for snippet in move.relevant_snippets:
-            id_, lines = snippet.doc_id, (snippet.start_line, snippet.end_line)
-            index = self._tools.document(id_)
-            if index is not None and 1 <= lines[0] <= lines[1]:
-                rows += self._ranked.best(self._global(id_, index.rows_of(*lines)))
-                around += self._ranked.best(self._global(id_, index.widened(*lines)))
+            index = self._tools.document(snippet.doc_id)
+            if index is not None and 1 <= snippet.start_line <= snippet.end_line:
+                local = index.rows_of(snippet.start_line, snippet.end_line)
+                rows += self._ranked.best(self._global(snippet.doc_id, local))
+        return rows
+
+    def _blocks_of(self, move: AgentMove) -> list[int]:
+        """The rest of their heading blocks (§3.4), then the documents that it wants whole."""
+        rows: list[int] = []
+        for snippet in move.relevant_snippets:
+            index = self._tools.document(snippet.doc_id)
+            if index is not None and 1 <= snippet.start_line <= snippet.end_line:
+                rows += self._ranked.best(
+                    self._global(snippet.doc_id, index.widened(snippet.start_line, snippet.end_line))
+                )
         for id_ in dict.fromkeys(move.relevant_docs):
-            if (index := self._tools.document(id_)) is not None:
-                around += self._ranked.best(self._global(id_, range(len(index.places))))
-        return rows, around
+            index = self._tools.document(id_)
+            if index is not None:
+                rows += self._ranked.best(self._global(id_, range(len(index.places))))
+        return rows
 
     def _seen_rows(self) -> list[int]:
         rows = []
