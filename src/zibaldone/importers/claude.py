@@ -245,8 +245,8 @@ def _project(node: Node) -> Conversation:
 
     def made() -> Iterator[Message | NotImported]:
         if prompt := node.text_of("prompt_template").strip():
-            told = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
-            yield node.message(replace(told, metadata={**told.metadata, **about}))
+            instruction = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
+            yield node.message(replace(instruction, metadata={**instruction.metadata, **about}))
         if described := node.text_of("description").strip():
             yield node.message(Message(described, "document", None, time, session, about, f"{session}/about"))
         yield from each_message(

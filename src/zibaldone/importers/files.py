@@ -178,8 +178,8 @@ def each_conversation(
             yield read(node)
         except InvalidImport as error:
             called = node.value.get(title) if isinstance(node.value, dict) else None
-            told = refusal(error, called if isinstance(called, str) else "")
-            yield Conversation(node.at, (), refused=(told,))
+            refused = refusal(error, called if isinstance(called, str) else "")
+            yield Conversation(node.at, (), refused=(refused,))
 
 
 def gathered(name: str, made: Iterable[Message | NotImported], user_hint: str | None = None) -> Conversation:

@@ -30,8 +30,8 @@ class Mem0(Importer):
         """One conversation a memory."""
         root = listed = read_value(source, name)
         if isinstance(root.value, dict):
-            found = (node for key in _LISTS if (node := root.get(key)))
-            listed = next(found, Node([root.value], "$", root.path))
+            held = (node for key in _LISTS if (node := root.get(key)))
+            listed = next(held, Node([root.value], "$", root.path))
         return each_conversation(listed.items(), _memory)
 
 

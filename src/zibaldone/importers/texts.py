@@ -25,8 +25,8 @@ def date_of(node: Node, form: re.Pattern[str], expected: str) -> datetime:
 
     Groups it may have: hour, minute, and half, the "a" or "p" of a clock of twelve hours.
     """
-    found = form.fullmatch(node.text())
-    part = found.groupdict() if found else {}
+    match = form.fullmatch(node.text())
+    part = match.groupdict() if match else {}
     month, hour = part.get("month") or "", int(part.get("hour") or 0)
     if half := part.get("half"):
         hour = hour % 12 + (12 if half in "pP" else 0)

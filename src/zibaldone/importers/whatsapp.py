@@ -70,8 +70,8 @@ class WhatsApp(Importer):
             raise InvalidImport(f"{where}: has no message that begins with a date and a time")
         order = _order(written)
         with source.open(name) as stream:
-            told = _messages(lines(stream, where))
-            first, opening = next(told)
+            texts = _messages(lines(stream, where))
+            first, opening = next(texts)
             if first is None:
                 raise InvalidImport(f"{where}: line 1: begins with no date and time")
             digest = hashlib.sha256(f"{first.date}{first.clock}{opening}".encode()).hexdigest()[:12]
@@ -79,7 +79,7 @@ class WhatsApp(Importer):
 
             nodes = (
                 Node((line, text), f"line {line.number}", where)
-                for line, text in chain([(first, opening)], told)
+                for line, text in chain([(first, opening)], texts)
                 if line is not None
             )
             yield from in_pieces(ids.prefix, each_message(nodes, lambda node: _message(node, order, ids)))
