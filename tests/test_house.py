@@ -423,7 +423,7 @@ CEILINGS = {
     "verification": 988,
     "views": 1_945,
     "views/chunks": 3_108,
-    "views/hierarchy": 4_025,
+    "views/hierarchy": 4_024,
     "views/kvcache": 6_619,
     "views/messages": 331,
     "views/notes": 1_990,
