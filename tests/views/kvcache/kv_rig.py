@@ -38,7 +38,6 @@ CONFIG = MemArt(
     select="blocks",
     layers=(0, 1),
     probe_tokens=8,
-    rescore_share=0.0,
 )
 FORM = TurnFormat(
     turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", answer_end=" END", pinned="PIN"

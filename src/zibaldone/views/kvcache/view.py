@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -24,7 +23,7 @@ from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
 from zibaldone.views.kvcache.retrieve.evidence import look_up, retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index, Indexes
-from zibaldone.views.kvcache.retrieve.probe import Choice, Probe, Recent
+from zibaldone.views.kvcache.retrieve.probe import Choice, Probe
 from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
@@ -169,8 +168,10 @@ class KVView:
                 return _Asked()
             index = self.index(now.connection, pool)
         k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
-        session, reader = query.scope.session, PoolReader(pool, read)
-        choice = self.choose(reader, index, query.text, query.now, k=k, session=session)
+        question = question_of(self.encoder.tokenizer, self.encoder.form, query.text, query.now)
+        with self.model_lock:
+            reader = PoolReader(pool, read)
+            choice = self.probe.choose(reader, index, question, k, session=query.scope.session)
         return _Asked(now.generation, choice)
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
@@ -193,34 +194,6 @@ class KVView:
             self.tiers.drop(user)
         self._seen_deletions[user] = deletions
         return self.indexes.get(connection, pool)
-
-    def choose(
-        self,
-        reader: PoolReader,
-        index: Index,
-        text: str,
-        now: datetime,
-        *,
-        k: int,
-        session: str | None = None,
-        behind: Sequence[KVBlock] | None = None,
-    ) -> Choice:
-        """The k best blocks for a question, of one session or of all. No transaction may be open.
-
-        The question is read `behind` the blocks that are given, which stand before it and are left out of the
-        search; or else behind the newest ones of the session (or of whichever), which are not.
-        """
-        question = question_of(self.encoder.tokenizer, self.encoder.form, text, now)
-        recent = Recent(tuple(behind or ()))
-        if behind is None and self.config.probe_tokens:
-            newest = reader.newest(session, self.config.probe_tokens)
-            window = self.encoder.window - len(self.encoder.prefix_ids) - len(question.ids)
-            recent = self.probe.recent(newest, window)
-        without = {block.number for block in index.blocks if session is not None and block.session != session}
-        if behind is not None:
-            without |= {block.number for block in recent.blocks}
-        with self.model_lock:
-            return self.probe.choose(reader, index, recent, question, k, frozenset(without))
 
     def put_back(self, database: Database, pool: Pool, remade: Drafts) -> int:
         """Give blocks that were encoded again a place, unless they changed meanwhile; how many got one."""

@@ -138,7 +138,7 @@ def _attention(choice: Choice | None) -> dict[int, Channels]:
     """Of each message: the rank of its best block among all, and its score."""
     if choice is None:
         return {}
-    scores = choice.ranked.scores
+    scores = choice.scores
     known: dict[int, Channels] = {}
     for rank, place in enumerate(sorted(range(len(scores)), key=lambda i: (-scores[i], i)), 1):
         value = round(float(scores[place]), 4)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -15,37 +17,23 @@ from zibaldone.views.kvcache.model.tap import Raw, synchronize
 from zibaldone.views.kvcache.model.turns import QuestionTokens
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.retrieve.ranking import RankedBlocks, rank
+from zibaldone.views.kvcache.retrieve.ranking import rank
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
+from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader
-from zibaldone.views.kvcache.storage.tiers import Hits
-
-
-@dataclass(frozen=True, slots=True)
-class Recent:
-    """The newest turns, which stand right before a question."""
-
-    blocks: tuple[KVBlock, ...]
-    raw: tuple[Raw, ...] = ()
-
-    @property
-    def tokens(self) -> int:
-        return sum(block.tokens for block in self.blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a question chose, and how."""
+    """The blocks that a question chose, and how."""
 
     index: Index
-    ranked: RankedBlocks
     blocks: tuple[KVBlock, ...]  # the best first
-    recent: Recent
-    question: QuestionTokens
+    scores: npt.NDArray[np.float64]  # of every block of the index, a logarithm; -inf for those left out
+    rescored: int  # blocks whose own keys were looked at
     probe_ms: float
     score_ms: float
-    hits: Hits
 
 
 class Probe:
@@ -62,32 +50,36 @@ class Probe:
         """Those that score; none where the self-test kept none."""
         return tuple(self._layers)
 
-    def recent(self, newest: Sequence[KVBlock], room: int) -> Recent:
+    def newest(self, reader: PoolReader, session: str | None, room: int) -> tuple[KVBlock, ...]:
         """As many of the newest blocks as `probe_tokens` and the room hold, in the order of the log."""
-        left = min(self._encoder.config.probe_tokens, room)
-        window: list[KVBlock] = []
-        for block in reversed(newest):
-            left -= block.tokens
-            if left < 0:
-                break
-            window.append(block)
-        return Recent(tuple(reversed(window)))
+        most = self._encoder.config.probe_tokens
+        blocks = reader.look(manifest.newest, session, most) if most else []
+        return last_of(blocks, min(most, room))
 
     def choose(
         self,
         reader: PoolReader,
         index: Index,
-        recent: Recent,
         question: QuestionTokens,
         k: int,
-        without: frozenset[int],
+        *,
+        session: str | None = None,
+        behind: Sequence[KVBlock] | None = None,
     ) -> Choice:
-        """The k best blocks for a question behind these recent turns."""
-        fetched = self._fetcher.fetch(reader, recent.blocks)
-        recent = Recent(fetched.blocks, fetched.raw)
+        """The k best blocks for a question, of one session or of all. No transaction may be open.
+
+        The question is read `behind` the blocks that are given, which stand before it and are left out of the
+        search; or else behind the newest ones of the session (or of whichever), which are not.
+        """
+        without = {block.number for block in index.blocks if session not in (None, block.session)}
+        without |= {block.number for block in behind or ()}
+        if behind is None:
+            window = self._encoder.window - len(self._encoder.prefix_ids) - len(question.ids)
+            behind = self.newest(reader, session, window)
+        before = self._fetcher.fetch(reader, behind).raw
         began = time.perf_counter()
         asks = bool(index.blocks and self._layers)
-        queries = self.queries(question, fetched.raw, list(self._layers)) if asks else {}
+        queries = self.queries(question, before, list(self._layers)) if asks else {}
         synchronize(self._encoder.tap.device)
         probed = time.perf_counter()
         per_layer = [
@@ -98,19 +90,10 @@ class Probe:
         def keys(blocks: Sequence[KVBlock], layer: int) -> list[Tensor]:
             return self._fetcher.keys(index.pool, blocks, layer)
 
-        ranked = rank(index, per_layer, self._encoder.config, k, without, keys)
-        chosen = tuple(index.blocks[place] for place in ranked.places)
-        scored = time.perf_counter()
-        return Choice(
-            index,
-            ranked,
-            chosen,
-            recent,
-            question,
-            (probed - began) * 1000,
-            (scored - probed) * 1000,
-            fetched.hits,
-        )
+        best, scores, rescored = rank(index, per_layer, self._encoder.config, k, frozenset(without), keys)
+        chosen = tuple(index.blocks[place] for place in best)
+        ended = time.perf_counter()
+        return Choice(index, chosen, scores, rescored, (probed - began) * 1000, (ended - probed) * 1000)
 
     def queries(
         self, question: QuestionTokens, before: Sequence[Raw], layers: Sequence[int]
@@ -155,3 +138,17 @@ class Probe:
         if not self._encoder.config.scaled:
             return queries
         return queries.float() * self._encoder.tap.shapes[layer].scaling
+
+
+def last_of(blocks: Sequence[KVBlock], tokens: int, *, whole_turns: bool = False) -> tuple[KVBlock, ...]:
+    """The last of these blocks, or of their whole turns, that so many tokens hold."""
+    units: dict[int, list[KVBlock]] = {}
+    for block in blocks:
+        units.setdefault(block.tile.seqs[-1] if whole_turns else block.number, []).append(block)
+    taken: list[KVBlock] = []
+    for unit in reversed(units.values()):
+        tokens -= sum(block.tokens for block in unit)
+        if tokens < 0:
+            break
+        taken[:0] = unit
+    return tuple(taken)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -24,17 +23,12 @@ from zibaldone.views.kvcache.storage.manifest import KVBlock
 
 # Blocks' raw keys in a layer, (kv_heads, tokens, dim) each.
 Keys = Callable[[Sequence[KVBlock], int], Sequence[Tensor]]
-_MOST_RESCORED = 4096  # candidates, however large the memory
+_MOST_RESCORED, _SHARE = 4096, 10  # candidates, however large the memory; one in ten at least
 
 
-@dataclass(frozen=True, slots=True)
-class RankedBlocks:
-    """Blocks as a question ranks them, the best first."""
-
-    places: tuple[int, ...]  # in the index
-    scores: npt.NDArray[np.float64]  # of every block, a logarithm; -inf for those left out. By boxes, unless
-    # all blocks were candidates
-    rescored: int  # candidates whose keys were looked at
+# (places in the index, the best first; scores of all blocks, logarithms, -inf for those left out, by boxes
+# unless all were candidates; how many candidates' keys were looked at)
+Ranked = tuple[list[int], npt.NDArray[np.float64], int]
 
 
 def rank(
@@ -44,7 +38,7 @@ def rank(
     k: int,
     without: frozenset[int],
     keys: Keys | None,
-) -> RankedBlocks:
+) -> Ranked:
     """The k best blocks for these queries, of those whose numbers are not in `without`.
 
     Boxes bound the scores of the keys inside (Eq. 3). With `rescore`, candidates are scored again by their
@@ -54,10 +48,10 @@ def rank(
     """
     count = len(index.blocks)
     if not count or not per_layer:
-        return RankedBlocks((), np.empty(0), 0)
+        return [], np.empty(0), 0
     live = [place for place, block in enumerate(index.blocks) if block.number not in without]
     if not live:
-        return RankedBlocks((), np.full(count, -np.inf), 0)
+        return [], np.full(count, -np.inf), 0
     everything = len(live) == count
     chosen = torch.tensor(live, device=next(iter(index.boxes.values())).device)
 
@@ -65,20 +59,18 @@ def rank(
         whole = index.boxes[layer_queries.layer]
         return whole if everything else whole[chosen]
 
-    wanted = min(len(live), max(config.rescore * k, int(config.rescore_share * len(live)), k))
+    wanted = min(len(live), max(config.rescore * k, len(live) // _SHARE, k))
     wanted = min(wanted, max(_MOST_RESCORED, k)) if config.rescore else k
     if (
         config.rescore and wanted >= len(live) and (wanted > k or config.whole_turns)
     ):  # all are candidates: their keys say more than any box
         exact = _rescore(index, per_layer, config, live, k, keys)
-        best = exact.top(k)
-        return RankedBlocks(tuple(live[i] for i in best), _spread(exact.best, live, count), len(live))
+        return [live[i] for i in exact.top(k)], _spread(exact.best, live, count), len(live)
     scores = aggregate(
         chain([box_scores(layer_queries, boxes(layer_queries), config.heads) for layer_queries in per_layer]),
         len(live),
         "reciprocal_rank" if config.rescore else config.normalization,
         "max" if config.rescore else config.aggregation,
-        rank_constant=config.rank_constant,
         k=wanted,
     )
     best = scores.top(wanted)
@@ -88,7 +80,7 @@ def rank(
         again = _rescore(index, per_layer, config, [live[i] for i in best], k, keys)
         best = [best[i] for i in again.top(k)]
     softmax = scores.ties[-1] if config.rescore else scores.best
-    return RankedBlocks(tuple(live[i] for i in best[:k]), _spread(softmax, live, count), rescored)
+    return [live[i] for i in best[:k]], _spread(softmax, live, count), rescored
 
 
 def _spread(values: npt.NDArray[np.float64], live: Sequence[int], count: int) -> npt.NDArray[np.float64]:
@@ -125,6 +117,5 @@ def _rescore(
         len(places),
         config.normalization,
         config.aggregation,
-        rank_constant=config.rank_constant,
         k=k,
     )

@@ -122,7 +122,7 @@ def aggregate(
     normalization: Normalization,
     aggregation: Aggregation,
     *,
-    rank_constant: int = 60,
+    rank_constant: int = 60,  # c of the reciprocal rank; the paper gives none
     k: int = 128,
 ) -> BlockRelevance:
     """Eq. 4 with one of Table 1's four strategies, over rows of (some, blocks).

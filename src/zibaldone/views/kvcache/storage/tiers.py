@@ -22,15 +22,9 @@ class Hits:
     device: int = 0
     host: int = 0
     disk: int = 0
-    encoded: int = 0  # made again from their token ids
 
     def __add__(self, other: Hits) -> Hits:
-        return Hits(
-            self.device + other.device,
-            self.host + other.host,
-            self.disk + other.disk,
-            self.encoded + other.encoded,
-        )
+        return Hits(self.device + other.device, self.host + other.host, self.disk + other.disk)
 
 
 class Lru:
