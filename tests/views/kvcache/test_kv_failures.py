@@ -4,14 +4,7 @@ import errno
 import os
 
 import pytest
-from kv_rig import (
-    USER,
-    filled,
-    flip,
-    leaked,
-    line,
-    secrets_of,
-)
+from kv_rig import USER, filled, flip, leaked, line, secrets_of
 
 from zibaldone import Memory
 from zibaldone.errors import BlockMissing, StorageBusy, StorageCorrupt, StorageError, StorageFull

@@ -150,7 +150,7 @@ def test_an_answer_says_where_its_blocks_came_from(tmp_path):
 
 
 def _forgetting(monkeypatch, rig, times):
-    """Another process forgets the first message that is left, so many times, when a question has caught up."""
+    """Another process forgets the first message that is left, so many times, when all is caught up."""
     caught_up, seqs = KVMemory._catch_up, iter(range(1, times + 1))
 
     def then_forgotten(self, user):

@@ -58,7 +58,6 @@ class CardLayer:
     frequencies: Frequencies
     kv_heads: int
     key_dim: int
-    value_dim: int
 
     def rotate(self, keys: Tensor, positions: Tensor) -> Tensor:
         """Raw keys (heads, tokens, key_dim) at these positions, with tables of the keys' own type."""
@@ -75,11 +74,13 @@ class CardLayer:
         return self.rotation.apply(keys[None].float(), cos / square, -sin / square)[0].to(keys.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class CardFacts:
-    """What is to be known of a model before any tensor is read."""
+@dataclass(frozen=True)
+class ModelCard:
+    """What was written of one model, tokenizer and format: one fingerprint."""
 
     prefix_ids: tuple[int, ...]
+    prefix: Raw | None  # raw keys and values of these
+    layers: tuple[CardLayer, ...]
     shape: dict[str, Any]  # as shape_of gives it
 
     def check(self, config: Any) -> None:
@@ -92,24 +93,10 @@ class CardFacts:
                 " the model that KVMemory has attached"
             )
 
-
-@dataclass(frozen=True)
-class ModelCard:
-    """What was written of one model, tokenizer and format: one fingerprint."""
-
-    fingerprint: str
-    dtype: str  # of keys and values: "float32", "bfloat16" ...
-    prefix_ids: tuple[int, ...]
-    prefix: Raw | None  # raw keys and values of these
-    layers: tuple[CardLayer, ...]
-    shape: dict[str, Any]  # as shape_of gives it
-
     def write(self, path: Path) -> None:
         """Replaces what is there. Raises StorageUnusable."""
         facts = {
             "format": _FORMAT,
-            "fingerprint": self.fingerprint,
-            "dtype": self.dtype,
             "prefix_ids": list(self.prefix_ids),
             "shape": self.shape,
             "layers": [
@@ -119,7 +106,6 @@ class ModelCard:
                     "halves": layer.rotation.halves,
                     "kv_heads": layer.kv_heads,
                     "key_dim": layer.key_dim,
-                    "value_dim": layer.value_dim,
                 }
                 for layer in self.layers
             ],
@@ -145,7 +131,9 @@ class ModelCard:
         """Raises StorageUnusable when there is none, or it is not one of ours."""
         try:
             with safe_open(path, "pt") as file:
-                facts = _facts(file.metadata())
+                facts = json.loads((file.metadata() or {})["card"])
+                if facts["format"] != _FORMAT:
+                    raise ValueError(f"its format is {facts['format']!r}, not {_FORMAT!r}")
                 layers = tuple(_layer(file, number, made) for number, made in enumerate(facts["layers"]))
                 prefix = None
                 if facts["prefix_ids"]:
@@ -158,29 +146,16 @@ class ModelCard:
                     )
         except Exception as error:  # whatever a damaged file makes the library raise
             raise StorageUnusable(
-                f"no model card can be read from {str(path)!r} ({error}): KVMemory.prompt() writes it anew"
-                " once it is removed"
+                f"no model card can be read from {str(path)!r} ({error}): KVMemory.prompt() writes it where"
+                " there is none; is this the memory's folder?"
             ) from error
         ids = tuple(int(token) for token in facts["prefix_ids"])
-        return ModelCard(facts["fingerprint"], facts["dtype"], ids, prefix, layers, dict(facts["shape"]))
+        return ModelCard(ids, prefix, layers, dict(facts["shape"]))
 
 
 def card_path(root: Path, fingerprint: str) -> Path:
     """Where the card of a fingerprint is, in the folder of all pools."""
     return root / "models" / f"card-{blake2b(fingerprint.encode(), digest_size=12).hexdigest()}.safetensors"
-
-
-def facts_of(path: Path) -> CardFacts:
-    """What a card says, without its tensors. Raises StorageUnusable."""
-    try:
-        with safe_open(path, "np") as file:
-            facts = _facts(file.metadata())
-            return CardFacts(tuple(int(token) for token in facts["prefix_ids"]), dict(facts["shape"]))
-    except Exception as error:  # whatever a damaged file makes the library raise
-        raise StorageUnusable(
-            f"no model card at {str(path)!r} ({error}): KVMemory.prompt() writes it; is this the memory's"
-            " folder?"
-        ) from error
 
 
 def shape_of(config: Any) -> dict[str, Any]:
@@ -190,26 +165,14 @@ def shape_of(config: Any) -> dict[str, Any]:
     return {name: value for name, value in named.items() if isinstance(value, int | str)}
 
 
-def card_of(encoder: Encoder, fingerprint: str) -> ModelCard:
+def card_of(encoder: Encoder) -> ModelCard:
     """The card of an attached model. Raises UnsupportedModel for tables that are not of fixed frequencies."""
     tap = encoder.tap
-    layers = []
-    for number, shape in enumerate(tap.shapes):
-        rotation = tap.rotation(number)
-        rotation = Rotation(
-            rotation.dims.cpu(),
-            rotation.partner.cpu(),
-            rotation.sign.cpu(),
-            rotation.frequency.cpu(),
-            rotation.wide,
-            rotation.halves,
-        )
-        frequencies = _frequencies(encoder, number)
-        layers.append(CardLayer(rotation, frequencies, shape.kv_heads, shape.key_dim, shape.value_dim))
-    dtype = str(tap.shapes[0].dtype).removeprefix("torch.")
-    return ModelCard(
-        fingerprint, dtype, encoder.prefix_ids, encoder.prefix, tuple(layers), shape_of(tap.model.config)
+    layers = tuple(
+        CardLayer(tap.rotation(number), _frequencies(encoder, number), shape.kv_heads, shape.key_dim)
+        for number, shape in enumerate(tap.shapes)
     )
+    return ModelCard(encoder.prefix_ids, encoder.prefix, layers, shape_of(tap.model.config))
 
 
 def _frequencies(encoder: Encoder, number: int) -> Frequencies:
@@ -232,13 +195,6 @@ def _frequencies(encoder: Encoder, number: int) -> Frequencies:
     )
 
 
-def _facts(metadata: dict[str, str] | None) -> Any:
-    facts = json.loads((metadata or {})["card"])
-    if facts["format"] != _FORMAT:
-        raise ValueError(f"its format is {facts['format']!r}, not {_FORMAT!r}")
-    return facts
-
-
 def _layer(file: Any, number: int, facts: Any) -> CardLayer:
     def tensor(name: str) -> Tensor:
         made: Tensor = file.get_tensor(f"{number}.{name}")
@@ -253,6 +209,4 @@ def _layer(file: Any, number: int, facts: Any) -> CardLayer:
         bool(facts["halves"]),
     )
     frequencies = Frequencies(tensor("radians"), float(facts["scaling"]))
-    return CardLayer(
-        rotation, frequencies, int(facts["kv_heads"]), int(facts["key_dim"]), int(facts["value_dim"])
-    )
+    return CardLayer(rotation, frequencies, int(facts["kv_heads"]), int(facts["key_dim"]))

@@ -86,7 +86,7 @@ def prompt_of(
         blocks = placed(reader, selection.shown)
         path = card_path(view.store.root, view.fingerprint)
         if not path.is_file():
-            card_of(view.encoder, view.fingerprint).write(path)
+            card_of(view.encoder).write(path)
         generation = reader.pool.generation
         numbers = tuple(block.number for block in blocks)
         scope = KVScope(user, generation.number, generation.fingerprint, bool(prefix), numbers, keep)

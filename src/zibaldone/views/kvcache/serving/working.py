@@ -9,6 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -17,12 +18,46 @@ from zibaldone.views.kvcache.model.tap import Raw, RawKV
 from zibaldone.views.kvcache.serving.leavings import write_left
 from zibaldone.views.kvcache.serving.model_card import ModelCard
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
-from zibaldone.views.kvcache.serving.paging import HeadRange, head_range, slots_of
 from zibaldone.views.kvcache.serving.scheduling import SlotLeaving, SlotLoad
 from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum
 from zibaldone.views.kvcache.storage.codec import decode
 
 _logger = logging.getLogger(__name__)
+_NO_BLOCK = 0  # vLLM's number for a block that is not there: behind a sliding window
+
+
+class PagedSlots(NamedTuple):
+    """Some of a request's tokens that have a place; the rest lies behind a sliding window."""
+
+    tokens: tuple[int, ...]  # positions in the request, rising
+    slots: tuple[int, ...]  # block * block size + offset, of each
+
+
+class HeadRange(NamedTuple):
+    """Which key-value heads of a model a tensor-parallel rank has."""
+
+    start: int
+    end: int
+    leads: bool  # it is the first of the ranks that have these heads
+
+
+def slots_of(block_ids: Sequence[int], block_tokens: int, start: int, end: int) -> PagedSlots:
+    """The places of the tokens from `start` to `end` of a request that has these blocks, in their order."""
+    assert 0 <= start <= end <= len(block_ids) * block_tokens, (start, end, len(block_ids), block_tokens)
+    tokens = tuple(at for at in range(start, end) if block_ids[at // block_tokens] != _NO_BLOCK)
+    slots = (block_ids[at // block_tokens] * block_tokens + at % block_tokens for at in tokens)
+    return PagedSlots(tokens, tuple(slots))
+
+
+def head_range(kv_heads: int, rank: int, ranks: int) -> HeadRange:
+    """A rank's own heads: an equal share each; where there are more ranks than heads, several share one."""
+    assert 0 <= rank < ranks, (rank, ranks)
+    assert max(kv_heads, ranks) % min(kv_heads, ranks) == 0, f"{kv_heads} heads among {ranks} ranks"
+    if kv_heads >= ranks:
+        share = kv_heads // ranks
+        return HeadRange(rank * share, (rank + 1) * share, leads=True)
+    sharers = ranks // kv_heads
+    return HeadRange(rank // sharers, rank // sharers + 1, leads=rank % sharers == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +120,8 @@ class WorkerSide:
             return
         for number, layer in self._layers.items():
             of_layer = card.layers[number]
-            heads = self._heads(of_layer.kv_heads).heads
+            first_head, end, _ = self._heads(of_layer.kv_heads)
+            heads = slice(first_head, end)
             keys = torch.cat([part[number].keys[heads] for part in parts], dim=1)[:, positions - first]
             values = torch.cat([part[number].values[heads] for part in parts], dim=1)[:, positions - first]
             _check(keys, values, layer, number)
@@ -105,7 +141,7 @@ class WorkerSide:
             raw[number] = RawKV(card.layers[number].rotate_back(kv.keys, positions), kv.values)
         files = min(self._share.ranks, card.layers[0].kv_heads) * self._share.stages
         root = leave.card.parent.parent
-        write_left(root, leave.scope.user, leave.scope.keep, leave.ids, raw, heads, files)
+        write_left(root, leave.scope.user, leave.scope.keep, leave.ids, raw, heads.start, files)
 
     def _heads(self, kv_heads: int) -> HeadRange:
         return head_range(kv_heads, self._share.rank, self._share.ranks)
