@@ -34,7 +34,7 @@ from zibaldone.validation import TimeLike, count, key, members, shown, to_time
 from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
-from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
+from zibaldone.views.kvcache.storage.store import FOLDER
 
 try:
     from zibaldone.views.kvcache.generate import answering
@@ -163,11 +163,11 @@ class KVMemory:
                         " attach it to a Memory whose folder is not"
                     )
                 self._database = database
-                store = KVStore(database.folder / FOLDER)
-                layers, self._calibration = listening(store, encoder, identity, needles)
+                root = database.folder / FOLDER
+                layers, self._calibration = listening(root, encoder, identity, needles)
                 encoder.layers = tuple(sorted(layers))
                 print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
-                return KVView(store, encoder, print_, shared_static_embedder(), layers, budget)
+                return KVView(root, encoder, print_, shared_static_embedder(), layers, budget)
 
             self.view = memory.attach(make)
         except BaseException:
@@ -320,7 +320,7 @@ class KVMemory:
         stored = self._add(prompt.query, text, prompt.now, prompt.user, prompt.session)
         if prompt.scope is not None and prompt.scope.keep:
             layers = len(self._encoder.tap.shapes)
-            left = take_left(self.view.store.root, prompt.user, prompt.scope.keep, layers)
+            left = take_left(self.view.root, prompt.user, prompt.scope.keep, layers)
             if left is not None and is_of(self._encoder, prompt, left, text):
                 self._writer.put(lambda: self._write_left(prompt, stored, left))
         return stored

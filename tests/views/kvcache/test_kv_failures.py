@@ -53,7 +53,7 @@ def test_a_crash_between_bytes_and_rows_leaves_the_rows_as_they_were(rig, monkey
     before = rig.blocks()
     assert _crash_in_append(rig, monkeypatch) == [[8, 9]]
     assert rig.blocks() == before
-    assert rig.view.store.files(rig.pool()).intended()[0] == [8, 9]
+    assert rig.view.files(rig.pool()).intended()[0] == [8, 9]
     assert rig.memory.check_integrity().faults == ()
 
 

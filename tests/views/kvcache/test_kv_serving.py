@@ -281,7 +281,7 @@ def test_an_answer_s_keys_become_its_blocks(rig, ranks):
     for layer in range(2):
         keys = torch.cat([raw[layer].keys for raw in kept.raw], dim=1)
         assert torch.allclose(keys, whole[layer].keys, atol=1e-5)
-    assert not list(left_folder(rig.view.store.root, "ann").iterdir())
+    assert not list(left_folder(rig.view.root, "ann").iterdir())
     assert rig.memory.check_integrity().faults == ()
 
 
@@ -294,7 +294,7 @@ def test_an_answer_that_is_another_is_encoded(rig):
     rig.kv.flush()
     with rig.database.read() as connection:
         assert lag(connection, "ann", rig.view) == 2
-    assert not list(left_folder(rig.view.store.root, "ann").iterdir())
+    assert not list(left_folder(rig.view.root, "ann").iterdir())
 
 
 @pytest.mark.parametrize("reason", ["abort", "error"])
@@ -304,7 +304,7 @@ def test_what_broke_off_leaves_nothing(rig, reason):
     _, request = served(rig, engine)
     request.get_finished_reason = lambda: reason
     engine.finish(request)
-    assert not left_folder(rig.view.store.root, "ann").exists()
+    assert not left_folder(rig.view.root, "ann").exists()
 
 
 def test_keys_of_half_the_ranks_are_not_taken(rig):
@@ -324,9 +324,9 @@ def test_forgetting_takes_what_an_engine_left(rig):
     engine = Engine(rig)
     _, request = served(rig, engine)
     engine.finish(request)
-    assert list(left_folder(rig.view.store.root, "ann").iterdir())
+    assert list(left_folder(rig.view.root, "ann").iterdir())
     rig.kv.close()
     rig.memory.close()
     with Memory(rig.folder) as memory:
         memory.forget(user="ann", everything=True)
-    assert not left_folder(rig.view.store.root, "ann").exists()
+    assert not left_folder(rig.view.root, "ann").exists()

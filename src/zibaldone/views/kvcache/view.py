@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -28,7 +29,7 @@ from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
-from zibaldone.views.kvcache.storage.store import NAME, KVStore
+from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Tiers
 
 _BATCH_MESSAGES = 64
@@ -45,25 +46,16 @@ class PreparedBlocks:
     attended: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # by seq, what was recalled for it
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the model chose for a recall."""
-
-    generation: Generation | None = None
-    choice: Choice | None = None
-
-
-class KVView:
+class KVView(KVStore):
     """MemArt: turns as blocks of keys without positions, found by the model's own attention."""
 
-    name = NAME
     batch_messages = _BATCH_MESSAGES
     reads_whole = True
     tended_from = 0
 
     def __init__(
         self,
-        store: KVStore,
+        root: Path,
         encoder: Encoder,
         fingerprint: str,
         words: StaticEmbedder,
@@ -74,14 +66,14 @@ class KVView:
 
         `words` counts the tokens of what is offered as text, and says how relevant it is.
         """
-        self.store, self.encoder, self.fingerprint = store, encoder, fingerprint
-        self.budget = budget or Budget()
+        super().__init__(root)
+        self.encoder, self.fingerprint = encoder, fingerprint
+        room = budget or Budget()
         self.model_lock = encoder.tap.lock  # one forward pass at a time, whoever's
         self._words = words
-        device = encoder.tap.device
-        self.tiers = Tiers(device, self.budget.device_bytes, self.budget.host_bytes)
-        self.fetcher = Fetcher(store, encoder, self.tiers)
-        self.indexes = Indexes(store, device)
+        self.tiers = Tiers(encoder.tap.device, room.device_bytes, room.host_bytes)
+        self.fetcher = Fetcher(self, encoder, self.tiers)
+        self.indexes = Indexes(self, encoder.tap.device)
         self.probe = Probe(encoder, self.fetcher, layers)
         self._seen_deletions: dict[str, int] = {}
         self._damaged: set[str] = set()  # users of whom something was found damaged
@@ -131,7 +123,7 @@ class KVView:
             log.touch(connection, generation.user, deleted=True)
         given = manifest.numbers(connection, pool, len(prepared.drafts))
         blocks = [
-            KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None)
+            KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us)
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
         manifest.add(connection, generation, self._written(connection, pool, blocks, prepared.drafts, slots))
@@ -141,9 +133,9 @@ class KVView:
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """What attention finds, and by words what is in no block yet."""
         user, note = query.scope.user, ""
-        outcome = _Asked()
+        generation, choice = None, None
         try:
-            outcome = read_again(lambda: self._asked(take_snapshot, query))
+            generation, choice = read_again(lambda: self._asked(take_snapshot, query))
         except ForeignKV:
             note = "the blocks were made by another model: the newest messages only, until a rebuild"
         except BlockMissing as error:
@@ -151,10 +143,10 @@ class KVView:
             _logger.warning("KV blocks of user %r are left out until they are encoded again: %s", user, error)
             note = "some blocks are damaged: the newest messages only, until they are encoded again"
         with take_snapshot() as now:
-            logged = look_up(now.connection, query, outcome.generation, outcome.choice)
-        return retrieved(logged, query, outcome.choice, self._words, note)
+            logged = look_up(now.connection, query, generation, choice)
+        return retrieved(logged, query, choice, self._words, note)
 
-    def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> _Asked:
+    def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> tuple[Generation | None, Choice | None]:
         """What the model chooses, with no snapshot open while it works."""
 
         @contextmanager
@@ -165,14 +157,14 @@ class KVView:
         with take_snapshot() as now:
             pool = self.pool(now.connection, now.generation)
             if pool is None:
-                return _Asked()
+                return None, None
             index = self.index(now.connection, pool)
         k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
         question = question_of(self.encoder.tokenizer, self.encoder.form, query.text, query.now)
         with self.model_lock:
             reader = PoolReader(pool, read)
             choice = self.probe.choose(reader, index, question, k, session=query.scope.session)
-        return _Asked(now.generation, choice)
+        return now.generation, choice
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool. Raises ForeignKV when another model made it."""
@@ -211,15 +203,8 @@ class KVView:
             )
             for block in done:
                 manifest.place(connection, generation, block)
-            if any(block.boxes_crc is None for block, _ in same):
-                log.touch(connection, generation.user, deleted=True)
+            log.touch(connection, generation.user, deleted=True)
         return len(done)
-
-    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return self.store.forget(connection, user, seqs)
-
-    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return self.store.preview_forget(connection, user, seqs)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Overwrite the bytes and empty the tiers.
@@ -228,7 +213,7 @@ class KVView:
         """
         self.tiers.drop(user)
         self.indexes.drop(user)
-        self.store.refresh(database, user, generation)
+        super().refresh(database, user, generation)
 
     def housekeep(
         self,
@@ -238,15 +223,14 @@ class KVView:
         patient: bool = False,  # noqa: ARG002
     ) -> tuple[Counted, ...]:
         """Encode anew what is unmade, and clean up."""
+        self.clean(database, generation.user)  # before anything is written in these places again
         if generation.fingerprint != self.fingerprint:
-            self.store.clean(database, generation.user)
             return ()
-        self.store.clean(database, generation.user)  # before anything is written in these places again
         if generation.user in self._damaged:
             self._damaged.discard(generation.user)
             self.heal(database, generation.user)
         self._remake(database, generation)
-        self.store.clean(database, generation.user)
+        self.clean(database, generation.user)
         return ()
 
     def waiting(self, connection: Connection, generation: Generation) -> bool:
@@ -258,7 +242,7 @@ class KVView:
         with database.write() as connection:
             damaged = 0
             for pool in manifest.pools(connection, user):
-                for block, _ in self.store.damaged(connection, pool):
+                for block, _ in self.damaged(connection, pool):
                     slots = [] if block.slot is None else [block.slot]
                     free_slots.erase(connection, pool.generation, slots, [block.number - 1])
                     manifest.place(
@@ -277,14 +261,8 @@ class KVView:
         here = set(self._damaged) if user is None else self._damaged & {user}
         return here | manifest.users_with_unmade(connection, user)
 
-    def drop(self, connection: Connection, generation: Generation) -> None:
-        self.store.drop(connection, generation)
-
-    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        return self.store.stats(connection, user)
-
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        if disagreements := self.store.faults(connection, generation):
+        if disagreements := super().faults(connection, generation):
             self._damaged.add(generation.user)  # the next `housekeep` mends what can be mended
         return disagreements
 
@@ -332,7 +310,7 @@ class KVView:
             self.encoder.layers,
             self.config.align,
         )
-        remove(self.store.files(made).folder)
+        remove(self.files(made).folder)
         manifest.open_pool(connection, made)
         return made
 
@@ -349,10 +327,10 @@ class KVView:
             replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
             for block, draft, slot in zip(blocks, drafts, slots, strict=True)
         ]
-        self.store.files(pool).write(
+        self.files(pool).write(
             {slot: draft.payload for slot, draft in zip(slots, drafts, strict=True)},
             {block.number - 1: draft.boxes for block, draft in zip(blocks, drafts, strict=True)},
-            self.store.unsettled(connection, pool),
+            self.unsettled(connection, pool),
         )
         return placed
 

@@ -141,7 +141,7 @@ def _good_heads(scores: Mapping[int, Sequence[float]]) -> dict[int, tuple[int, .
 
 
 def listening(
-    store: KVStore, encoder: Encoder, identity: str, needles: Needles | None
+    root: Path, encoder: Encoder, identity: str, needles: Needles | None
 ) -> tuple[dict[int, tuple[int, ...] | None], Calibration | None]:
     """The layers that score, and their heads (None: all); calibrated once per model where settings say so.
 
@@ -156,12 +156,14 @@ def listening(
             raise InvalidInput(f"layers {unknown} are not there: the model has 0 to {len(every) - 1}")
         return dict.fromkeys(wanted), None
     sought = needles or plain_needles()
-    path = store.root / "models" / f"{identity}-{sought.digest}.json"
+    path = root / "models" / f"{identity}-{sought.digest}.json"
     calibration = Calibration.kept(path)
     if calibration is None:
         tiers = Tiers(encoder.tap.device, 0, 0)
         try:
-            calibration = calibrate(encoder, Probe(encoder, Fetcher(store, encoder, tiers), {}), sought)
+            calibration = calibrate(
+                encoder, Probe(encoder, Fetcher(KVStore(root), encoder, tiers), {}), sought
+            )
         finally:
             tiers.close()
         calibration.keep(path)

@@ -87,7 +87,7 @@ class Indexes:
         wanted = list(blocks)
         files = self._store.files(pool)
         rows = [block.number - 1 for block in wanted]
-        by_layer = {layer: list(files.read_boxes(layer, rows)) for layer in pool.layers}
+        by_layer = {layer: files.read_boxes(layer, rows) for layer in pool.layers}
         for place, block in enumerate(wanted):
             if checksum(b"".join(by_layer[layer][place] for layer in pool.layers)) != block.boxes_crc:
                 raise BlockMissing(

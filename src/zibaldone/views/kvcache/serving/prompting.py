@@ -84,7 +84,7 @@ def prompt_of(
     scope = salt = None
     if reader is not None and selection.shown:
         blocks = placed(reader, selection.shown)
-        path = card_path(view.store.root, view.fingerprint)
+        path = card_path(view.root, view.fingerprint)
         if not path.is_file():
             card_of(view.encoder).write(path)
         generation = reader.pool.generation

@@ -49,11 +49,6 @@ class BlockLayout:
         """Where in a block each layer begins."""
         return (0, *accumulate(self.layer_bytes(size) for size in self.layers))[:-1]
 
-    @property
-    def bytes_per_token(self) -> float:
-        """On disk, of a full block."""
-        return self.stride_bytes / self.block_tokens
-
     def layer_bytes(self, size: LayerSize) -> int:
         """Of one layer, in a block."""
         return self.key_bytes(size) + self.value_bytes(size)

@@ -41,9 +41,9 @@ class KVBlock:
     segment: int
     tile: Tile
     time_us: int
-    boxes_crc: int | None  # None: to be made
-    slot: int | None  # None: to be made
-    crc: int | None
+    boxes_crc: int | None = None  # these are None while its keys are to be made
+    slot: int | None = None
+    crc: int | None = None
 
     @property
     def tokens(self) -> int:
