@@ -343,9 +343,8 @@ class KVView(KVStore):
                 rows = manifest.segment(connection, generation, *waiting[0]) if waiting else []
             if pool is None or not rows:
                 return
-            last = max(block.tile.position for block in rows if block.boxes_crc is None)
             with self.model_lock:
-                made = self.fetcher.remake(pool, rows, last)
+                made = self.fetcher.remake(pool, rows)
             if not self.put_back(database, pool, [(block, draft) for block, draft, _ in made]):
                 return  # somebody else did, or something was forgotten meanwhile: the next housekeep goes on
 

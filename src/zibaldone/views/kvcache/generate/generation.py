@@ -241,17 +241,9 @@ def keys_of(
 def layered_cache(encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject) -> DynamicCache:
     """What stands before a question's last token when every layer has attended to its own blocks."""
     tap = encoder.tap
-    given = torch.tensor([list(ids)], device=tap.device)
-    mask = torch.ones((1, tokens + len(ids)), dtype=torch.long, device=tap.device)
     with tap.open(inject=choose) as session:
         pass_over = tap.cache(promised=tokens)
-        tap.model(
-            input_ids=given,
-            attention_mask=mask,
-            **cache_argument(tap.model, pass_over),
-            use_cache=True,
-            logits_to_keep=1,
-        )
+        tap.forward(ids, pass_over, tokens)
     return tap.whole(pass_over, session, without=1)
 
 
@@ -308,19 +300,11 @@ def layered_likelihood(
 def _behind(
     encoder: Encoder, cache: DynamicCache, held: int, ids: Sequence[int], answer: Sequence[int]
 ) -> float:
-    tap = encoder.tap
     whole = held + len(ids) + len(answer)
     if whole > encoder.window:
         raise InvalidInput(
             f"memory, question and answer have {whole} tokens, more than the window of {encoder.window}"
         )
-    given = torch.tensor([[*ids, *answer]], device=tap.device)
-    logits = tap.model(
-        input_ids=given,
-        attention_mask=torch.ones((1, whole), dtype=torch.long, device=tap.device),
-        **cache_argument(tap.model, cache),
-        use_cache=True,
-        logits_to_keep=len(answer) + 1,
-    ).logits[0, :-1]
+    logits = encoder.tap.forward([*ids, *answer], cache, held, logits=len(answer) + 1)[:-1]
     wanted = torch.tensor(list(answer), device=logits.device)[:, None]
     return float(logits.float().log_softmax(dim=-1).gather(1, wanted).sum())

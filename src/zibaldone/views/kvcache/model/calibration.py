@@ -28,7 +28,7 @@ from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.probe import Probe
-from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores
+from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores, padded
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Tiers
 
@@ -187,14 +187,8 @@ class _Turns:
     """One layer's keys of all turns, padded to one width."""
 
     def __init__(self, chain: _Kept, layer: int, device: torch.device) -> None:
-        lengths = torch.tensor([raw[layer].tokens for _, raw in chain.raw], device=device)
-        width = int(lengths.max())
-        padded = [
-            torch.nn.functional.pad(raw[layer].keys, (0, 0, 0, width - raw[layer].tokens))
-            for _, raw in chain.raw
-        ]
-        self._keys = torch.stack(padded).to(device)
-        self._valid = torch.arange(width, device=device)[None] < lengths[:, None]
+        keys = [raw[layer].keys.to(device) for _, raw in chain.raw]
+        self._keys, self._valid = padded(keys, [one.shape[1] for one in keys])
         self._seqs = [seq for seq, _ in chain.raw]
 
     def reciprocal_ranks(self, queries: LayerQueries, place: int) -> list[float]:

@@ -16,7 +16,6 @@ import torch
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
-from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.model_support import window_of
 from zibaldone.views.kvcache.model.tap import Raw, RawKV, Tap
@@ -131,15 +130,7 @@ class Encoder:
         with self.tap.open():
             cache = self.tap.prefilled(parts, final=final, raw=True)
             for start in range(0, len(ids), _FORWARD_TOKENS):
-                some = torch.tensor([ids[start : start + _FORWARD_TOKENS]], device=self.tap.device)
-                done += some.shape[1]
-                self.tap.model(
-                    input_ids=some,
-                    **cache_argument(self.tap.model, cache),
-                    attention_mask=torch.ones((1, done), dtype=torch.long, device=some.device),
-                    use_cache=True,
-                    logits_to_keep=1,
-                )
+                self.tap.forward(ids[start : start + _FORWARD_TOKENS], cache, done + start)
         return tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in self.tap.taken(cache))
 
     def draft(self, session: str, segment: int, tile: Tile, time_us: int, raw: Raw) -> tuple[BlockDraft, Raw]:
@@ -164,50 +155,50 @@ class SessionChain:
         self.drafts: list[BlockDraft] = []  # made so far, in their order
         self.replaced: list[int] = []  # numbers of stored blocks that grew
         self._context: Raw | None = None  # the last tokens of the segment, as many as are needed
-        self._tail: Tile | None = None  # a block that is not full and goes on (align="grid")
-        self._tail_time_us = 0
-        self._tail_number: int | None = None  # of a stored one; None: it is the last draft
+        self._tail: tuple[int | None, Tile, int] | None = None  # see `_unfinished`
 
-    def resume(self, position: int, parts: Sequence[Raw], tail: tuple[int, Tile, int] | None = None) -> None:
-        """Go on at this position behind these tokens; `tail` is (number, tile, time) of the last block."""
+    def resume(self, position: int, parts: Sequence[Raw], last: tuple[int, Tile, int]) -> None:
+        """Go on at this position behind these tokens; `last` is (number, tile, time) of the last block."""
         self.position = position
         self._see(parts)
-        config = self.encoder.config
-        if tail is not None and config.align == "grid" and len(tail[1].ids) < config.block_tokens:
-            self._tail_number, self._tail, self._tail_time_us = tail
+        self._tail = self._unfinished(*last)
 
     def extend(self, piece: TurnPiece, time_us: int, raw: Raw | None = None) -> None:
         """Make a piece's blocks. With `raw` its keys and values are at hand, as after a generation."""
         if self.position and self.position + len(piece.ids) > self.encoder.segment_tokens:
             self.segment, self.position, self._context, self._tail = self.segment + 1, 0, None, None
-        made = self.made(piece) if raw is None else raw
-        stream, start, whole, times = [piece], self.position, made, [time_us]
+        whole = self.made(piece) if raw is None else raw
+        stream, start, first_us = [piece], self.position, time_us
         if self._tail is not None:
             assert self._context is not None
-            stream, start = [*pieces_of([self._tail]), piece], self._tail.position
-            times = [self._tail_time_us, time_us]
-            whole = joined([cut(self._context, tokens_in(self._context) - len(self._tail.ids)), made])
-            if self._tail_number is None:
+            number, tile, first_us = self._tail
+            stream, start = [*pieces_of([tile]), piece], tile.position
+            before = tokens_in(self._context) - len(tile.ids)
+            whole = joined([cut(self._context, before), whole])
+            self._context = cut(self._context, 0, before)
+            if number is None:
                 self.drafts.pop()
             else:
-                self.replaced.append(self._tail_number)
-            self._context = cut(self._context, 0, tokens_in(self._context) - len(self._tail.ids))
+                self.replaced.append(number)
         backs: list[Raw] = []
         for tile in tiles(stream, start, self.encoder.config.block_tokens, self.encoder.config.align):
             first = tile.position - start
             part = cut(whole, first, first + len(tile.ids))
-            time = times[0] if not backs else times[-1]
+            time = time_us if backs else first_us
             draft, back = self.encoder.draft(self.session, self.segment, tile, time, part)
             self.drafts.append(draft)
             backs.append(back)
         self.position += len(piece.ids)
         self._see(backs)
-        last = self.drafts[-1]
-        runs_on = (
-            self.encoder.config.align == "grid" and len(last.tile.ids) < self.encoder.config.block_tokens
-        )
-        self._tail, self._tail_time_us = (last.tile, last.time_us) if runs_on else (None, 0)
-        self._tail_number = None
+        self._tail = self._unfinished(None, self.drafts[-1].tile, self.drafts[-1].time_us)
+
+    def _unfinished(
+        self, number: int | None, tile: Tile, time_us: int
+    ) -> tuple[int | None, Tile, int] | None:
+        """A block that is not full and goes on (align="grid"); its number is None for the last draft."""
+        config = self.encoder.config
+        runs_on = config.align == "grid" and len(tile.ids) < config.block_tokens
+        return (number, tile, time_us) if runs_on else None
 
     def made(self, piece: TurnPiece) -> Raw:
         """A piece's keys and values behind what came before."""

@@ -309,6 +309,19 @@ class Tap:
                 cache.update(rotated, values, index)
         return cache
 
+    def forward(self, ids: Sequence[int], cache: DynamicCache, held: int, logits: int = 1) -> Tensor:
+        """The last so many logits of a pass over these tokens, behind the `held` ones of a cache."""
+        mask = torch.ones((1, held + len(ids)), dtype=torch.long, device=self.device)
+        out = self.model(
+            input_ids=torch.tensor([list(ids)], device=self.device),
+            attention_mask=mask,
+            **cache_argument(self.model, cache),
+            use_cache=True,
+            logits_to_keep=logits,
+        )
+        made: Tensor = out.logits[0]
+        return made
+
     def whole(self, cache: DynamicCache, session: TapSession, without: int = 0) -> DynamicCache:
         """An ordinary cache of what was injected into a pass and of what it left, but for the last tokens."""
         made = DynamicCache()

@@ -52,10 +52,8 @@ class Fetcher:
             (_key(pool, block), self._reader(pool, block)) for block in blocks if block.slot is not None
         )
 
-    def remake(
-        self, pool: Pool, segment: Sequence[KVBlock], last: int
-    ) -> list[tuple[KVBlock, BlockDraft, Raw]]:
-        """Encode those of a segment's blocks up to position `last` again that have no place.
+    def remake(self, pool: Pool, blocks: Sequence[KVBlock]) -> list[tuple[KVBlock, BlockDraft, Raw]]:
+        """Encode those of a segment's blocks again that have no place.
 
         Whole turns, each behind the context that it had at first: the model sees passes of the same shapes.
         So where the same kernels run (the same processor, number of threads and version of torch) the same
@@ -63,7 +61,6 @@ class Fetcher:
         made otherwise at first, and come back as what a pass over the log gives: those that an answer left,
         and, with align="grid" and a quantised pool, those that were quantised before they were full.
         """
-        blocks = _through(segment, last)
         there = [block for block in blocks if block.slot is not None]
         raws = self._resident(pool, there).raw
         at_hand = {block.number: raw for block, raw in zip(there, raws, strict=True)}
@@ -106,7 +103,7 @@ class Fetcher:
         needed = max(self._encoder.context_tokens, self._encoder.config.block_tokens)
         made = {}
         if any(block.slot is None for block in blocks):
-            made = {block.number: raw for block, _, raw in self.remake(reader.pool, blocks, position)}
+            made = {block.number: raw for block, _, raw in self.remake(reader.pool, blocks)}
         near = [b for b in blocks if b.tile.position + b.tokens > position - needed]
         read = iter(self._resident(reader.pool, [b for b in near if b.number not in made]).raw)
         parts = [made[block.number] if block.number in made else _on_cpu(next(read)) for block in near]
@@ -151,16 +148,6 @@ def placed(reader: PoolReader, blocks: Iterable[KVBlock]) -> tuple[KVBlock, ...]
     if gone := [number for number in numbers if number not in rows or rows[number].slot is None]:
         raise BlockMissing(f"{len(gone)} chosen KV blocks were forgotten meanwhile")
     return tuple(rows[number] for number in numbers)
-
-
-def _through(segment: Sequence[KVBlock], last: int) -> list[KVBlock]:
-    """The blocks up to position `last`, and those in which the last one's message goes on."""
-    taken: list[KVBlock] = []
-    for block in segment:
-        if block.tile.position > last and (not taken or block.tile.seqs[0] != taken[-1].tile.seqs[-1]):
-            break
-        taken.append(block)
-    return taken
 
 
 def _key(pool: Pool, block: KVBlock) -> Hashable:

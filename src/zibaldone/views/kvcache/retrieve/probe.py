@@ -11,7 +11,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.tap import Raw, synchronize
 from zibaldone.views.kvcache.model.turns import QuestionTokens
@@ -44,11 +43,6 @@ class Probe:
     ) -> None:
         """`layers` are those that score, with the heads that are listened to."""
         self._encoder, self._fetcher, self._layers = encoder, fetcher, dict(layers)
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Those that score; none where the self-test kept none."""
-        return tuple(self._layers)
 
     def newest(self, reader: PoolReader, session: str | None, room: int) -> tuple[KVBlock, ...]:
         """As many of the newest blocks as `probe_tokens` and the room hold, in the order of the log."""
@@ -103,11 +97,11 @@ class Probe:
         words = question.words
         if self._encoder.config.asking == "all" or words.stop <= words.start:
             return queries
-        missing = (
-            len(question.ids) - next(iter(queries.values())).shape[1] if queries else 0
-        )  # it was cut in front
-        kept = slice(max(0, words.start - missing), max(0, words.stop - missing))
-        return {layer: query[:, kept] if kept.stop else query for layer, query in queries.items()}
+        end = len(question.ids)  # counted from there, since a long question is cut in front
+        kept = slice(words.start - end, words.stop - end or None)
+        return {
+            layer: query[:, kept] if query[:, kept].numel() else query for layer, query in queries.items()
+        }
 
     @torch.no_grad()
     def probe(self, ids: Sequence[int], before: Sequence[Raw], layers: Sequence[int]) -> dict[int, Tensor]:
@@ -120,17 +114,9 @@ class Probe:
         tap = self._encoder.tap
         parts = [*([self._encoder.standing] if self._encoder.standing else []), *before]
         done = sum(part[0].tokens for part in parts)
-        room = self._encoder.window - done
-        given = torch.tensor([list(ids)[-room:]], device=tap.device)
+        given = ids[-(self._encoder.window - done) :]
         with tap.open(wanted=layers, stop=True) as session:
-            cache = tap.prefilled(parts, final=done + given.shape[1], raw=True)
-            tap.model(
-                input_ids=given,
-                **cache_argument(tap.model, cache),
-                attention_mask=torch.ones((1, done + given.shape[1]), dtype=torch.long, device=tap.device),
-                use_cache=True,
-                logits_to_keep=1,
-            )
+            tap.forward(given, tap.prefilled(parts, final=done + len(given), raw=True), done)
         return {layer: self.scaled(layer, query[0]) for layer, query in session.queries.items()}
 
     def scaled(self, layer: int, queries: Tensor) -> Tensor:

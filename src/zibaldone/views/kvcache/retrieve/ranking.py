@@ -18,6 +18,7 @@ from zibaldone.views.kvcache.retrieve.scoring import (
     box_scores,
     chain,
     key_scores,
+    padded,
 )
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 
@@ -47,27 +48,27 @@ def rank(
     rows', and a row whose bounds are flat would say the most in a softmax.
     """
     count = len(index.blocks)
-    if not count or not per_layer:
-        return [], np.empty(0), 0
     live = [place for place, block in enumerate(index.blocks) if block.number not in without]
-    if not live:
+    if not live or not per_layer:
         return [], np.full(count, -np.inf), 0
-    everything = len(live) == count
+    wanted = k
+    if config.rescore:
+        wanted = max(k, min(_MOST_RESCORED, max(config.rescore * k, len(live) // _SHARE)))
+        if wanted >= len(live):  # all are candidates: their keys say more than any box
+            exact = _rescore(index, per_layer, config, live, k, keys)
+            return [live[i] for i in exact.top(k)], _spread(exact.best, live, count), len(live)
     chosen = torch.tensor(live, device=next(iter(index.boxes.values())).device)
 
-    def boxes(layer_queries: LayerQueries) -> Tensor:
-        whole = index.boxes[layer_queries.layer]
-        return whole if everything else whole[chosen]
+    def boxes(layer: int) -> Tensor:
+        return index.boxes[layer] if len(live) == count else index.boxes[layer][chosen]
 
-    wanted = min(len(live), max(config.rescore * k, len(live) // _SHARE, k))
-    wanted = min(wanted, max(_MOST_RESCORED, k)) if config.rescore else k
-    if (
-        config.rescore and wanted >= len(live) and (wanted > k or config.whole_turns)
-    ):  # all are candidates: their keys say more than any box
-        exact = _rescore(index, per_layer, config, live, k, keys)
-        return [live[i] for i in exact.top(k)], _spread(exact.best, live, count), len(live)
     scores = aggregate(
-        chain([box_scores(layer_queries, boxes(layer_queries), config.heads) for layer_queries in per_layer]),
+        chain(
+            [
+                box_scores(layer_queries, boxes(layer_queries.layer), config.heads)
+                for layer_queries in per_layer
+            ]
+        ),
         len(live),
         "reciprocal_rank" if config.rescore else config.normalization,
         "max" if config.rescore else config.aggregation,
@@ -100,22 +101,11 @@ def _rescore(
     """Table 1 over candidates and their best keys."""
     assert keys is not None, "rescoring looks at keys"
     blocks = [index.blocks[place] for place in places]
+    tokens = [block.tokens for block in blocks]
 
     def exact() -> Iterator[Tensor]:
         for layer_queries in per_layer:
-            block_keys = keys(blocks, layer_queries.layer)
-            width = max(tensor.shape[1] for tensor in block_keys)
-            padded = torch.stack(
-                [torch.nn.functional.pad(one, (0, 0, 0, width - one.shape[1])) for one in block_keys]
-            ).to(layer_queries.queries.device)
-            tokens = torch.tensor([block.tokens for block in blocks], device=padded.device)
-            valid = torch.arange(width, device=padded.device)[None] < tokens[:, None]
-            yield from key_scores(layer_queries, padded, valid, config.heads)
+            found = [one.to(layer_queries.queries.device) for one in keys(blocks, layer_queries.layer)]
+            yield from key_scores(layer_queries, *padded(found, tokens), config.heads)
 
-    return aggregate(
-        exact(),
-        len(places),
-        config.normalization,
-        config.aggregation,
-        k=k,
-    )
+    return aggregate(exact(), len(places), config.normalization, config.aggregation, k=k)

@@ -86,6 +86,14 @@ def key_scores(layer_queries: LayerQueries, keys: Tensor, valid: Tensor, heads: 
         yield total
 
 
+def padded(keys: Sequence[Tensor], tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Blocks' keys (kv_heads, tokens or more, dim) side by side, and which of them are there."""
+    width = max(one.shape[1] for one in keys)
+    whole = torch.stack([torch.nn.functional.pad(one, (0, 0, 0, width - one.shape[1])) for one in keys])
+    there = torch.arange(width, device=whole.device)[None]
+    return whole, there < torch.tensor(tokens, device=whole.device)[:, None]
+
+
 def _by_kv_head(layer_queries: LayerQueries, kv_heads: int) -> dict[int, list[int]]:
     """The heads that are listened to, by whose keys they look at."""
     every = range(layer_queries.queries.shape[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -156,21 +157,15 @@ def _parts(load: SlotLoad, card: ModelCard) -> tuple[int, list[Raw]]:
     """(position of the first, raw keys and values): prefix and blocks that reach from `start` to `end`."""
     plan, files = load.plan, PoolFiles(load.plan.files, load.plan.layout, ())
     parts: list[Raw] = []
-    at = first = 0
-    if plan.prefix_tokens:
-        if load.start < plan.prefix_tokens and card.prefix is not None:
-            parts.append(card.prefix)
-        at = plan.prefix_tokens
-        first = 0 if parts else at
-    wanted = []
-    for block in plan.blocks:
-        if at + block.tokens > load.start:
-            wanted.append(block)
-            if not parts and len(wanted) == 1:
-                first = at
-        at += block.tokens
-    files.announce([block.slot for block in wanted])
-    for block in wanted:
+    if card.prefix is not None and load.start < plan.prefix_tokens:
+        parts.append(card.prefix)
+    ends = accumulate((block.tokens for block in plan.blocks), initial=plan.prefix_tokens)
+    wanted = [
+        (at, block) for at, block in zip(ends, plan.blocks, strict=False) if at + block.tokens > load.start
+    ]
+    first = 0 if parts or not wanted else wanted[0][0]
+    files.announce([block.slot for _, block in wanted])
+    for _, block in wanted:
         data = files.read(block.slot)
         if checksum(data) != block.checksum:
             raise BlockMissing(f"a KV block is not in place {block.slot} any more, or is damaged")
