@@ -48,7 +48,7 @@ try:
     from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain, question_of
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index
-    from zibaldone.views.kvcache.serving.leavings import LeftKeys, take_left
+    from zibaldone.views.kvcache.serving.leavings import take_left
     from zibaldone.views.kvcache.serving.prompting import KVPrompt, is_of, left_keys_of, prompt_of
     from zibaldone.views.kvcache.storage.writer import Writer
     from zibaldone.views.kvcache.view import KVView
@@ -86,18 +86,6 @@ def _busy(user: str) -> StorageBusy:
 
 class _NotWhole(Exception):
     """Blocks of this snapshot wait to be encoded again: something was forgotten since the pool caught up."""
-
-
-def ranked_by_text(
-    memory: Memory, query: str, user: str, budget_tokens: int, now: datetime
-) -> tuple[int, ...]:
-    """Seqs of the messages that text recall finds for a question, the best first."""
-    recalled = memory.recall(
-        query, user=user, budget_tokens=budget_tokens, views=["messages"], floor=0, now=now
-    )
-    return tuple(
-        dict.fromkeys(seq for decision in recalled.trace.decisions for seq in decision.evidence.sources)
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +310,15 @@ class KVMemory:
             layers = len(self._encoder.tap.shapes)
             left = take_left(self.view.root, prompt.user, prompt.scope.keep, layers)
             if left is not None and is_of(self._encoder, prompt, left, text):
-                self._writer.put(lambda: self._write_left(prompt, stored, left))
+                self._writer.put(
+                    lambda: self._write(
+                        prompt.user,
+                        stored,
+                        lambda reader: left_keys_of(self.view, prompt, reader, left),
+                        prompt.seqs,
+                        prompt.deletions,
+                    )
+                )
         return stored
 
     def score(
@@ -385,8 +381,12 @@ class KVMemory:
         )
         if not self.config.whole_turns or seqs is not None or not query.strip():
             return sought
-        ranked = ranked_by_text(self.memory, query, user, sought.budget_tokens, sought.now)
-        return replace(sought, by_text=ranked)
+        room, at = sought.budget_tokens, sought.now
+        found = self.memory.recall(
+            query, user=user, budget_tokens=room, views=["messages"], floor=0, now=at
+        ).trace.decisions
+        ranked = dict.fromkeys(seq for decision in found for seq in decision.evidence.sources)
+        return replace(sought, by_text=tuple(ranked))
 
     def scores(
         self, query: str, *, user: str, session: str | None = None, now: TimeLike | None = None
@@ -507,9 +507,9 @@ class KVMemory:
             stored = self._add(first.query, done[0].answer.text, first.now, user, first.session)
             if sight is not None and made.raw is not None:
                 given = sight.context, made.raw, made.sequences[0], first.query, first.now
-                seqs = sight.selection.seqs
+                seqs, encoder = sight.selection.seqs, self._encoder
                 self._writer.put(
-                    lambda: self._write(user, stored, lambda: keys_of(self._encoder, *given), seqs, deletions)
+                    lambda: self._write(user, stored, lambda _: keys_of(encoder, *given), seqs, deletions)
                 )
         return [one.answer for one in done]
 
@@ -523,36 +523,22 @@ class KVMemory:
         ]
         return tuple(self.memory.add(turns, user=user, session=session))
 
-    def _write_left(self, prompt: KVPrompt, stored: Sequence[Message], left: LeftKeys) -> None:
-        """What an engine left, into the pool."""
-        with self._database.read() as connection:
-            pool = self.view.pool(connection, generations.serving(connection, prompt.user, self.view))
-        if pool is not None:
-            reader = PoolReader(pool, self._database.read)
-            self._write(
-                prompt.user,
-                stored,
-                lambda: left_keys_of(self.view, prompt, reader, left),
-                prompt.seqs,
-                prompt.deletions,
-            )
-
     def _write(
         self,
         user: str,
         stored: Sequence[Message],
-        keys: Callable[[], Sequence[tuple[Raw, Sequence[int]]]],
+        keys: Callable[[PoolReader | None], Sequence[tuple[Raw, Sequence[int]]]],
         attended: Sequence[int],
         deletions: int,
     ) -> None:
         """A turn's keys into the pool, unless others wrote or forgot meanwhile: then it is encoded later."""
         with self.view.model_lock:
-            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(), strict=True)]
             with self._database.read(user) as connection:
                 if not self._goes_on(connection, user, stored, deletions):
                     return
                 pool = self.view.pool(connection, generations.serving(connection, user, self.view))
             reader = PoolReader(pool, self._database.read) if pool is not None else None
+            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(reader), strict=True)]
             prepared = self.view.continued(reader, stored[0].session, turns, attended)
         with self._database.write(user) as connection:
             if self._goes_on(connection, user, stored, deletions):
@@ -560,7 +546,7 @@ class KVMemory:
                 log.touch(connection, user)
 
     def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:
-        """Whether these messages are the next that the view has to read, and nothing was deleted since."""
+        """True if these messages are the next that the view has to read, and nothing was deleted since."""
         generation = generations.serving(connection, user, self.view)
         cursor = generation.cursor if generation else 0
         ours = generation is None or generation.fingerprint == self.view.fingerprint

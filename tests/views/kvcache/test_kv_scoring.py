@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from zibaldone.views.kvcache.retrieve import scoring
-from zibaldone.views.kvcache.retrieve.bounding_box import bounding_box, enclosing
 from zibaldone.views.kvcache.retrieve.scoring import (
     BlockRelevance,
     LayerQueries,
     aggregate,
+    bounding_box,
     box_scores,
     chain,
+    enclosing,
     key_scores,
 )
 

@@ -234,7 +234,7 @@ class KVView(KVStore):
         return ()
 
     def waiting(self, connection: Connection, generation: Generation) -> bool:
-        """Whether blocks are to be encoded again because what they had seen was forgotten."""
+        """True if blocks are to be encoded again because what they had seen was forgotten."""
         return bool(manifest.unmade(connection, generation))
 
     def heal(self, database: Database, user: str) -> int:

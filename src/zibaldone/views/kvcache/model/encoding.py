@@ -20,9 +20,9 @@ from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.model_support import window_of
 from zibaldone.views.kvcache.model.tap import Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.turns import Tile, TurnFormat, TurnPiece, pieces_of, tiles, tokens_of
-from zibaldone.views.kvcache.retrieve.bounding_box import bounding_box, enclosing
+from zibaldone.views.kvcache.retrieve.scoring import bounding_box, enclosing
 from zibaldone.views.kvcache.storage.codec import decode, encode
-from zibaldone.views.kvcache.storage.layout import BlockLayout, sizes
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _FORWARD_TOKENS = 512  # of a long turn at a time
 
@@ -88,7 +88,7 @@ class Encoder:
             )
         dtype = tap.shapes[0].dtype
         self.layout = BlockLayout(
-            layers=sizes([(s.kv_heads, s.key_dim, s.value_dim) for s in tap.shapes]),
+            layers=tuple(LayerSize(s.kv_heads, s.key_dim, s.value_dim) for s in tap.shapes),
             block_tokens=config.block_tokens,
             dtype=str(dtype).removeprefix("torch."),
             item_bytes=dtype.itemsize,

@@ -1,4 +1,4 @@
-"""Memory retrieval: the relevance of blocks to a query of several tokens (section 3.2.2, Eqs. 3-4, Table 1).
+"""Bounding boxes (section 3.2.1, Eq. 2), and the relevance of blocks to a query (3.2.2, Eqs. 3-4, Table 1).
 
 I(q, K) = sum_i max(q_i s_max_i, q_i s_min_i) = relu(q) . s_max - relu(-q) . s_min, so that with boxes kept
 as [s_max | s_min] the scores of all blocks are one matrix product with [relu(q) | -relu(-q)].
@@ -31,6 +31,21 @@ class LayerQueries:
     queries: Tensor  # (heads, tokens, dim)
     heads: tuple[int, ...] | None = None  # None: all
     kv_of: tuple[int, ...] = ()  # by head, whose keys it looks at; none given: neighbours share
+
+
+def bounding_box(keys: Tensor) -> Tensor:
+    """(..., tokens, dim) -> (..., 2, dim): s_max and s_min over the tokens (Eq. 2), in the keys' own dtype.
+
+    Minima and maxima of numbers are such numbers, so nothing is rounded.
+    """
+    return torch.stack((keys.amax(dim=-2), keys.amin(dim=-2)), dim=-2)
+
+
+def enclosing(first: Tensor, second: Tensor) -> Tensor:
+    """The box around two boxes (..., 2, dim): of keys before and after they were quantised."""
+    upper = torch.maximum(first[..., 0, :], second[..., 0, :])
+    lower = torch.minimum(first[..., 1, :], second[..., 1, :])
+    return torch.stack((upper, lower), dim=-2)
 
 
 def halves(queries: Tensor) -> Tensor:

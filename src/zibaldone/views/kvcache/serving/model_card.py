@@ -26,6 +26,7 @@ from zibaldone.views.kvcache.model.tap import Raw, RawKV
 _FORMAT = "zibaldone-model-card-1"
 _SLACK = 1e-4  # by which tables made of frequencies may differ from the model's own, in float32
 _PROBED = (0, 1, 2, 7, 60, 511)  # positions
+_ROTATION = ("dims", "partner", "sign", "frequency")
 _SHAPE = (
     "model_type",
     "hidden_size",
@@ -112,7 +113,7 @@ class ModelCard:
         }
         tensors: dict[str, Tensor] = {}
         for number, layer in enumerate(self.layers):
-            for name in ("dims", "partner", "sign", "frequency"):
+            for name in _ROTATION:
                 tensors[f"{number}.{name}"] = getattr(layer.rotation, name).cpu().clone()
             tensors[f"{number}.radians"] = layer.frequencies.radians.clone()
             if self.prefix is not None:
@@ -196,17 +197,9 @@ def _frequencies(encoder: Encoder, number: int) -> Frequencies:
 
 
 def _layer(file: Any, number: int, facts: Any) -> CardLayer:
-    def tensor(name: str) -> Tensor:
-        made: Tensor = file.get_tensor(f"{number}.{name}")
-        return made
-
-    rotation = Rotation(
-        tensor("dims"),
-        tensor("partner"),
-        tensor("sign"),
-        tensor("frequency"),
-        bool(facts["wide"]),
-        bool(facts["halves"]),
+    dims, partner, sign, frequency, radians = (
+        file.get_tensor(f"{number}.{name}") for name in (*_ROTATION, "radians")
     )
-    frequencies = Frequencies(tensor("radians"), float(facts["scaling"]))
+    rotation = Rotation(dims, partner, sign, frequency, bool(facts["wide"]), bool(facts["halves"]))
+    frequencies = Frequencies(radians, float(facts["scaling"]))
     return CardLayer(rotation, frequencies, int(facts["kv_heads"]), int(facts["key_dim"]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import BlockMissing, InvalidInput
 from zibaldone.storage.database import Database
 from zibaldone.views.kvcache.generate.generation import PromptContext, keys_of
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
@@ -108,12 +108,14 @@ def prompt_of(
 
 
 def left_keys_of(
-    view: KVView, prompt: KVPrompt, reader: PoolReader, left: LeftKeys
+    view: KVView, prompt: KVPrompt, reader: PoolReader | None, left: LeftKeys
 ) -> list[tuple[Raw, Sequence[int]]]:
     """(keys, token ids) of question and answer, of what an engine left.
 
     Raises BlockMissing when what the answer had in sight is gone.
     """
+    if reader is None:
+        raise BlockMissing(f"user {prompt.user!r} has no blocks any more")
     fetched = view.fetcher.fetch(reader, prompt.blocks)
     context = PromptContext(prompt.ids[-prompt.question_tokens :], fetched.raw)
     answer = answer_of(view.encoder, prompt, left)
@@ -128,7 +130,7 @@ def answer_of(encoder: Encoder, prompt: KVPrompt, left: LeftKeys) -> tuple[int, 
 
 
 def is_of(encoder: Encoder, prompt: KVPrompt, left: LeftKeys, text: str) -> bool:
-    """Whether what was left are keys of this question and this answer, and of all that an engine saw."""
+    """True if what was left are keys of this question and this answer, and of all that an engine saw."""
     question = prompt.ids[-prompt.question_tokens :]
     if left.ids[: prompt.question_tokens] != question or not left.raw or left.raw[0].tokens < len(question):
         return False

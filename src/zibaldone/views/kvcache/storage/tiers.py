@@ -134,7 +134,7 @@ class Tiers:
         self._readers.shutdown(wait=True, cancel_futures=True)
 
     def _same(self, key: Hashable, before: Mapping[str, int]) -> bool:
-        """Whether the key's user was not dropped meanwhile."""
+        """True if the key's user was not dropped meanwhile."""
         user = key[0] if isinstance(key, tuple) else ""
         return self._drops.get(user, 0) == before.get(user, 0)
 
