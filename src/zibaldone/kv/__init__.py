@@ -382,10 +382,10 @@ class KVMemory:
         if not self.config.whole_turns or seqs is not None or not query.strip():
             return sought
         room, at = sought.budget_tokens, sought.now
-        found = self.memory.recall(
+        decisions = self.memory.recall(
             query, user=user, budget_tokens=room, views=["messages"], floor=0, now=at
         ).trace.decisions
-        ranked = dict.fromkeys(seq for decision in found for seq in decision.evidence.sources)
+        ranked = dict.fromkeys(seq for decision in decisions for seq in decision.evidence.sources)
         return replace(sought, by_text=tuple(ranked))
 
     def scores(

@@ -72,11 +72,11 @@ def generate(
     greedy or sampled answer are kept. What pads a short question would use up a sliding window, so there only
     questions of one length go together.
     """
-    if not getattr(encoder.tap.model.config.get_text_config(decoder=True), "sliding_window", None):
-        return _generate(encoder, contexts, catch=catch, options=options)
+    slides = getattr(encoder.tap.model.config.get_text_config(decoder=True), "sliding_window", None)
+    lengths = [len(context.ids) if slides else 0 for context in contexts]
     by_place: dict[int, Generated] = {}
-    for length in dict.fromkeys(len(context.ids) for context in contexts):
-        places = [place for place, context in enumerate(contexts) if len(context.ids) == length]
+    for length in dict.fromkeys(lengths):
+        places = [place for place, one in enumerate(lengths) if one == length]
         some = _generate(encoder, [contexts[place] for place in places], catch=catch, options=options)
         by_place.update(zip(places, some, strict=True))
     return [by_place[place] for place in range(len(contexts))]

@@ -20,7 +20,7 @@ from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.model_support import window_of
 from zibaldone.views.kvcache.model.tap import Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.turns import Tile, TurnFormat, TurnPiece, pieces_of, tiles, tokens_of
-from zibaldone.views.kvcache.retrieve.scoring import bounding_box, enclosing
+from zibaldone.views.kvcache.retrieve.scoring import bounding_box
 from zibaldone.views.kvcache.storage.codec import decode, encode
 from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
@@ -137,13 +137,9 @@ class Encoder:
         """A block of these tokens, and its keys and values as they will be read back."""
         payload = encode(raw, self.layout)
         back = raw if self.layout.codec == "native" else decode(payload, len(tile.ids), self.layout)
-        boxes = []
-        for layer in self.layers:
-            box = bounding_box(raw[layer].keys)
-            if back is not raw:  # the bound holds for keys before and after quantisation
-                box = enclosing(box, bounding_box(back[layer].keys))
-            boxes.append(box.contiguous().view(torch.uint8).numpy().tobytes())
-        return BlockDraft(session, segment, tile, time_us, payload, tuple(boxes)), back
+        boxes = (bounding_box(back[layer].keys).contiguous() for layer in self.layers)
+        box_bytes = tuple(box.view(torch.uint8).numpy().tobytes() for box in boxes)
+        return BlockDraft(session, segment, tile, time_us, payload, box_bytes), back
 
 
 class SessionChain:

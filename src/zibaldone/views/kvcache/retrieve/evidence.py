@@ -35,8 +35,8 @@ _RANK = 60  # c of reciprocal ranks
 Channels = tuple[ChannelScore, ...]
 
 
-# What the log has for a question: (messages of the chosen blocks by seq, without what is gone by now; those in
-# no block yet, or in one that is to be encoded again; a note)
+# (messages of the chosen blocks by seq, without what is gone by now; those in no block yet, or in one that
+# is to be encoded again; a note)
 Logged = tuple[dict[int, Message], list[Message], str]
 
 

@@ -105,7 +105,7 @@ def _rescore(
 
     def exact() -> Iterator[Tensor]:
         for layer_queries in per_layer:
-            found = [one.to(layer_queries.queries.device) for one in keys(blocks, layer_queries.layer)]
-            yield from key_scores(layer_queries, *padded(found, tokens), config.heads)
+            block_keys = [one.to(layer_queries.queries.device) for one in keys(blocks, layer_queries.layer)]
+            yield from key_scores(layer_queries, *padded(block_keys, tokens), config.heads)
 
     return aggregate(exact(), len(places), config.normalization, config.aggregation, k=k)

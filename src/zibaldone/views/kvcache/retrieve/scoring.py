@@ -41,13 +41,6 @@ def bounding_box(keys: Tensor) -> Tensor:
     return torch.stack((keys.amax(dim=-2), keys.amin(dim=-2)), dim=-2)
 
 
-def enclosing(first: Tensor, second: Tensor) -> Tensor:
-    """The box around two boxes (..., 2, dim): of keys before and after they were quantised."""
-    upper = torch.maximum(first[..., 0, :], second[..., 0, :])
-    lower = torch.minimum(first[..., 1, :], second[..., 1, :])
-    return torch.stack((upper, lower), dim=-2)
-
-
 def halves(queries: Tensor) -> Tensor:
     """(..., dim) -> (..., 2 dim): what a box [s_max | s_min] is multiplied with for Eq. 3."""
     return torch.cat((queries.clamp(min=0), queries.clamp(max=0)), dim=-1)
