@@ -34,7 +34,6 @@ from zibaldone.views.kvcache.storage.tiers import Tiers
 
 _BATCH_MESSAGES = 64
 _logger = logging.getLogger(__name__)
-Drafts = Sequence[tuple[KVBlock, BlockDraft]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +121,11 @@ class KVView(KVStore):
         if old:  # whoever holds an index has blocks that are no more
             log.touch(connection, generation.user, deleted=True)
         given = manifest.numbers(connection, pool, len(prepared.drafts))
-        blocks = [
-            KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us)
+        made = [
+            (KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us), draft)
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
-        manifest.add(connection, generation, self._written(connection, pool, blocks, prepared.drafts, slots))
+        manifest.add(connection, generation, self._written(connection, pool, made, slots))
         for seq, attended in prepared.attended.items():
             manifest.attend(connection, generation, [seq], attended)
 
@@ -187,25 +186,6 @@ class KVView(KVStore):
         self._seen_deletions[user] = deletions
         return self.indexes.get(connection, pool)
 
-    def put_back(self, database: Database, pool: Pool, remade: Drafts) -> int:
-        """Give blocks that were encoded again a place, unless they changed meanwhile; how many got one."""
-        if not remade:
-            return 0
-        with database.write() as connection:
-            generation = pool.generation
-            rows = manifest.fetch(connection, generation, [block.number for block, _ in remade])
-            same = [(rows[block.number], draft) for block, draft in remade if rows.get(block.number) == block]
-            if not same:
-                return 0
-            slots = free_slots.take_slots(connection, generation, len(same))
-            done = self._written(
-                connection, pool, [block for block, _ in same], [draft for _, draft in same], slots
-            )
-            for block in done:
-                manifest.place(connection, generation, block)
-            log.touch(connection, generation.user, deleted=True)
-        return len(done)
-
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Overwrite the bytes and empty the tiers.
 
@@ -243,11 +223,9 @@ class KVView(KVStore):
             damaged = 0
             for pool in manifest.pools(connection, user):
                 for block, _ in self.damaged(connection, pool):
-                    slots = [] if block.slot is None else [block.slot]
-                    free_slots.erase(connection, pool.generation, slots, [block.number - 1])
-                    manifest.place(
-                        connection, pool.generation, replace(block, slot=None, crc=None, boxes_crc=None)
-                    )
+                    free_slots.erase(connection, pool.generation, [block.slot or 0], [block.number - 1])
+                    unmade = replace(block, slot=None, crc=None, boxes_crc=None)
+                    manifest.place(connection, pool.generation, unmade)
                     damaged += 1
             if damaged:
                 log.touch(connection, user, deleted=True)
@@ -318,24 +296,22 @@ class KVView(KVStore):
         self,
         connection: Connection,
         pool: Pool,
-        blocks: Sequence[KVBlock],
-        drafts: Sequence[BlockDraft],
+        made: Sequence[tuple[KVBlock, BlockDraft]],
         slots: Sequence[int],
     ) -> list[KVBlock]:
         """The blocks with their bytes in these places."""
-        placed = [
-            replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
-            for block, draft, slot in zip(blocks, drafts, slots, strict=True)
-        ]
         self.files(pool).write(
-            {slot: draft.payload for slot, draft in zip(slots, drafts, strict=True)},
-            {block.number - 1: draft.boxes for block, draft in zip(blocks, drafts, strict=True)},
+            {slot: draft.payload for slot, (_, draft) in zip(slots, made, strict=True)},
+            {block.number - 1: draft.boxes for block, draft in made},
             self.unsettled(connection, pool),
         )
-        return placed
+        return [
+            replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
+            for slot, (block, draft) in zip(slots, made, strict=True)
+        ]
 
     def _remake(self, database: Database, generation: Generation) -> None:
-        """Encode blocks that have no keys because what they had seen was forgotten."""
+        """Encode blocks that have no keys because what they had seen was forgotten, and give them places."""
         while True:
             with database.read() as connection:
                 pool = manifest.pool(connection, generation)
@@ -345,8 +321,15 @@ class KVView(KVStore):
                 return
             with self.model_lock:
                 made = self.fetcher.remake(pool, rows)
-            if not self.put_back(database, pool, [(block, draft) for block, draft, _ in made]):
-                return  # somebody else did, or something was forgotten meanwhile: the next housekeep goes on
+            with database.write() as connection:
+                now = manifest.fetch(connection, generation, [block.number for block, _, _ in made])
+                same = [(block, draft) for block, draft, _ in made if now.get(block.number) == block]
+                if not same:
+                    return  # somebody else did, or something was forgotten: the next housekeep goes on
+                slots = free_slots.take_slots(connection, generation, len(same))
+                for block in self._written(connection, pool, same, slots):
+                    manifest.place(connection, generation, block)
+                log.touch(connection, generation.user, deleted=True)
 
 
 def prepared_of(chains: Sequence[SessionChain]) -> PreparedBlocks:

@@ -43,7 +43,6 @@ class Fetcher:
 
     def _resident(self, pool: Pool, blocks: Sequence[KVBlock]) -> Fetched:
         """Of blocks that have a place."""
-        self._announce(pool, blocks)
         raw, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in blocks])
         return Fetched(tuple(raw), hits)
 
@@ -117,25 +116,17 @@ class Fetcher:
         nothing.
         """
         held = [self._tiers.held(_key(pool, block)) for block in blocks]
-        absent = [block.slot for block, raw in zip(blocks, held, strict=True) if raw is None]
-        slots = [slot for slot in absent if slot is not None]
-        read = iter(self._store.files(pool).read_keys(slots, layer))
+        absent = [block.slot or 0 for block, raw in zip(blocks, held, strict=True) if raw is None]
+        read = iter(self._store.files(pool).read_keys(absent, layer))
         keys: list[Tensor] = []
         for block, raw in zip(blocks, held, strict=True):
-            data = None if block.slot is None or raw is not None else next(read)
-            if raw is None and data is None:
+            if raw is not None:
+                keys.append(raw[layer].keys)
+            elif data := next(read):
+                keys.append(decode_keys(data, layer, pool.layout))
+            else:
                 raise BlockMissing(f"the keys of KV block {block.number} are not there any more")
-            keys.append(raw[layer].keys if raw is not None else decode_keys(data or b"", layer, pool.layout))
         return keys
-
-    def _announce(self, pool: Pool, blocks: Sequence[KVBlock]) -> None:
-        slots = [
-            block.slot
-            for block in blocks
-            if block.slot is not None and self._tiers.held(_key(pool, block)) is None
-        ]
-        if len(slots) > 1:
-            self._store.files(pool).announce(slots)
 
     def _reader(self, pool: Pool, block: KVBlock) -> Callable[[], Raw]:
         return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)
