@@ -44,18 +44,12 @@ def joint(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"items": notes, "updates": [], "deletions": []}
 
 
-def colocate(_: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Nothing belongs together."""
-    return {"groups": []}
-
-
 def chunk_model(**tasks: Answering) -> ScriptedModel:
     """Answers with these functions of a task's inputs, and with the plain ones above for the others."""
     answers = {
         "compress": compress,
         "select_related": select,
         "joint_compact": joint,
-        "colocate": colocate,
     } | tasks
 
     def answer(request: ChatRequest) -> Mapping[str, Any]:

@@ -30,9 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         with zibaldone.Memory(folder) as memory:
             memory.add(["My dentist is Dr. Moss.", "I moved to Port Ash."], user="me", session="1")
-            report = memory.maintain(
-                views=["messages", "profile", "timeline", "updates", "chunks", "topics", "hierarchy"]
-            )
+            report = memory.maintain(views=["messages", "notes", "chunks", "topics", "hierarchy"])
             assert not report.behind, report.behind
             recalled = memory.recall("Who is my dentist?", user="me")
             assert "Dr. Moss" in recalled.text

@@ -116,6 +116,7 @@ def test_behaviour(opened, tmp_path, clock):
         ("stats", (), {"user": "ann"}),
         ("check_integrity", (), {}),
         ("count_tokens", ("three words here",), {}),
+        ("timeline", ("tulip",), {"user": "ann"}),
         ("close", (), {}),
     ]
     assert {name for name, _, _ in calls} == set(NAMES) - {

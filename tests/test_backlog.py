@@ -121,7 +121,7 @@ def test_a_user_who_is_being_written_is_not_waited_for(opened):
 @EVERYWHERE
 def test_one_worker_does_not_clear_what_another_s_views_have_not_read(opened):
     """Views that workers keep count for everybody's marks."""
-    few, more = opened(maintained=["messages"]), opened(maintained=["messages", "timeline"])
+    few, more = opened(maintained=["messages"]), opened(maintained=["messages", "notes"])
     assert more._backlog.look() == []
     few.add("I moved to Oslo.", user="ann")
     few.maintain()
@@ -135,7 +135,7 @@ def test_one_worker_does_not_clear_what_another_s_views_have_not_read(opened):
 
 def test_a_view_that_no_worker_keeps_any_more_holds_no_mark_for_ever(opened):
     """After a week without a worker of it, a view does not count."""
-    few, more = opened(maintained=["messages"]), opened(maintained=["messages", "timeline"])
+    few, more = opened(maintained=["messages"]), opened(maintained=["messages", "notes"])
     more._backlog.look()
     with few._database.write() as connection:
         connection.execute(
@@ -194,7 +194,7 @@ def test_what_a_killed_rebuild_left_is_marked(opened):
         raise Stopped
 
     with pytest.raises(Stopped):
-        maintenance.rebuild(memory._database, "ann", memory._views["timeline"], check=stop)
+        maintenance.rebuild(memory._database, "ann", memory._views["notes"], check=stop)
     assert marked(memory) == {"ann"}
     assert memory._backlog.look() == ["ann"]
     settle(memory)
@@ -204,9 +204,9 @@ def test_forgetting_and_choosing_mark_too(opened):
     """Whatever changes what views keep is looked at once more."""
     memory = opened()
     memory.add(["I moved to Oslo.", "My sister is Ida."], user="ann")
-    memory.rebuild("timeline", user="ann", beside=True)
+    memory.rebuild("notes", user="ann", beside=True)
     settle(memory)
-    memory.switch("timeline", user="ann")
+    memory.switch("notes", user="ann")
     assert marked(memory) == {"ann"}
     settle(memory)
     memory.forget(user="ann", seqs=[1])

@@ -17,7 +17,6 @@ from zibaldone.views.base import Query
 START = datetime(2024, 1, 8, 9, tzinfo=UTC)
 STATIC = shared_static_embedder()
 FACTS = [f"The kettle number {i} cost {i + 3} crowns at the market." for i in range(40)]
-LINES = [f"I moved house number {i} to the river." for i in range(10)]
 
 
 def count(text):
@@ -41,65 +40,41 @@ def chosen(candidates, budget, plan=None, **parts):
 
 
 EVIDENCE = [unit(text, seq) for seq, text in enumerate(FACTS, 1)]
-TIMELINE = [unit(text, seq, view="timeline") for seq, text in enumerate(LINES, 101)]
 STANDING = [
-    unit(text, seq, view="profile", standing=True)
+    unit(text, seq, view="notes", standing=True)
     for seq, text in enumerate(("Always answer in crowns.", "I hate kettles.", "I live in Porto."), 201)
 ]
 
 
 def views(made):
     """How many units of each view are in."""
-    return {
-        view: sum(unit.view == view for unit in made.evidence) for view in ("profile", "messages", "timeline")
-    }
+    return {view: sum(unit.view == view for unit in made.evidence) for view in ("notes", "messages")}
 
 
 def test_what_stands_comes_first_and_in_its_room():
     """Its title, its order, and no more than the plan gives it."""
-    plan = RecallPlan(Aim.FACT, 24, 0)
+    plan = RecallPlan(Aim.FACT, 24)
     made = chosen(EVIDENCE, 200, plan, standing=STANDING)
     text = render(made.evidence)[0]
     assert text.startswith("Always known:\n- Always answer in crowns. (Mon 8 Jan 2024)\nMon 8 Jan 2024\n")
     (part, _) = made.parts
     assert (part.name, part.room_tokens, part.units) == ("standing", 24, 1)
     assert count(text.split("\nMon 8")[0]) <= 24
-    assert views(chosen(EVIDENCE, 400, RecallPlan(Aim.FACT, 100, 0), standing=STANDING))["profile"] == 3
+    assert views(chosen(EVIDENCE, 400, RecallPlan(Aim.FACT, 100), standing=STANDING))["notes"] == 3
 
 
 def test_what_is_known_stands_once():
-    """Evidence that says more than an entry keeps it out; a message that is nothing else goes itself."""
-    plan = RecallPlan(Aim.FACT, 100, 0)
+    """A message that says nothing else goes; evidence that says more stays beside the rule."""
+    plan = RecallPlan(Aim.FACT, 100)
     longer = unit("The rain stopped. I live in Porto. Kettles are dear there.", 203)
     made = chosen([longer, unit("I hate kettles.", 202), *EVIDENCE], 400, plan, standing=STANDING)
-    assert [e.text for e in made.evidence if e.standing] == ["Always answer in crowns.", "I hate kettles."]
-    assert [sum(seq in e.sources for e in made.evidence) for seq in (201, 202, 203)] == [1, 1, 1]
-    reasons = [
-        each.reason for each in made.decisions if each.evidence.sources in ((202,), (203,)) and not each.kept
-    ]
-    assert len(reasons) == 2
-
-
-def test_another_entry_has_the_room_of_one_that_evidence_shows():
-    """The section says what the evidence does not."""
-    plan = RecallPlan(Aim.FACT, 24, 0)
-    said = unit("Always answer in crowns. I hate kettles.", 202)
-    made = chosen([said], 400, plan, standing=[STANDING[1], STANDING[2]])
-    assert [e.text for e in made.evidence if e.standing] == ["I live in Porto."]
-
-
-@pytest.mark.parametrize("kind", ["instruction", "preference"])
-def test_a_wish_stays_where_it_is_one(kind):
-    """Evidence instructs nobody."""
-    plan = RecallPlan(Aim.FACT, 100, 0)
-    longer = unit("The rain stopped. Always answer in crowns.", 201)
-    made = chosen([longer], 400, plan, standing=[replace(STANDING[0], kind=kind)])
-    assert [e.standing for e in made.evidence] == [True, False]
+    assert [e.text for e in made.evidence if e.standing] == [e.text for e in STANDING]
+    assert [sum(seq in e.sources for e in made.evidence) for seq in (201, 202, 203)] == [1, 1, 2]
 
 
 def test_what_only_outdated_or_other_evidence_says_is_known_all_the_same():
     """The words alone do not say that it holds, nor who says it."""
-    plan = RecallPlan(Aim.FACT, 100, 0)
+    plan = RecallPlan(Aim.FACT, 100)
     other = unit("She said: I live in Porto. I laughed.", 7)
     mark = Outdated(None, 9, "state", "", "", 9)
     old = replace(unit("It rained. I live in Porto. So what?", 203), outdated=mark)
@@ -111,7 +86,7 @@ def test_what_only_outdated_or_other_evidence_says_is_known_all_the_same():
 @pytest.mark.parametrize("budget", range(30, 130, 6))
 def test_nothing_is_lost_for_standing_once(budget):
     """At no budget does an entry that would be known go without its evidence, cut or whole."""
-    plan = RecallPlan(Aim.FACT, budget // 2, 0)
+    plan = RecallPlan(Aim.FACT, budget // 2)
     long = " ".join(["I live in Porto.", *FACTS[:4]])
     candidates = [unit(long, 203), *EVIDENCE[:5]]
     made = chosen(candidates, budget, plan, standing=STANDING[2:])
@@ -122,7 +97,7 @@ def test_nothing_is_lost_for_standing_once(budget):
 def test_what_stands_is_never_cut():
     """An entry that is longer than its room is left out, and does not take the room of evidence."""
     long = unit(" ".join(f"Always name the kettle number {i}." for i in range(20)), 201, standing=True)
-    made = chosen(EVIDENCE, 300, RecallPlan(Aim.FACT, 36, 0), standing=[long, *STANDING[:1]])
+    made = chosen(EVIDENCE, 300, RecallPlan(Aim.FACT, 36), standing=[long, *STANDING[:1]])
     assert [e.text for e in made.evidence if e.standing] == [STANDING[0].text]
     assert views(made)["messages"] >= 5
 
@@ -133,30 +108,12 @@ def test_a_named_speaker_of_what_stands_is_told():
         unit("I hate kettles.", 1, standing=True),
         unit("I love them.", 2, speaker="Bea", standing=True),
     ]
-    made = chosen([], 100, RecallPlan(Aim.FACT, 100, 0), standing=standing)
+    made = chosen([], 100, RecallPlan(Aim.FACT, 100), standing=standing)
     assert render(made.evidence)[0].splitlines() == [
         "Always known:",
         "- I hate kettles. (Mon 8 Jan 2024)",
         "- Bea: I love them. (Mon 8 Jan 2024)",
     ]
-
-
-def test_lines_have_the_room_that_is_kept_for_them():
-    """Evidence, however much there is, leaves it."""
-    without = chosen(EVIDENCE, 300, RecallPlan(Aim.FACT, 0, 0), lines=TIMELINE)
-    made = chosen(EVIDENCE, 300, RecallPlan(Aim.OVERVIEW, 0, 150), lines=TIMELINE)
-    assert views(without)["timeline"] == 0
-    assert views(made)["timeline"] >= 7
-    assert views(made)["messages"] >= 5
-    assert [part.name for part in made.parts] == ["evidence", "timeline"]
-
-
-@pytest.mark.parametrize("lines", [[], TIMELINE[:1]])
-def test_what_lines_leave_is_evidence_s(lines):
-    """Room that nobody needs is not lost."""
-    made = chosen(EVIDENCE, 300, RecallPlan(Aim.OVERVIEW, 0, 150), lines=lines)
-    assert made.tokens > 270
-    assert views(made)["timeline"] == len(lines)
 
 
 def test_room_for_gaps_that_are_none_is_used():
@@ -169,15 +126,15 @@ def test_room_for_gaps_that_are_none_is_used():
 
 
 def test_a_message_is_told_by_one_view():
-    """A line of the timeline whose message is in already adds nothing; what stands may say it again."""
-    again = [unit("The kettle cost 3 crowns.", 1, view="timeline")]
-    made = chosen(EVIDENCE[:1], 300, RecallPlan(Aim.OVERVIEW, 60, 150), lines=again)
-    assert views(made) == {"profile": 0, "messages": 1, "timeline": 0}
+    """Another view's unit whose message is in already adds nothing."""
+    again = unit("The kettle cost 3 crowns.", 1, view="topics")
+    made = chosen([EVIDENCE[0], again], 300, RecallPlan(Aim.OVERVIEW, 60))
+    assert [e.view for e in made.evidence] == ["messages"]
     assert "another view's units of the same messages are in already" in [d.reason for d in made.decisions]
 
 
 def test_a_recall_says_what_its_parts_took(memory):
-    """An overview has all three; aim and tokens are in the trace."""
+    """Rules that fit and evidence; aim and tokens are in the trace."""
     months = [START + timedelta(days=30 * i) for i in range(8)]
     said = [
         f"I finished step {i} of my boat: the {part}."
@@ -194,7 +151,7 @@ def test_a_recall_says_what_its_parts_took(memory):
     memory.maintain()
     found = memory.recall("Give me a summary of how my boat progressed so far", user="ann", budget_tokens=400)
     assert found.trace.aim == "overview"
-    assert [part.name for part in found.trace.parts] == ["standing", "evidence", "timeline"]
+    assert [part.name for part in found.trace.parts] == ["standing", "evidence"]
     assert all(part.tokens <= part.room_tokens for part in found.trace.parts[:1])
     assert found.text.startswith("Always known:\n- Always list dates when I ask about my boat.")
     assert memory.recall("Which deck?", user="ann", floor=0).trace.aim == "fact"
@@ -204,8 +161,8 @@ def test_a_recall_says_what_its_parts_took(memory):
 def test_evidence_is_cut_to_what_is_left_beside_what_is_standing(budget):
     """A long unit does not leave the text with standing lines alone."""
     long = unit(" ".join(FACTS), 1)
-    made = chosen([long], budget, RecallPlan(Aim.FACT, 30, 0), standing=STANDING)
-    assert {"messages", "profile"} <= {piece.view for piece in made.evidence}
+    made = chosen([long], budget, RecallPlan(Aim.FACT, 30), standing=STANDING)
+    assert {"messages", "notes"} <= {piece.view for piece in made.evidence}
 
 
 @pytest.mark.parametrize(

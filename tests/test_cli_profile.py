@@ -43,6 +43,8 @@ def test_corrections(filled):
     edited = json.loads(filled("profile", "edit", "2.0", "I live in Braga.", "--json")[1])
     assert edited["text"] == "I live in Braga."
     assert "retired" in filled("profile", "retire", "1.0")[1]
+    added = json.loads(filled("profile", "add", "person", "Ida is my sister.", "--json")[1])
+    assert (added["kind"], added["made_by"]) == ("person", "hand")
     assert TALK[0] not in filled("profile")[1]
     assert TALK[0] in filled("profile", "--all")[1]
 
@@ -51,7 +53,7 @@ def test_corrections(filled):
     ("words", "said"),
     [
         (("profile", "pin", "9.0"), "no profile entry '9.0'"),
-        (("profile", "edit", "1.0", " "), "retire the entry instead"),
+        (("profile", "edit", "1.0", " "), "retire the note instead"),
         (("profile", "--kind", "wish"), "no kind 'wish'"),
         (("profile", "--budget", "0"), "--budget"),
     ],
@@ -70,4 +72,5 @@ def test_nothing_is_known_yet(filled):
     code, out, err = filled("profile", "--user", "ann")
     assert (code, out) == (0, "")
     assert "nothing yet" in err
+    assert "need a chat model" in err
     assert json.loads(filled("profile", "--user", "ann", "--json")[1]) == []

@@ -19,17 +19,17 @@ def filled(run, opened):
 
 def test_from_an_estimate_to_a_rollback(filled):
     """Each step in a command of its own, and so in a process of its own."""
-    ann = ("rebuild", "timeline", "--user", "ann")
+    ann = ("rebuild", "notes", "--user", "ann")
     code, out, _ = filled(*ann, "--estimate", "--prices", "1,2,3")
     assert code == 0
-    assert out.startswith("timeline of ann: 3 messages: 0 calls, 0 prompt and 0 completion tokens, ")
+    assert out.startswith("notes of ann: 3 messages: 0 calls, 0 prompt and 0 completion tokens, ")
     assert out.splitlines()[1].endswith(" by these prices")
     code, out, _ = filled(*ann)
     assert code == 0
-    assert "timeline of ann: serving: build 1 (" in out
-    assert "timeline of ann: beside: build 2 (" in out
+    assert "notes of ann: serving: build 1 (" in out
+    assert "notes of ann: beside: build 2 (" in out
     code, out, _ = filled(*ann, "--diff")
-    assert (code, out) == (0, "timeline of ann: 3 the same, 0 added, 0 gone, 0 changed\n")
+    assert (code, out) == (0, "notes of ann: 3 the same, 0 added, 0 gone, 0 changed\n")
     assert "serving: build 2" in filled(*ann, "--switch")[1]
     assert "kept: build 2" in filled(*ann, "--rollback")[1]
     assert "build 2" not in filled(*ann, "--discard")[1]

@@ -47,6 +47,7 @@ LAYERS = (
         "backlog",
         "choosing",
         "forgetting",
+        "forgetting_steps",
         "generations",
         "imports",
         "ingest",
@@ -54,7 +55,6 @@ LAYERS = (
         "leases",
         "maintenance",
         "outdating",
-        "planner",
         "planning",
         "rebuilding",
         "recall",
@@ -62,6 +62,7 @@ LAYERS = (
         "retention",
         "right_of_way",
         "shredding",
+        "timeline",
         "verification",
         "worker",
     },
@@ -146,7 +147,7 @@ def test_every_item_of_the_list_says_something():
 def test_the_architecture_page_names_what_is_there():
     """Every module and table that the page names is in the house, and no table is missing."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    tables = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    tables = set(re.findall(r"`(\w+)`", page.split("\n## Tables\n")[1].split("\n## ")[0]))
     assert tables == set(metadata.tables)
     modules = {"/".join(place(path)[i:]) for path in MODULES for i in range(len(place(path)))}
     modules |= {"/".join(place(path)[i:-1]) for path in MODULES for i in range(len(place(path)) - 1)}
@@ -228,9 +229,7 @@ def test_a_class_name_is_used_once():
 
 # Words that name nothing: good for a line, such as `[len(one) for one in texts]`, and for no longer.
 EMPTY_WORDS = {"one", "found", "said", "asked", "told"}
-STORED = {
-    ("views/updates/tasks.py", "said"),  # a key of what a model is sent, and of its recorded answers
-}
+STORED: set[tuple[str, str]] = set()  # names of what is stored, which stay as they are
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
 
@@ -407,32 +406,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_990,
+    ".": 10_302,
     "adapters": 1_859,
-    "cli": 3_992,
-    "comparing": 1_222,
+    "cli": 4_024,
+    "comparing": 1_216,
     "demo": 406,
     "importers": 3_864,
     "kv": 756,
     "models": 2_702,
     "rebuilding": 753,
-    "search": 3_457,
-    "server": 8_262,
-    "storage": 5_520,
+    "search": 2_751,
+    "server": 8_173,
+    "storage": 5_632,
     "testing": 510,
-    "text": 3_583,
-    "verification": 987,
-    "views": 1_933,
-    "views/chunks": 3_621,
-    "views/hierarchy": 4_039,
+    "text": 3_019,
+    "verification": 988,
+    "views": 1_945,
+    "views/chunks": 3_108,
+    "views/hierarchy": 4_025,
     "views/kvcache": 6_619,
     "views/messages": 331,
-    "views/profile": 4_488,
-    "views/timeline": 678,
-    "views/topics": 8_104,
-    "views/updates": 3_112,
+    "views/notes": 1_990,
+    "views/topics": 6_487,
 }
-TESTS_CEILING = 58_790
+TESTS_CEILING = 55_900
 
 
 def lines_in(path: Path) -> int:

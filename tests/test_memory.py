@@ -84,6 +84,21 @@ def test_sessions_and_users(memory):
     assert memory.sessions(user="nobody") == []
 
 
+def test_sessions_in_pages(memory):
+    """Page after page by the first seq of the last one, sessions come once, as in the whole list."""
+    for number in (1, 2, 3, 1, 4, 2, 5):
+        memory.add(f"In {number}", user="ann", session=f"s{number}")
+    memory.add("In 1", user="bea", session="s1")
+    pages, after = [], 0
+    while page := memory.sessions(user="ann", after=after, limit=2):
+        pages.append([held.session for held in page])
+        after = page[-1].first_seq
+    assert pages == [["s1", "s2"], ["s3", "s4"], ["s5"]]
+    assert memory.sessions(user="ann", limit=9) == memory.sessions(user="ann")
+    assert memory.sessions(user="ann", after=3) == memory.sessions(user="ann")[3:]
+    assert memory.sessions(user="ann", limit=0) == []
+
+
 def test_times_may_come_in_any_order(memory):
     """Messages told out of order keep their seqs, and a recall shows them in the order they happened."""
     days = [3, 1, 2]

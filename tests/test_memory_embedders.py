@@ -90,7 +90,5 @@ def test_rebuild_of_nobody(memory):
     """Rebuilding for a user who never said anything makes no user."""
     memory.rebuild(user="nobody")
     assert memory.users() == []
-    with pytest.raises(
-        UnknownName, match="there is chunks, hierarchy, messages, profile, timeline, topics, updates"
-    ):
+    with pytest.raises(UnknownName, match="there is chunks, hierarchy, messages, notes, topics"):
         memory.rebuild(user="nobody", view="dreams")

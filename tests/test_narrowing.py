@@ -58,7 +58,7 @@ def seqs(units):
 @pytest.mark.parametrize(("options", "expected"), NARROWED, ids=lambda value: str(value)[:60])
 def test_what_is_recalled_is_of_that_part(filled, options, expected):
     """By whatever view, and by search; what else was said is no candidate."""
-    for views in (None, *([name] for name in DEFAULT_VIEWS), ["messages", "timeline"]):
+    for views in (None, *([name] for name in DEFAULT_VIEWS), ["messages", "notes"]):
         found = filled.recall("tulip", user="ann", floor=0, views=views, **options)
         assert seqs(decision.evidence for decision in found.trace.decisions) <= expected
         assert {citation.seq for citation in found.citations} <= expected
@@ -140,8 +140,8 @@ def test_awaited_it_is_the_same(tmp_path, options, expected):
     "options", [{"roles": ["assistant"]}, {"since": "2024-06-01"}, {"session": "no such"}]
 )
 def test_confidence_is_of_that_part(memory, options):
-    """The timeline knows of the days that a question names, but not of those that are left out."""
+    """Memory knows what is let in, and nothing of what is left out."""
     memory.add({"content": "I began a novel on whales in Bergen.", "time": "2024-05-02"}, user="bea")
     question = "Give me a summary of the novel in May 2024"
-    assert memory.recall(question, user="bea", budget_tokens=300).confidence == 1
+    assert memory.recall(question, user="bea", budget_tokens=300).confidence > 0.5
     assert memory.recall(question, user="bea", budget_tokens=300, **options).confidence == 0

@@ -19,16 +19,14 @@ TALK = [
     "My sister Ida visited the harbour office.",
 ]
 WRONG = "no longer holds"
-VIEWS = ("messages", "timeline", "updates", "profile", "topics", "hierarchy", "chunks")
+VIEWS = ("messages", "notes", "topics", "hierarchy", "chunks")
 
 
 def everything_ended(request):
-    """A bad model: whatever was said before does not hold any more."""
+    """A bad model: whatever was noted before does not hold any more."""
     given = json.loads(request.turns[1].content)
-    pairs = [
-        {"older": old["number"], "newer": new["number"]} for old in given["older"] for new in given["newer"]
-    ]
-    return {"ended": pairs}
+    last = given["messages"][-1]["seq"]
+    return {"notes": [], "ended": [{"id": note["id"], "by": last} for note in given["notes"]]}
 
 
 @pytest.fixture
@@ -65,20 +63,22 @@ def states(memory, view="messages"):
 def test_a_rollback_after_a_bad_rebuild(memory, bad):
     """The bad build shows in the difference; switched to all the same, a rollback makes recall as it was."""
     before = recalled(memory)
-    memory.rebuild("updates", user="ann", chat=bad)
+    memory.rebuild("notes", user="ann", chat=bad)
     assert recalled(memory) == before
-    diff = memory.diff("updates", user="ann")
-    assert (diff.same, diff.gone, diff.changed) == (1, (), ())
-    assert [(link.sources, link.text) for link in diff.added] == [
-        ((3, 4), "My sister Ida lives in Porto. -> I live in Faro now."),
-    ]
-    memory.switch("updates", user="ann")
-    assert recalled(memory)[0].count(WRONG) == 2
-    builds = memory.rollback("updates", user="ann")
+    diff = memory.diff("notes", user="ann")
+    assert (diff.added, diff.gone) == ((), ())
+    assert {pair.after.text for pair in diff.changed} == {
+        "I live in Lisbon. [ended by message 5]",
+        "I work at the harbour office. [ended by message 5]",
+        "I live in Faro now. [ended by message 5]",
+    }
+    memory.switch("notes", user="ann")
+    assert recalled(memory)[0].count(WRONG) == 3
+    builds = memory.rollback("notes", user="ann")
     assert recalled(memory) == before
     assert (builds.serving.number, builds.other.chat, builds.standing) == (1, "bad", "kept")
-    assert memory.rollback("updates", user="ann").serving.chat == "bad"
-    assert recalled(memory)[0].count(WRONG) == 2
+    assert memory.rollback("notes", user="ann").serving.chat == "bad"
+    assert recalled(memory)[0].count(WRONG) == 3
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -87,7 +87,7 @@ def test_every_view_is_made_anew_beside_itself(opened, view):
     memory = opened(embedder=HashEmbedder())
     memory.add([f"{words} Clock {i} stands in cellar {i}." for i in range(12) for words in TALK], user="ann")
     memory.maintain(views=[view])
-    ask = {} if view == "updates" else {"views": [view]}
+    ask = {} if view == "notes" else {"views": [view]}
     before = recalled(memory, **ask)
     builds = memory.rebuild(view, user="ann", beside=True)
     assert (builds.serving.number, builds.other.number, builds.standing) == (1, 2, "beside")
@@ -141,14 +141,14 @@ def test_another_embedder_without_a_gap(memory):
 
 def test_what_is_added_reaches_both(memory, bad):
     """The second build is kept in step by maintenance, and a switch reads what is left."""
-    memory.rebuild("updates", user="ann", chat=bad)
+    memory.rebuild("notes", user="ann", chat=bad)
     memory.add("I live in Evora now.", user="ann")
-    assert memory.builds("updates", user="ann").other.unread == 1
+    assert memory.builds("notes", user="ann").other.unread == 1
     memory.maintain()
-    builds = memory.builds("updates", user="ann")
+    builds = memory.builds("notes", user="ann")
     assert (builds.serving.unread, builds.other.unread) == (0, 0)
     memory.add("I live in Beja now.", user="ann")
-    assert memory.switch("updates", user="ann").serving.unread == 0
+    assert memory.switch("notes", user="ann").serving.unread == 0
 
 
 def test_growing_goes_on_where_it_was_killed(memory, monkeypatch):
@@ -181,7 +181,7 @@ def test_growing_goes_on_where_it_was_killed(memory, monkeypatch):
 @pytest.mark.parametrize("step", range(1, 9))
 def test_a_switch_that_is_killed_anywhere_is_made_or_not(memory, bad, step):
     """At each of its statements: the one build or the other serves, and doing it again ends it."""
-    memory.rebuild("updates", user="ann", chat=bad)
+    memory.rebuild("notes", user="ann", chat=bad)
     left = step
 
     class Killed(BaseException):
@@ -197,16 +197,16 @@ def test_a_switch_that_is_killed_anywhere_is_made_or_not(memory, bad, step):
     event.listen(engine, "before_cursor_execute", count_down)
     try:
         with contextlib.suppress(Killed):
-            of_view.switch(memory._database, "ann", memory._updates)
+            of_view.switch(memory._database, "ann", memory._notes)
     finally:
         event.remove(engine, "before_cursor_execute", count_down)
-    assert states(memory, "updates") in (
+    assert states(memory, "notes") in (
         [(1, 1, ""), (2, 0, "beside")],
         [(1, 0, "kept"), (2, 1, "")],
     )
-    if memory.builds("updates", user="ann").standing == "beside":
-        memory.switch("updates", user="ann")
-    assert states(memory, "updates") == [(1, 0, "kept"), (2, 1, "")]
+    if memory.builds("notes", user="ann").standing == "beside":
+        memory.switch("notes", user="ann")
+    assert states(memory, "notes") == [(1, 0, "kept"), (2, 1, "")]
     assert memory.check_integrity().faults == ()
 
 
@@ -263,12 +263,12 @@ def test_forgetting_reaches_both_builds_and_the_memory_of_both(memory, tmp_path)
 
 def test_verifying_finds_a_leftover_in_the_build_that_does_not_serve(memory):
     """Rows of the kept build are looked at like any others."""
-    memory.rebuild("timeline", user="ann", beside=True)
-    memory.switch("timeline", user="ann")
+    memory.rebuild("notes", user="ann", beside=True)
+    memory.switch("notes", user="ann")
     receipt = memory.forget(user="ann", seqs=[3], keep_texts=True)
     with memory._database.write() as connection:
         connection.execute(
-            text("UPDATE units SET text = :said WHERE view = 'timeline' AND generation = 1 AND seq = 1"),
+            text("UPDATE units SET text = :said WHERE view = 'notes' AND generation = 1 AND seq = 1"),
             {"said": TALK[2]},
         )
     leftovers = memory.verify(receipt).leftovers
@@ -294,27 +294,27 @@ def test_one_user_s_builds_are_nobody_else_s(memory, bad):
     memory.add(TALK, user="bea", session="1")
     memory.maintain()
     before = memory.recall("Where does Ida live?", user="bea").text
-    untouched = memory.builds("updates", user="bea")
-    memory.rebuild("updates", user="ann", chat=bad)
-    memory.switch("updates", user="ann")
+    untouched = memory.builds("notes", user="bea")
+    memory.rebuild("notes", user="ann", chat=bad)
+    memory.switch("notes", user="ann")
     memory.maintain()
     assert memory.recall("Where does Ida live?", user="bea").text == before
-    assert memory.builds("updates", user="bea") == untouched
+    assert memory.builds("notes", user="bea") == untouched
     with pytest.raises(InvalidInput, match="kept"):
-        memory.rollback("updates", user="bea")
-    memory.discard("updates", user="ann")
-    assert memory.builds("updates", user="bea") == untouched
+        memory.rollback("notes", user="bea")
+    memory.discard("notes", user="ann")
+    assert memory.builds("notes", user="bea") == untouched
 
 
 def test_the_kept_build_goes_with_the_next_rebuild(memory, bad):
     """Never more than one stands beside; one that was begun with other models is begun anew."""
-    memory.rebuild("updates", user="ann", chat=bad)
-    memory.switch("updates", user="ann")
+    memory.rebuild("notes", user="ann", chat=bad)
+    memory.switch("notes", user="ann")
     worse = ScriptedModel(everything_ended, "worse")
-    assert memory.rebuild("updates", user="ann", chat=worse).other.chat == "worse"
-    assert states(memory, "updates") == [(2, 1, ""), (3, 0, "beside")]
-    assert memory.rebuild("updates", user="ann", chat=None).other.chat == ""
-    assert states(memory, "updates") == [(2, 1, ""), (3, 0, "beside")]
+    assert memory.rebuild("notes", user="ann", chat=worse).other.chat == "worse"
+    assert states(memory, "notes") == [(2, 1, ""), (3, 0, "beside")]
+    assert memory.rebuild("notes", user="ann", chat=None).other.chat == ""
+    assert states(memory, "notes") == [(2, 1, ""), (3, 0, "beside")]
 
 
 def test_a_switch_to_what_other_models_began(opened, memory):
@@ -331,10 +331,10 @@ def test_a_switch_to_what_other_models_began(opened, memory):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda memory: memory.switch("updates", user="ann"), "beside=True"),
-        (lambda memory: memory.rollback("updates", user="ann"), "until the next rebuild"),
-        (lambda memory: memory.discard("updates", user="ann"), "only what serves"),
-        (lambda memory: memory.diff("updates", user="ann"), "beside=True"),
+        (lambda memory: memory.switch("notes", user="ann"), "beside=True"),
+        (lambda memory: memory.rollback("notes", user="ann"), "until the next rebuild"),
+        (lambda memory: memory.discard("notes", user="ann"), "only what serves"),
+        (lambda memory: memory.diff("notes", user="ann"), "beside=True"),
         (lambda memory: memory.estimate("dreams", user="ann"), "no view 'dreams'"),
         (lambda memory: memory.rebuild(user="ann", beside=1), "beside must be True or False"),
         (lambda memory: memory.rebuild(user="ann", chat="gpt"), "chat must have a name"),
@@ -343,10 +343,10 @@ def test_a_switch_to_what_other_models_began(opened, memory):
 )
 def test_bad_input_names_the_fix(memory, call, says):
     """Nothing is changed."""
-    before = states(memory, "updates")
+    before = states(memory, "notes")
     with pytest.raises(InvalidInput, match=says):
         call(memory)
-    assert states(memory, "updates") == before
+    assert states(memory, "notes") == before
 
 
 def test_the_kv_view_has_no_second_build(memory):
@@ -370,11 +370,11 @@ def test_of_nobody_nothing_is_made(memory):
 
 def test_an_estimate_is_what_a_rebuild_then_asks(memory, bad):
     """As many calls and texts, and money by the prices; nothing is asked and nothing is stored."""
-    estimate = memory.estimate("updates", user="ann", chat=bad, prices=Prices(prompt=2.0, completion=8.0))
+    estimate = memory.estimate("notes", user="ann", chat=bad, prices=Prices(prompt=2.0, completion=8.0))
     assert bad.requests == []
     assert memory.usage() == []
-    assert len(states(memory, "updates")) == 1
-    memory.rebuild("updates", user="ann", chat=bad)
+    assert len(states(memory, "notes")) == 1
+    memory.rebuild("notes", user="ann", chat=bad)
     assert estimate.calls == len(bad.requests) == 1
     sent = sum(memory.count_tokens(turn.content) for turn in bad.requests[0].turns)
     assert estimate.prompt_tokens == sent
@@ -394,16 +394,16 @@ def test_an_estimate_of_a_long_log_is_scaled(opened):
 
 def test_content_that_changed_is_paired_by_its_sources(memory):
     """Of the same messages and kind, but other words; the rest is added or gone."""
-    memory.rebuild("timeline", user="ann", beside=True)
+    memory.rebuild("notes", user="ann", beside=True)
     with memory._database.write() as connection:
         for sql in (
-            "UPDATE units SET text = 'Ida lives somewhere.', start = 0 WHERE generation = 2 AND seq = 3",
+            "UPDATE units SET text = 'Ida lives somewhere.', start = 0 WHERE generation = 2 AND seq = 2",
             "DELETE FROM units WHERE generation = 2 AND seq = 4",
         ):
-            connection.execute(text(sql + " AND view = 'timeline'"))
-    diff = memory.diff("timeline", user="ann")
+            connection.execute(text(sql + " AND view = 'notes'"))
+    diff = memory.diff("notes", user="ann")
     assert [(pair.before.sources, pair.after.text) for pair in diff.changed] == [
-        ((3,), "Ida lives somewhere.")
+        ((2,), "Ida lives somewhere.")
     ]
     assert [content.sources for content in diff.gone] == [(4,)]
     assert diff.added == ()

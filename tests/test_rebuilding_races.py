@@ -1,7 +1,5 @@
 """Builds that are begun, chosen and discarded while others are at work on them."""
 
-import json
-
 from zibaldone.rebuilding import builds as of_view
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
@@ -28,12 +26,11 @@ def test_a_step_of_a_discarded_build_is_not_committed_into_the_next(opened):
     memory.maintain()
 
     def slow(request):
-        if memory.builds("updates", user="ann").other.chat == "slow":
-            memory.discard("updates", user="ann")
-            of_view.begin(memory._database, "ann", memory._updates, "next")
-        given = json.loads(request.turns[1].content)
-        return {"ended": [{"older": given["older"][0]["number"], "newer": given["newer"][0]["number"]}]}
+        if memory.builds("notes", user="ann").other.chat == "slow":
+            memory.discard("notes", user="ann")
+            of_view.begin(memory._database, "ann", memory._notes, "next")
+        return {"notes": [], "ended": [{"id": 1, "by": 2}]}
 
-    memory.rebuild("updates", user="ann", chat=ScriptedModel(slow, "slow"))
-    builds = memory.builds("updates", user="ann")
+    memory.rebuild("notes", user="ann", chat=ScriptedModel(slow, "slow"))
+    builds = memory.builds("notes", user="ann")
     assert (builds.other.number, builds.other.chat, builds.other.read_to) == (2, "next", 0)

@@ -83,8 +83,8 @@ def test_how_many_are_asked_for_changes_no_order(opened):
 def test_what_took_a_place_is_shown_as_it_was_corrected(memory):
     """Though it was offered too late to be looked up before what it replaced."""
     user = "zoe"
-    stored = memory.add(["My dentist is Dr. Patel.", "Soup.", "My dentist is Dr. Lee now."], user=user)
-    memory.maintain(user=user, views=["updates"])
-    corrected = memory.update(stored[2].seq, "Dr. Lee was a slip of mine.", user=user)
-    (first,) = memory.search("dentist Patel", user=user, limit=1)
+    stored = memory.add(["My manager is Ines Patel.", "Soup.", "My manager is Tom Lee now."], user=user)
+    memory.maintain(user=user, views=["notes"])
+    corrected = memory.update(stored[2].seq, "My manager is Tom Leigh now.", user=user)
+    (first,) = memory.search("manager Patel", user=user, limit=1)
     assert (first.sources, first.text) == ((corrected.seq,), corrected.content)

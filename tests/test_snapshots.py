@@ -31,7 +31,7 @@ def test_of_a_user_whom_the_view_has_read(memory):
     memory.add(["I moved to Lisbon.", "I play the bassoon."], user="ann")
     memory.add("Another's.", user="bea")
     memory.maintain()
-    for view in ("messages", "timeline"):
+    for view in ("messages", "notes"):
         taken, alone, statements = both(memory, "ann", view)
         assert taken == alone
         assert taken[0].last_seq == 2

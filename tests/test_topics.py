@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zibaldone import AsyncMemory, InvalidImport, InvalidInput, Memory
-from zibaldone.documents import AsyncTopics, Topics
+from zibaldone.documents import AsyncTopics, Topics, TopicsEdited
 from zibaldone.errors import ModelUnavailable
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.topics import Consolidation
-from zibaldone.views.topics.markdown.export_marks import INDEX
+from zibaldone.views.topics.markdown.folder_export import INDEX
 from zibaldone.views.topics.markdown.printing import render_body
 
 SMALL = Consolidation(current_threshold_tokens=60, split_tokens=300, merge_tokens=80, entry_tokens=60)
@@ -154,14 +154,14 @@ def test_a_conflict_is_shown_and_nothing_overwritten(topics, small, tmp_path):
 
 
 def test_importing_again_takes_nothing_twice(topics, tmp_path):
-    """Also when the index was not told of the first time."""
+    """Neither the lines of a file that was exported, nor those of one that a person added."""
     topics.export(tmp_path / "out")
-    index = (tmp_path / "out" / INDEX).read_text()
+    change(tmp_path / "out", "salmon and tuna", "salmon and trout")
     (tmp_path / "out" / "new.md").write_text("# Bread\n\n- I like rye bread.\n- I like rye bread.\n")
-    assert len(topics.import_(tmp_path / "out").edits) == 3
-    assert topics.import_(tmp_path / "out").edits == ()
-    (tmp_path / "out" / INDEX).write_text(index)
-    assert topics.import_(tmp_path / "out").edits == ()
+    assert len(topics.import_(tmp_path / "out").edits) == 4
+    assert topics.import_(tmp_path / "out") == TopicsEdited((), ())
+    topics.export(tmp_path / "out")
+    assert topics.import_(tmp_path / "out") == TopicsEdited((), ())
 
 
 def test_exporting_over_an_earlier_export(topics, small, tmp_path):
@@ -209,16 +209,13 @@ def _no_space(_: int) -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_an_index_that_names_other_files(topics, tmp_path):
-    """No file outside the folder is ever removed, whatever somebody wrote into the index."""
+def test_a_file_that_lost_its_front_matter(topics, tmp_path):
+    """It is known by its name, and shown as a conflict: nothing says what it was edited from."""
     topics.export(tmp_path / "out")
-    (tmp_path / "precious.md").write_text("precious")
-    index = tmp_path / "out" / INDEX
-    index.write_text(
-        index.read_text().replace("documents:", "documents:\n  x: {file: ../precious.md, fingerprint: a}")
-    )
-    topics.export(tmp_path / "out")
-    assert (tmp_path / "precious.md").read_text() == "precious"
+    path = change(tmp_path / "out", "salmon and tuna", "salmon and trout")
+    path.write_text(path.read_text().split("---\n")[2])
+    done = topics.import_(tmp_path / "out")
+    assert (done.edits, [one.file for one in done.conflicts]) == ((), [path.name])
 
 
 def test_folders_that_cannot_be_imported(topics, small, tmp_path):

@@ -30,7 +30,7 @@ ALIVE = [
     "We moved to Lisbon in May, near the river.",
 ]
 GARDEN = [f"On {day} May I planted {day * 7} tulips along path {day * 13}." for day in range(1, 25)]
-VIEWS = ("messages", "timeline", "updates", "profile", "chunks", "hierarchy", "topics")
+VIEWS = ("messages", "notes", "chunks", "hierarchy", "topics")
 
 
 def secret(kind):
@@ -101,8 +101,8 @@ def in_a_block(memory, text):
 
 def in_an_unknown_table(memory, text):
     """In a table that is not ours."""
-    run_sql(memory, ("CREATE TABLE notes (x TEXT)",), ("INSERT INTO notes VALUES (?)", text))
-    return "table notes"
+    run_sql(memory, ("CREATE TABLE drafts (x TEXT)",), ("INSERT INTO drafts VALUES (?)", text))
+    return "table drafts"
 
 
 def in_a_record(memory, text):
@@ -318,7 +318,7 @@ def test_rows_that_refer_to_what_is_gone(opened):
     run_sql(
         memory,
         ("INSERT INTO unit_sources VALUES ('ann', 'messages', 1, 1, 0, 4)",),
-        ("INSERT INTO update_words VALUES ('ann', 1, 5, 4, 0, 3)",),
+        ("INSERT INTO notes_unread VALUES ('ann', 1, 4, 3)",),
         ("INSERT INTO kv_attended VALUES ('ann', 1, 1, 4)",),
         ("INSERT INTO message_files VALUES ('ann', 77, 0, x'00')",),
         ("UPDATE units SET seq = 44 WHERE seq = 3 AND view = 'messages'",),
@@ -326,7 +326,7 @@ def test_rows_that_refer_to_what_is_gone(opened):
     verified = memory.verify(receipt)
     assert {(left.where, left.words) for left in verified.leftovers if left.kind == "reference"} >= {
         ("table unit_sources", "source 4"),
-        ("table update_words", "seq 4"),
+        ("table notes_unread", "seq 4"),
         ("table kv_attended", "attended 4"),
         ("the log", "a file of message 77, which is not there"),
         ("view messages", "a unit of message 44, which is not in the log"),

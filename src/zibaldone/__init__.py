@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from zibaldone.views.chunks.storage.placement import Moved, Placement
     from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
     from zibaldone.views.messages import Tuning
-    from zibaldone.views.profile import ProfileEntry
+    from zibaldone.views.notes import UserNote
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
@@ -137,7 +137,6 @@ __all__ = [
     "Placement",
     "Prices",
     "Profile",
-    "ProfileEntry",
     "QuestionOpen",
     "RebuildEstimate",
     "Recall",
@@ -172,6 +171,7 @@ __all__ = [
     "UnknownName",
     "UnsupportedModel",
     "Usage",
+    "UserNote",
     "Verification",
     "ViewStats",
     "ViewTrace",
@@ -239,6 +239,7 @@ _HOMES = {
         "RecordedModel",
         "StaticEmbedder",
         "Usage",
+        "UserNote",
     ),
     "profile": ("AsyncProfile", "Profile"),
     "rebuilding.builds": ("Build", "Builds"),
@@ -253,7 +254,7 @@ _HOMES = {
     "views.chunks.storage.placement": ("Moved", "Placement"),
     "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
     "views.messages": ("Tuning",),
-    "views.profile": ("ProfileEntry",),
+    "views.notes": ("UserNote",),
     "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -39,6 +39,7 @@ from zibaldone.session_list import TitledSession
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
+from zibaldone.timeline import TimelineLine
 from zibaldone.validation import Key, TimeLike
 from zibaldone.verification.result import Verification
 from zibaldone.views.base import View
@@ -69,7 +70,6 @@ class AsyncMemory:
         maintained: Sequence[str] = MAINTAINED,
         retention: Retention | None = None,
         audit: bool | FromEnvironment = FROM_ENVIRONMENT,
-        plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
@@ -93,7 +93,6 @@ class AsyncMemory:
             maintained=maintained,
             retention=retention,
             audit=audit,
-            plan_with_model=plan_with_model,
             background=background,
             workers=workers,
             clock=clock,
@@ -313,9 +312,9 @@ class AsyncMemory:
         """See Memory.attachments."""
         return await in_thread(self._memory.attachments, which, user=user)
 
-    async def sessions(self, *, user: Key) -> list[Session]:
+    async def sessions(self, *, user: Key, after: int = 0, limit: int | None = None) -> list[Session]:
         """See Memory.sessions."""
-        return await in_thread(self._memory.sessions, user=user)
+        return await in_thread(self._memory.sessions, user=user, after=after, limit=limit)
 
     async def titled_sessions(
         self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""
@@ -426,6 +425,27 @@ class AsyncMemory:
     def profile(self, user: Key) -> AsyncProfile:
         """See Memory.profile; the methods of what it returns are awaited."""
         return AsyncProfile(self._memory.profile(user))
+
+    async def timeline(
+        self,
+        subject: str = "",
+        *,
+        user: Key,
+        session: Key | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        limit: int = 100,
+    ) -> list[TimelineLine]:
+        """See Memory.timeline."""
+        return await in_thread(
+            self._memory.timeline,
+            subject,
+            user=user,
+            session=session,
+            since=since,
+            until=until,
+            limit=limit,
+        )
 
     def items(self, user: Key) -> AsyncItems:
         """See Memory.items; the methods of what it returns are awaited."""

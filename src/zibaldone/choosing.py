@@ -22,7 +22,6 @@ from zibaldone.text.words import terms
 from zibaldone.views.base import Query
 
 Count = Callable[[str], int]
-_WISHES = ("instruction", "preference")  # kinds of entries that a reader is asked to grant
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +41,23 @@ def choose(
     plan: RecallPlan | None = None,
     *,
     standing: Sequence[Evidence] = (),
-    lines: Sequence[Evidence] = (),
 ) -> Chosen:
     """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
 
-    First what is standing, in its room; then evidence, but for the room of the timeline's lines; then these;
-    then evidence again, in what is left. Greedy by score with skipping: diversity, coverage and score
-    per token were measured and gave nothing (docs/log.md). The text never has more tokens than the budget.
+    First what is standing, in its room; then evidence, in what is left. Greedy by score with skipping:
+    diversity, coverage and score per token were measured and gave nothing (docs/decisions.md). The text never has
+    more tokens than the budget.
 
     Where something would stand in it twice, as always known and as evidence, it is chosen anew with one of
     the two.
     """
     context = _Context(query, count)
-    context.fill_all(candidates, plan, standing, lines)
+    context.fill_all(candidates, plan, standing)
     chosen = context.chosen()
     if not (twice := context.said_twice(standing)):
         return chosen
     context = _Context(query, count, twice)
-    context.fill_all(candidates, plan, standing, lines)
+    context.fill_all(candidates, plan, standing)
     once = context.chosen()
     known = (unit for unit in chosen.evidence if unit.standing)
     return once if all(any(_shows(unit, entry) for unit in once.evidence) for entry in known) else chosen
@@ -97,23 +95,18 @@ class _Context:
         candidates: Sequence[Evidence],
         plan: RecallPlan | None,
         standing: Sequence[Evidence],
-        lines: Sequence[Evidence],
     ) -> None:
         """Part by part, as `choose` says."""
         if plan is not None and standing:
             self.fill("standing", standing, plan.standing_tokens)
-        reserved = plan.timeline_tokens if plan is not None and lines else 0
-        self.fill("evidence", candidates, max(0, self.left - reserved))
-        if reserved:
-            self.fill("timeline", lines, self.left)
+        self.fill("evidence", candidates, self.left)
         self.count_again()
         self.fill("evidence", candidates, self.left)
 
     def said_twice(self, standing: Sequence[Evidence]) -> dict[tuple[str, int], str]:
         """What may go, since all of it stands elsewhere in the text; by part and rank, why.
 
-        An entry goes where evidence says more than it does, and a message that says nothing else goes where
-        the entry is in. A wish stays: a reader knows it for one by where it stands.
+        A rule stays: a reader knows it for one by where it stands. A message that says nothing else goes.
         """
         twice: dict[tuple[str, int], str] = {}
         evidence = [(place, unit) for place, unit in self._kept.items() if place[0] == "evidence"]
@@ -121,11 +114,9 @@ class _Context:
             place = ("standing", rank)
             shown = [at for at, unit in evidence if _shows(unit, entry)]
             more = [at for at in shown if self._kept[at].text.strip() != entry.text.strip()]
-            if place in self._kept and (entry.kind in _WISHES or not more):
+            if place in self._kept:
                 same = "all that it says is always known, and in already"
                 twice |= {at: same for at in shown if at not in more}
-            elif shown and entry.kind not in _WISHES:
-                twice[place] = "evidence of the same message is in, and says it"
         return twice
 
     def fill(self, part: str, candidates: Sequence[Evidence], room_tokens: int) -> None:

@@ -16,7 +16,7 @@ TIME_KNOWN = "time_known"  # in a message's metadata; false: its time is that of
 AGENT = "agent"  # in a message's metadata: the agent that it was said to or by
 NOISE = "noise"  # in a message's metadata: which kind of noise it is, of those that follow
 NOISES = frozenset({"call", "result", "thinking", "hidden", "notice"})
-PROFILE = "profile"  # in a message's metadata: a kind of profile entry, which each of its sentences is
+PROFILE = "profile"  # in a message's metadata: a kind of note, which each of its sentences is
 EDITOR = "editor"  # the role of who corrects what memory has
 CORRECTS = "corrects"  # in its metadata: {"seqs": [...], "ids": [...], "role": ...} of what it corrects
 OWN_METADATA = frozenset({CORRECTS, TIME_KNOWN, AGENT, NOISE, PROFILE, "attachments"})  # keys that we write
@@ -172,7 +172,7 @@ class ViewTrace:
 class Part:
     """What one part of a recalled text was given, and took."""
 
-    name: str  # "standing", "evidence" or "timeline"
+    name: str  # "standing" or "evidence"
     room_tokens: int  # at most
     tokens: int  # without headers
     units: int
@@ -188,8 +188,6 @@ class Trace:
     floor: float  # below this confidence nothing is recalled
     ms: float
     aim: str = "fact"  # what the answer was taken to need: see search/request.Aim
-    planned_by: str = "offline"  # or the model that said so
-    plan_note: str = ""  # why a model that was asked what the question needs did not say it
     note: str = ""  # in words, when not all of the question was read
     parts: tuple[Part, ...] = ()  # in the order in which they were filled
     # Seqs that might be recalled; None: all.

@@ -10,10 +10,8 @@ any other message.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -21,7 +19,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.errors import InvalidImport, InvalidInput
+from zibaldone.errors import InvalidInput
 from zibaldone.inspection import read_view
 from zibaldone.maintenance import Behind
 from zibaldone.storage.database import Database
@@ -29,12 +27,18 @@ from zibaldone.threads import in_thread
 from zibaldone.validation import file_path, shown, whole_text
 from zibaldone.views.base import Generation
 from zibaldone.views.topics import Document, Toolset, TopicsView
-from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff
-from zibaldone.views.topics.edit.edit_messages import to_messages
+from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, fingerprint
+from zibaldone.views.topics.edit.edit_messages import to_messages, with_ids
 from zibaldone.views.topics.library import CatalogueLine, Library
 from zibaldone.views.topics.markdown.entry import When
-from zibaldone.views.topics.markdown.export_marks import EMPTY, Conflict, fingerprint, review
-from zibaldone.views.topics.markdown.folder_export import mark_taken, read_folder, write_folder
+from zibaldone.views.topics.markdown.folder_export import (
+    EMPTY,
+    Conflict,
+    mark_imported,
+    read_folder,
+    review,
+    write_folder,
+)
 from zibaldone.views.topics.markdown.parsing import parse
 from zibaldone.views.topics.markdown.printing import render
 from zibaldone.views.topics.read.reading_index import ReadingIndex
@@ -116,18 +120,11 @@ class Topics:
         before editing a file that was imported. Raises InvalidImport, and nothing is stored, for what is no
         export of this user or cannot be read, and for a file that was emptied.
         """
-        path = file_path("folder", folder)
-        try:
-            edited = read_folder(path, self._user)
-        except OSError as error:
-            raise InvalidImport(f"{str(path)!r} cannot be read ({error.strerror})") from error
-        asking = edited.asking()
+        files = read_folder(file_path("folder", folder), self._user)
         documents = {document.id: document for document in self.documents()}
-        reviewed = review(edited.exported, documents, asking)
-        done = self._store(reviewed.edits, reviewed.conflicts, edited.export)
-        refused = {conflict.file for conflict in reviewed.conflicts}
-        if reviewed.edits:
-            mark_taken(path, edited, [name for name in asking if name not in refused])
+        edits, conflicts, taken = review(files, documents)
+        done = self._store(edits, tuple(conflicts))
+        mark_imported(one for one in taken if one.document.id)
         return done
 
     def edit(self, doc_id: str, text: str, *, before: str | None = None) -> TopicsEdited:
@@ -153,14 +150,10 @@ class Topics:
                 return TopicsEdited((), (Conflict(f"{doc_id}.md", doc_id, shown_diff),))
         return self._store([(doc_id, edit) for edit in diff(now, edited)], ())
 
-    def _store(
-        self, edits: Sequence[tuple[str, Edit]], conflicts: tuple[Conflict, ...], export: str = ""
-    ) -> TopicsEdited:
+    def _store(self, edits: Sequence[tuple[str, Edit]], conflicts: tuple[Conflict, ...]) -> TopicsEdited:
         if not edits:
             return TopicsEdited((), conflicts)
-        messages = to_messages(edits, self._library())
-        if export:
-            messages = _with_ids(messages, export)
+        messages = with_ids(to_messages(edits, self._library()))
         with self._database.read(self._user) as connection:
             last = log.state(connection, self._user).last_seq
         stored, behind = self._add(messages)
@@ -219,15 +212,3 @@ def _of_id(documents: Sequence[Document], doc_id: str, user: str) -> Document:
             return document
     ids = ", ".join(document.id for document in documents) or "none yet"
     raise InvalidInput(f"user {user!r} has no topic document {shown(doc_id)}; there is {ids}")
-
-
-def _with_ids(messages: Sequence[Message], export: str) -> list[Message]:
-    """With ids that are the same when the same edits of the same export come again."""
-    named: list[Message] = []
-    seen: dict[str, int] = {}
-    for message in messages:
-        edit = json.dumps([export, message.content, message.metadata], ensure_ascii=True, sort_keys=True)
-        seen[edit] = seen.get(edit, 0) + 1
-        mark = hashlib.blake2b(f"{seen[edit]} {edit}".encode(), digest_size=16).hexdigest()
-        named.append(replace(message, id=f"edit-{mark}"))
-    return named

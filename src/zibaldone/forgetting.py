@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from zibaldone import log
+from zibaldone import forgetting_steps, log
 from zibaldone.audit import note_read
 from zibaldone.core import CORRECTS, OWN_METADATA, Message
 from zibaldone.errors import InvalidInput, StorageError
@@ -22,6 +23,7 @@ from zibaldone.validation import Key, TimeLike, count, key, members, shown, to_t
 from zibaldone.views.base import Counted, ViewStore
 from zibaldone.views.user_cache import drop_forgotten, users_held
 
+T = TypeVar("T")
 _logger = logging.getLogger(__name__)
 _NOT_DELETED = "blocks or saved indexes could not be deleted yet: the next maintenance does it"
 
@@ -32,6 +34,9 @@ class Removed:
 
     view: str
     counts: tuple[Counted, ...]
+
+
+_Gone = tuple[list[int], tuple[str, ...], tuple[Removed, ...]]  # seqs, texts, what views lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ def forget(
     now: datetime | None = None,
     also: Sequence[ViewStore] = (),
 ) -> Receipt:
-    """Remove messages and all that was made from them, in one transaction, then purge the files.
+    """Remove messages and all that was made from them, then purge the files; much of it in steps.
 
     A dry run reads the same counts in a read transaction and changes nothing; an audit notes it as a read.
     With `keep_texts` the receipt has what the messages said. `also` are further instances of the views, over
@@ -202,9 +207,11 @@ def _remove(
 ) -> Receipt:
     """Remove, and let the views go without it; `purged` is whether only the purge is left to do."""
 
-    def remove(connection: Connection) -> tuple[list[int], tuple[str, ...], tuple[Removed, ...]]:
+    def remove(connection: Connection) -> _Gone | None:
         seqs = _select(connection, user, selected)
-        log.empty_damaged(connection, user, seqs)
+        if not forgetting_steps.fits_in_one(connection, database, user, seqs):
+            return None
+        log.empty(connection, user, log.damaged(connection, user, seqs))
         texts = texts_at(connection, user, seqs) if keep_texts else ()
         removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
         log.remove(connection, user, seqs)
@@ -214,7 +221,10 @@ def _remove(
         return seqs, texts, removed
 
     with damage_is_named(database, user, views):
-        seqs, texts, removed = database.transact(remove, user)
+        gone = _write(database, user, remove) if _fits(database, user, selected) else None
+        if gone is None:
+            gone = _remove_in_steps(database, views, user, selected, keep_texts=keep_texts)
+    seqs, texts, removed = gone
     if not seqs:
         return Receipt(user, False, (), removed, purged=True, time=now)
     forget_texts()
@@ -232,6 +242,59 @@ def _remove(
     return Receipt(user, False, tuple(seqs), removed, refreshed, time=now, texts=texts)
 
 
+def _fits(database: Database, user: str, selected: Selector) -> bool:
+    """Looked at outside of the write lock, too: to choose among many messages takes long."""
+    if database.shared:
+        return True
+    with database.read(user) as connection:
+        return forgetting_steps.fits_in_one(connection, database, user, _select(connection, user, selected))
+
+
+def _remove_in_steps(
+    database: Database, views: Sequence[ViewStore], user: str, selected: Selector, *, keep_texts: bool
+) -> _Gone:
+    def planned(connection: Connection) -> tuple[int, _Gone]:
+        seqs = _select(connection, user, selected)
+        texts = texts_at(connection, user, seqs) if keep_texts else ()
+        lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+        return log.state(connection, user).version, (seqs, texts, lost)
+
+    with database.read(user) as connection:
+        damaged = log.damaged(connection, user, _select(connection, user, selected))
+    if damaged:
+        _write(database, user, lambda connection: log.empty(connection, user, damaged))
+    with database.read(user) as connection:  # outside of the lock: it may take long
+        plan = planned(connection)
+
+    def note(connection: Connection) -> _Gone:
+        same = log.state(connection, user).version == plan[0]
+        gone = (plan if same else planned(connection))[1]
+        if gone[0]:
+            forgetting_steps.note(connection, database, user, gone[0])
+        if selected.everything and drop_named_sessions(connection, user):
+            database.purge_is_due(connection)
+        return gone
+
+    gone = _write(database, user, note)
+    forgetting_steps.finish(database, views, user)
+    return gone
+
+
+def _write(database: Database, user: str, work: Callable[[Connection], T]) -> T:
+    return forgetting_steps.in_room(database, lambda: database.transact(work, user))
+
+
+def finish(database: Database, views: Callable[[], Sequence[ViewStore]], user: str) -> None:
+    """Take out what is noted of the user to be forgotten, before anybody reads it."""
+    forgetting_steps.finish(database, views(), user)
+
+
+def finish_all(database: Database, views: Sequence[ViewStore]) -> None:
+    """Go on with what was stopped, of whomever, and purge the files of it."""
+    if forgetting_steps.finish_all(database, views):
+        purge(database)
+
+
 def purge(database: Database) -> bool:
     """Purge the files; whether no deleted text is left in them. Does nothing where none was."""
     try:
@@ -239,6 +302,8 @@ def purge(database: Database) -> bool:
     except StorageError as error:  # as above
         _logger.warning("the files could not be purged yet: %s", error)
         return False
+    finally:
+        database.keep_reserve()
 
 
 def texts_of(message: Message) -> Iterator[str]:

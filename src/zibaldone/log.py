@@ -12,20 +12,25 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Integer,
+    LargeBinary,
     Row,
     Select,
     and_,
     bindparam,
     case,
+    cast,
     delete,
+    exists,
     func,
     select,
+    true,
     update,
 )
 
@@ -37,7 +42,13 @@ from zibaldone.narrowing import Narrowing
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.prepared import PreparedWrite
-from zibaldone.storage.schema import exports, forgotten_ids, message_files, messages, users
+from zibaldone.storage.schema import (
+    exports,
+    forgotten_ids,
+    message_files,
+    messages,
+    users,
+)
 from zibaldone.validation import to_json
 
 ITEM_SESSIONS = PLAIN_BEGINNING  # a session so named is an item: its last message is what it says now
@@ -333,8 +344,34 @@ def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
     }
 
 
-def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Session]:
-    """The user's sessions, or those whose names begin so, in the order of their first messages."""
+def sessions(
+    connection: Connection, user: str, *, prefix: str = "", after: int = 0, limit: int | None = None
+) -> list[Session]:
+    """The user's sessions, or those whose names begin so, in the order of their first messages.
+
+    The first `limit` of those that begin above seq `after`: they cost as much as the messages on the way.
+    """
+    if limit is not None:
+        begun = list(connection.execute(_begun(), {"of": user, "after": after, "most": limit}).scalars())
+        batches = [and_(messages.c.session.in_(some)) for some in in_chunks(begun, _PER_STATEMENT)]
+    else:
+        batches = [and_(true())]
+    held = [session for batch in batches for session in _sessions(connection, user, prefix, batch)]
+    return [session for session in held if session.first_seq > after]
+
+
+@cache
+def _begun() -> Select[Any]:
+    """Names of the first sessions that begin above a seq."""
+    m, earlier = messages.c, messages.alias().c
+    before = exists().where(earlier.user == m.user, earlier.session == m.session, earlier.seq < m.seq)
+    first = select(m.session).where(m.user == bindparam("of"), m.seq > bindparam("after"), ~before)
+    return first.order_by(m.seq).limit(bindparam("most", type_=Integer))
+
+
+def _sessions(
+    connection: Connection, user: str, prefix: str, among: ColumnElement[bool]
+) -> Iterator[Session]:
     c = messages.c
     query = (
         select(
@@ -345,14 +382,15 @@ def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Ses
             func.min(c.time_us).label("start"),
             func.max(c.time_us).label("end"),
         )
-        .where(c.user == user, *_begins(prefix if seals_of(connection) is None else _plain_part(prefix)))
+        .where(c.user == user, among)
+        .where(*_begins(prefix if seals_of(connection) is None else _plain_part(prefix)))
         .group_by(c.session)
         .order_by(func.min(c.seq))
     )
     rows = [row for row in connection.execute(query) if row.session.startswith(prefix)]
     newest = origins(connection, user, [row.last for row in rows])
-    return [
-        Session(
+    for row in rows:
+        yield Session(
             row.session,
             row.n,
             row.first,
@@ -361,8 +399,6 @@ def sessions(connection: Connection, user: str, *, prefix: str = "") -> list[Ses
             time_in(user, row.session, row.end),
             _title(newest[row.last]),
         )
-        for row in rows
-    ]
 
 
 def _title(message: Message) -> str:
@@ -562,8 +598,9 @@ def note_export(connection: Connection, user: str, path: str, now: datetime) -> 
         connection.execute(exports.insert().values(user=user, path=path, time_us=to_us(now)))
 
 
-def empty_damaged(connection: Connection, user: str, seqs: Sequence[int]) -> None:
-    """Make messages readable that are about to go: views look at them once more, and must not keep them."""
+def damaged(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
+    """Which of the messages cannot be read."""
+    unreadable = []
     for batch in in_chunks(seqs, _PER_STATEMENT):
         try:
             fetch(connection, user, batch)
@@ -572,14 +609,41 @@ def empty_damaged(connection: Connection, user: str, seqs: Sequence[int]) -> Non
                 try:
                     fetch(connection, user, [seq])
                 except StorageCorrupt:
-                    at = and_(messages.c.user == user, messages.c.seq == seq)
-                    connection.execute(
-                        update(messages).where(at).values(time_us=0, utc_offset_s=0, **_NO_TEXT)
-                    )
+                    unreadable.append(seq)
+    return unreadable
+
+
+def empty(connection: Connection, user: str, seqs: Sequence[int]) -> None:
+    """Make damaged messages readable that are about to go: views look at them once more, and keep nothing."""
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        these = and_(messages.c.user == user, messages.c.seq.in_(batch))
+        connection.execute(update(messages).where(these).values(time_us=0, utc_offset_s=0, **_NO_TEXT))
+
+
+def sizes(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, int]:
+    """By the seqs of those that are there, how long the message is with its files, in bytes."""
+    m, f = messages.c, message_files.c
+    bytes_of: dict[int, int] = {}
+    of_text, of_file = func.length(cast(m.content, LargeBinary)), func.length(f.data)
+    for batch in in_chunks(seqs, _PER_STATEMENT):
+        of_content = select(m.seq, of_text).where(m.user == user, m.seq.in_(batch))
+        of_files = select(f.seq, of_file).where(f.user == user, f.seq.in_(batch))
+        for seq, size in chain(connection.execute(of_content), connection.execute(of_files)):
+            bytes_of[seq] = bytes_of.get(seq, 0) + size
+    return bytes_of
 
 
 def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
     """Delete messages; returns how many there were. Their seqs are never given again."""
+    removed = delete_rows(connection, user, seqs)
+    if removed:
+        touch(connection, user, deleted=True)
+        audit.note(connection, user, "forget", removed)
+    return removed
+
+
+def delete_rows(connection: Connection, user: str, seqs: Sequence[int]) -> int:
+    """Delete messages as a step of a forgetting that was noted already; returns how many there were."""
     removed = 0
     for batch in in_chunks(seqs, _PER_STATEMENT):
         of_files = and_(message_files.c.user == user, message_files.c.seq.in_(batch))
@@ -589,9 +653,6 @@ def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
             connection, user, connection.execute(select(messages.c.id).where(condition)).scalars()
         )
         removed += connection.execute(delete(messages).where(condition)).rowcount
-    if removed:
-        touch(connection, user, deleted=True)
-        audit.note(connection, user, "forget", removed)
     return removed
 
 

@@ -50,6 +50,7 @@ from zibaldone.views.base import Counted, Generation, PrepareContext, RestingVie
 Check = Callable[[], None]  # called before each step and before its commit; raises to stop there
 # Waits until nobody else maintains the user, calling a check meanwhile; gives what checks that this is so.
 Hold = Callable[[str, Check], AbstractContextManager[Check]]
+UNREAD = "unread"  # counted by a view that has left something for a better moment
 BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
 _logger = logging.getLogger(__name__)
 
@@ -187,7 +188,7 @@ def rebuild(
                 latest = building(connection, user, view)
             if latest is None or not is_same_build(latest, unfinished):
                 return cut_short  # another process finished or replaced this build
-            read = _step(database, user, view, latest, patient=patient, check=check)
+            read = _step(database, user, view, latest, patient=patient, check=check, at_once=True)
             cut_short += read.cut_short
             on_step(read.messages)
         return cut_short
@@ -202,6 +203,7 @@ def grow(
     *,
     on_step: Callable[[int], None] = lambda _: None,
     check: Check = lambda: None,
+    at_once: bool = False,
 ) -> bool:
     """Bring a generation that stands beside the serving one to the end of the log; whether it is still there.
 
@@ -220,7 +222,7 @@ def grow(
                 return False  # dropped, or chosen, meanwhile
             if latest.cursor >= last_seq:
                 return True
-            on_step(_step(database, user, view, latest, patient=True, check=check).messages)
+            on_step(_step(database, user, view, latest, patient=True, check=check, at_once=at_once).messages)
     finally:
         _rebuilding.subtract([key])
 
@@ -251,7 +253,14 @@ class _Read:
 
 @sweeping()
 def _step(
-    database: Database, user: str, view: View, generation: Generation | None, *, patient: bool, check: Check
+    database: Database,
+    user: str,
+    view: View,
+    generation: Generation | None,
+    *,
+    patient: bool,
+    check: Check,
+    at_once: bool = False,
 ) -> _Read:
     """Read one batch behind the cursor and commit it, unless somebody else did."""
     check()
@@ -266,7 +275,7 @@ def _step(
     if not view.reads_whole:
         cut_short = sum(map(is_long, batch))
         batch = [as_read(message) for message in batch]
-    basis = PrepareContext(user, generation, partial(database.read, user), patient)
+    basis = PrepareContext(user, generation, partial(database.read, user), patient, at_once)
     prepared = view.prepare(batch, basis) if batch else None
     check()
     try:
@@ -514,6 +523,7 @@ def _housekeep(database: Database, user: str, view: View, patient: bool) -> tupl
         generation = serving(connection, user, view)
     done = () if generation is None else view.housekeep(database, generation, patient=patient)
     with database.read(user) as connection:
-        if log.state(connection, user).version == version:
+        left = any(counted.kind == UNREAD for counted in done)
+        if not left and log.state(connection, user).version == version:
             _settled.setdefault(view, {})[user] = version
     return done

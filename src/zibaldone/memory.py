@@ -54,7 +54,7 @@ from zibaldone.rebuilding.difference import BuildDiff
 from zibaldone.rebuilding.estimate import RebuildEstimate
 from zibaldone.rebuilding.rebuilder import Rebuilder
 from zibaldone.rebuilding.variants import OWN, Own
-from zibaldone.recall import DEFAULT_FLOOR, Overlays, recall, search
+from zibaldone.recall import DEFAULT_FLOOR, recall, search
 from zibaldone.recalled import Recall
 from zibaldone.replicas import ReplicaReads
 from zibaldone.retention import Retention
@@ -66,6 +66,7 @@ from zibaldone.storage.database import Database, place_shown, url_in
 from zibaldone.storage.opening import open_database
 from zibaldone.text.bounds import question_as_read
 from zibaldone.text.remembered import remembered, sweeping
+from zibaldone.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
 from zibaldone.validation import (
     Key,
     TimeLike,
@@ -92,18 +93,15 @@ from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
-from zibaldone.views.links import LinkingView
 from zibaldone.views.messages import MessagesView, Tuning
 from zibaldone.views.messages import tuning as tunings
-from zibaldone.views.profile import ProfileView
-from zibaldone.views.timeline import TimelineView
+from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
-from zibaldone.views.updates import UpdatesView
 from zibaldone.worker import TURN_S, BackgroundWorker
 
-# Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
-DEFAULT_VIEWS = ("messages", "timeline", "updates", "profile")
+# Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
+DEFAULT_VIEWS = ("messages", "notes")
 MAINTAINED = DEFAULT_VIEWS
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
@@ -114,7 +112,7 @@ _LONGEST_S = 86_400  # a day
 _logger = logging.getLogger(__name__)
 V = TypeVar("V", bound=View)
 R = TypeVar("R")
-_Wired = tuple[MessagesView, ChunksView, HierarchyView, TopicsView, TimelineView, UpdatesView, ProfileView]
+_Wired = tuple[MessagesView, ChunksView, HierarchyView, TopicsView, NotesView]
 _SHORT = 40  # characters of a text whose token count is worth keeping
 
 
@@ -145,7 +143,6 @@ class Memory:
         maintained: Sequence[str] = MAINTAINED,
         retention: Retention | None = None,
         audit: bool | FromEnvironment = FROM_ENVIRONMENT,
-        plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
@@ -167,8 +164,7 @@ class Memory:
         views that are kept in step with the log without being asked for; others can still be maintained and
         recalled by name. `retention` is what goes by itself, and what fades, of users for whom `retain` said
         nothing else; by default everything stays. With `audit` it is noted who reads, writes and forgets;
-        unless given, ZIBALDONE_AUDIT says whether. With `plan_with_model` the chat model is asked what each
-        recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`,
+        unless given, ZIBALDONE_AUDIT says whether. With `background`,
         threads maintain while the program does other things; `workers` is how many users, and how many model
         calls of one user, go side by side in a maintenance. `blocks` is a bucket for blocks of chunks and
         saved indexes, such as "s3://bucket/prefix" (extra `s3`): given once, the memory knows it. Without
@@ -187,7 +183,6 @@ class Memory:
         number("busy_timeout_s", busy_timeout_s, least=0, most=_LONGEST_S)
         count("workers", workers, least=1)
         flag("background", background)
-        flag("plan_with_model", plan_with_model)
         is_audited = flag("audit", settings.audit(audit))
         option("ceilings", ceilings, Ceilings)
         option("chunks", chunks, MemAttention)
@@ -225,12 +220,10 @@ class Memory:
         self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
-        self._planner = self._asker if plan_with_model else None
         self._embedder, self._chat = chosen, answering
         self._config = chunks, placement, hierarchy, topics
         wired = self._wire(chosen, self._asker, answering)
-        self._messages, self._chunks, self._hierarchy, self._topics = wired[:4]
-        self._timeline, self._updates, self._profile = wired[4:]
+        self._messages, self._chunks, self._hierarchy, self._topics, self._notes = wired
         self._views: dict[str, View] = {view.name: view for view in wired}
         self._leases: Leases | None = None  # of the worker
         self._backlog = Backlog(self._database, partial(self._chosen, None), self._retention, self._now)
@@ -240,7 +233,10 @@ class Memory:
         self._variants = self._rebuilder.variants
         self._maintained = {view.name for view in self._named(maintained)} | {self._messages.name}
         self._kv = KVStore(self._database.folder / KV_FOLDER)
+        self._database.finish_forgetting = partial(forgetting.finish, self._database, self._stores)
         try:
+            forgetting.finish_all(self._database, self._stores())
+            self._database.keep_reserve()
             if not self._database.shared and self._database.bucket is None:  # each user's maintenance does it
                 self._chunks.clean_all(self._database)
             self._kv.clean_all(self._database)
@@ -299,9 +295,7 @@ class Memory:
             ChunksView(embedder, static, static, asker, blocks, chunks, placement, workers=self._workers),
             HierarchyView(embedder, static, static, asker, hierarchy, drafter),
             TopicsView(embedder, static, static, asker, topics, clock=self._now),
-            TimelineView(embedder, static, static),
-            UpdatesView(asker),
-            ProfileView(embedder, static, asker),
+            NotesView(embedder, static, asker, clock=self._now),
         )
 
     @property
@@ -322,9 +316,7 @@ class Memory:
     @property
     def is_embedded(self) -> bool:
         """Whether a recall waits for nothing outside of the process: neither a server's rows nor a model."""
-        return (
-            not self._database.shared and self._embedder is shared_static_embedder() and self._planner is None
-        )
+        return not self._database.shared and self._embedder is shared_static_embedder()
 
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
@@ -445,12 +437,11 @@ class Memory:
         room = count("budget_tokens", budget_tokens, least=1)
         question = self._query(question_text, user, session, room, now, timeout_s)
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
-        over = [view for view in (self._profile, self._timeline, self._updates) if view in chosen]
-        sources = [view for view in chosen if view not in over]
+        sources: list[View] = [view for view in chosen if view is not self._notes]
         if flag("noise", noise):
             sources.append(self._noise())
-        if not sources:  # asked alone, an overlay is what is recalled
-            sources, over = chosen, []
+        with_notes = bool(sources) and self._notes in chosen
+        sources = sources or chosen  # asked alone, notes are what is recalled
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
         def recalled(database: Database) -> Recall:
@@ -463,13 +454,8 @@ class Memory:
                 tokenizer=self._tokenizer,
                 own=self._counted,
                 count=self._count,
-                overlays=Overlays(
-                    profile=serving(self._profile) if self._profile in over else None,
-                    timeline=serving(self._timeline) if self._timeline in over else None,
-                    updates=serving(self._updates) if self._updates in over else None,
-                ),
+                notes=serving(self._notes) if with_notes else None,
                 narrowing=narrowing,
-                planner=self._planner,
                 decay_days=decay_days,
             )
 
@@ -484,7 +470,7 @@ class Memory:
         shows nothing to anybody, and is in no audit.
         """
         whose = key("user", user)
-        views: list[WarmedView] = [self._messages, self._timeline, self._updates, self._profile]
+        views: list[WarmedView] = [self._messages, self._notes]
 
         def warmed(database: Database) -> None:
             for view in views:
@@ -525,13 +511,12 @@ class Memory:
         )
         question = self._query(query, user, session, most * PASSAGE_TOKENS, now, timeout_s)
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
-        linking: list[LinkingView] = [self._updates, self._profile]
 
         def passages(database: Database) -> tuple[Evidence, ...]:
             return search(
                 database,
                 self._variants.serving(whose, self._messages),
-                [self._variants.serving(whose, view) for view in linking],
+                self._variants.serving(whose, self._notes),
                 question,
                 most,
                 tokenizer=self._tokenizer,
@@ -540,7 +525,7 @@ class Memory:
                 decay_days=decay_days,
             )
 
-        views: list[View] = [self._messages, *linking]
+        views: list[View] = [self._messages, self._notes]
         with self._way.taken(), inspection.damage_is_named(self._database, whose, views):
             return self._variants.steadily(whose, views, partial(self._read, whose, passages))
 
@@ -697,11 +682,18 @@ class Memory:
         return attachments_of(message.metadata, files) if message else []
 
     @audited("read")
-    def sessions(self, *, user: Key) -> list[Session]:
-        """The user's sessions in the order of their first messages."""
+    def sessions(self, *, user: Key, after: int = 0, limit: int | None = None) -> list[Session]:
+        """The user's sessions in the order of their first messages.
+
+        With `limit`, so many of those that begin above seq `after`: a page costs as much as the messages on
+        it. The next one begins `after` the first seq of this one's last.
+        """
         user = key("user", user)
+        count("after", after, least=0)
+        if limit is not None:
+            count("limit", limit, least=0)
         with self._database.read(user) as connection:
-            return log.sessions(connection, user)
+            return log.sessions(connection, user, after=after, limit=limit)
 
     @audited("read")
     def titled_sessions(
@@ -978,15 +970,43 @@ class Memory:
 
     @audited("read")
     def profile(self, user: Key) -> Profile:
-        """What should always be known of the user: instructions, preferences, decisions, people and facts."""
+        """Notes on the user: instructions, constraints, preferences, facts, people, plans, decisions."""
         whose = key("user", user)
 
-        def add(correction: Message) -> None:
-            self.add(correction, user=whose)
+        def add(edit: Message) -> Message:
+            return self.add(edit, user=whose)[0]
 
-        view = self._variants.serving(whose, self._profile)
-        updates = self._variants.serving(whose, self._updates)
-        return Profile(self._database, view, updates, whose, add=add, count=self._count)
+        view = self._variants.serving(whose, self._notes)
+        return Profile(self._database, view, whose, add=add, count=self._count)
+
+    @audited("read")
+    def timeline(
+        self,
+        subject: str = "",
+        *,
+        user: Key,
+        session: Key | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        limit: int = 100,
+    ) -> list[TimelineLine]:
+        """Dated lines: of each session its title and first statement, and what a model noted.
+
+        The newest `limit`, in the order of time; of those that have a word of the `subject`.
+        """
+        whose, most = key("user", user), count("limit", limit, least=1)
+        within: TimelineFilter = {
+            "subject": words("subject", subject),
+            "session": None if session is None else key("session", session),
+            "since": None if since is None else to_time(since, "since"),
+            "until": None if until is None else to_time(until, "until"),
+        }
+        with self._database.read(whose) as connection:
+            lines = session_lines(connection, whose, most=most, **within)
+        view = self._variants.serving(whose, self._notes)
+        notes = view.notes(generations.snapshots(self._database, whose, view), whose)
+        lines += note_lines(notes, **within)
+        return sorted(lines, key=lambda line: (line.time, line.sources))[-most:]
 
     @audited("read")
     def items(self, user: Key) -> Items:
@@ -1001,7 +1021,7 @@ class Memory:
             return search(
                 self._database,
                 self._variants.serving(whose, self._messages),
-                [self._variants.serving(whose, self._updates)],
+                self._variants.serving(whose, self._notes),
                 question,
                 passages,
                 tokenizer=self._tokenizer,
@@ -1065,6 +1085,7 @@ class Memory:
 
     def check_integrity(self) -> Integrity:
         """Compare the database file, the log, every view and policies with each other; repairs nothing."""
+        forgetting.finish_all(self._database, self._stores())
         integrity = inspection.check_integrity(self._database, self._stores())
         with self._database.read() as connection:
             return replace(integrity, faults=(*integrity.faults, *retaining.faults(connection)))
@@ -1191,6 +1212,10 @@ class Memory:
             user = key("user", user)
         function("progress", progress, optional=True)
         chosen = self._chosen(views)
+        forgetting.finish_all(self._database, self._stores())
+        self._database.keep_reserve()
+        if not self._database.shared and self._database.bucket is None:
+            self._database.saved.sweep(user)
         gone = self.apply_retention(user=user)
         names = self.users() if user is None else [user]
         with self._database.read(user) as connection:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from zibaldone import log
 from zibaldone.core import Decision, Evidence, Message, Outdated
@@ -14,27 +13,27 @@ from zibaldone.rendering import OMISSION, line, line_tokens, mark
 from zibaldone.storage.database import Database
 from zibaldone.text.words import terms
 from zibaldone.views.base import Query
-from zibaldone.views.links import Link, LinkingView
+from zibaldone.views.notes import Link, NotesView
 from zibaldone.views.toolkit import cut, described, evidence_of, to_units
-from zibaldone.views.updates import words_of_change
 
 _WHOLE = 0.7  # a sentence of that much of a text stands for all of it
-_FIRST_WORDS = 5  # of a sentence, by which a reader knows it
+_FIRST_WORDS = 5  # of a clause, by which a reader knows it
+_MOST_WORDS = 20  # of what took its place
 
 
 def current_first(
     database: Database,
-    linking: Sequence[LinkingView],
+    notes: NotesView,
     candidates: Sequence[Evidence],
     query: Query,
     tokenizer: Tokenizer,
 ) -> list[Evidence]:
     """The candidates, outdated ones marked and right behind what holds now instead of them.
 
-    A message that nobody offered is offered now, if the query may recall it. The `linking` views know what
-    no longer holds; of several links of one sentence the one with the newest end counts.
+    A message that nobody offered is offered now, if the query may recall it. The notes know what no longer
+    holds; of several links of one clause the one with the newest end counts.
     """
-    known = _links(database, linking, candidates, query)
+    known = _links(database, notes, candidates, query)
     if not known:
         return list(candidates)
     with database.read(query.scope.user) as connection:
@@ -60,34 +59,12 @@ def current_first(
                 if current is None or not 0 <= last.new_start - current.place < max(1, len(current.text)):
                     current = _unit_at(newer[last.new_seq], last.new_start, unit, tokenizer)
                 ranked.setdefault(_key(current), current)
-                old = _sentence(unit, link)
-                instead = words_of_change(newer[last.new_seq].content, last.new_start, last.new_end, old)
+                instead = _in_few_words(newer[last.new_seq].content[last.new_start : last.new_end])
             marks.append(
                 _outdated(unit, newer[link.new_seq], link, instead, last.new_seq, alone=len(ended) == 1)
             )
         ranked.setdefault(_key(unit), _marked(unit, marks, tokenizer) if marks else unit)
     return list(ranked.values())
-
-
-def holding(
-    database: Database, linking: Sequence[LinkingView], entries: Sequence[Evidence], query: Query
-) -> list[Evidence]:
-    """Entries but those that no longer hold: what always holds is not said of them.
-
-    One that was said several times holds unless each of its messages has a sentence that does not.
-    """
-    links = _links(database, linking, entries, query)
-    if links and query.before is not None:
-        with database.read(query.scope.user) as connection:
-            newer = log.fetch(connection, query.scope.user, sorted({link.new_seq for link in links}))
-        links = [link for link in links if _said_before(newer.get(link.new_seq), query.before)]
-    ended = {link.old_seq for link in links}
-    return [
-        entry
-        for entry in entries
-        if not any(_within(link, entry) for link in links)
-        and not (len(entry.sources) > 1 and ended.issuperset(entry.sources))
-    ]
 
 
 def corrections_instead(
@@ -140,27 +117,21 @@ def _within(link: Link, unit: Evidence) -> bool:
     return unit.sources == (link.old_seq,) and starts
 
 
-def _links(
-    database: Database, linking: Sequence[LinkingView], units: Sequence[Evidence], query: Query
-) -> list[Link]:
+def _links(database: Database, notes: NotesView, units: Sequence[Evidence], query: Query) -> list[Link]:
     """Those of what was found; of them what a recall narrowed to a time, a role or the like may know of."""
     seqs = {seq for unit in units for seq in unit.sources}
     if not seqs:
         return []
     user = query.scope.user
-    return [
-        link
-        for view in linking
-        for link in view.links(snapshots(database, user, view, query.deadline), user, seqs)
-        if query.lets_in((link.new_seq,))
-    ]
+    links = notes.links(snapshots(database, user, notes, query.deadline), query, seqs)
+    return [link for link in links if query.lets_in((link.new_seq,))]
 
 
-def _said_before(message: Message | None, time: datetime) -> bool:
-    """Whether a message was said by then, as far as anybody knows."""
-    if message is None or message.time is None:
-        return False
-    return not message.is_dated or message.time < time
+def _in_few_words(clause: str) -> str:
+    """A clause as it stands in a mark."""
+    clause_words = clause.split()
+    cut = f" {OMISSION}" if len(clause_words) > _MOST_WORDS else ""
+    return " ".join(clause_words[:_MOST_WORDS]) + cut
 
 
 def _unit_at(message: Message, start: int, like: Evidence, tokenizer: Tokenizer) -> Evidence:

@@ -1,17 +1,17 @@
-"""Profile: what should always be known of a user, to be read, put into a prompt, and corrected by hand.
+"""Profile: what holds of a user, to be read, put into a prompt, and changed by hand.
 
     profile = memory.profile("ann")
     profile.text(300)                       # for a system prompt
+    profile.add("constraint", "No nuts.")   # what nobody said
     profile.pin(profile.entries()[0])       # first in the text from now on
 
-A correction is a message of the role `editor` in the log, so it outlives every rebuild, and is forgotten with
-what it corrects.
+It is the notes of the user. A change by hand is a message of the role `editor` in the log, so it outlives
+every rebuild, and is forgotten with what it changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
@@ -20,129 +20,116 @@ from zibaldone.inspection import damage_is_named
 from zibaldone.storage.database import Database
 from zibaldone.threads import in_thread
 from zibaldone.validation import count, shown, words
-from zibaldone.views.links import Link, LinkingView
-from zibaldone.views.profile import KINDS, Kind, ProfileEntry, ProfileView
-from zibaldone.views.profile.corrections import Act, to_message
+from zibaldone.views.notes import KINDS, Kind, NotesView, UserNote
+from zibaldone.views.notes.hand import Act, to_message
 
-AddCorrection = Callable[[Message], None]  # stores it, and lets the view read it
+AddEdit = Callable[[Message], Message]  # stores it, and gives it as stored
 CountTokens = Callable[[str], int]
 DEFAULT_BUDGET_TOKENS = 400
+NEEDS_A_MODEL = "Facts that nobody stated as such need a chat model to read the conversations."
 
-# In the order of the text: what an assistant has to obey, whom it talks to, about whom, and what they want.
-_HEADINGS: dict[Kind, str] = {
+# In the order of the text: what an assistant has to obey and heed, whom it talks to, and what they want.
+HEADINGS: dict[Kind, str] = {
     "instruction": "Standing instructions",
+    "constraint": "Constraints",
     "fact": "About the user",
-    "relation": "People",
+    "person": "People",
     "preference": "Preferences",
+    "plan": "Plans",
     "decision": "Decisions",
 }
 
 
 class Profile:
-    """One user's profile as it is now, with what was said a moment ago."""
+    """One user's notes as they are now, with what was stated a moment ago."""
 
     def __init__(
-        self,
-        database: Database,
-        view: ProfileView,
-        updates: LinkingView,
-        user: str,
-        *,
-        add: AddCorrection,
-        count: CountTokens,
+        self, database: Database, view: NotesView, user: str, *, add: AddEdit, count: CountTokens
     ) -> None:
-        """Use `memory.profile(user)`; `updates` knows which sentences hold no more."""
+        """Use `memory.profile(user)`."""
         self._database, self._view, self._user, self._add, self._count = database, view, user, add, count
-        self._updates = updates
 
-    def entries(self, kind: Kind | None = None) -> list[ProfileEntry]:
-        """All entries, or those of one kind, in the order of time.
+    def entries(self, kind: Kind | None = None) -> list[UserNote]:
+        """All notes, or those of one kind, in the order of time.
 
-        Those that hold no longer are among them: `entry.holds` is False where another superseded one,
-        somebody retired it, or a later message says otherwise. Raises InvalidInput for another kind.
+        Those that hold no longer are among them: `note.holds` is False where a later message ended one, or
+        somebody retired it. Raises InvalidInput for another kind.
         """
-        if kind is not None and kind not in KINDS:
-            raise InvalidInput(f"no kind {shown(kind)}: there is {', '.join(KINDS)}")
-        with damage_is_named(self._database, self._user, [self._view, self._updates]):
-            known = self._view.entries(snapshots(self._database, self._user, self._view), self._user)
-            known = self._with_ends(known)
-        return [entry for entry in known if kind in (None, entry.kind)]
+        if kind is not None:
+            _known(kind)
+        with damage_is_named(self._database, self._user, [self._view]):
+            notes = self._view.notes(snapshots(self._database, self._user, self._view), self._user)
+        return [note for note in notes if kind in (None, note.kind)]
 
-    def entry(self, entry_id: str) -> ProfileEntry:
-        """The entry of that id. Raises InvalidInput."""
-        return self._of_id(entry_id)
-
-    def _with_ends(self, known: Sequence[ProfileEntry]) -> list[ProfileEntry]:
-        """With what ended them, as far as nobody has said them again since."""
-        seqs = {entry.place[0] for entry in known if entry.place is not None}
-        ends: dict[int, list[Link]] = {}
-        for link in self._updates.links(
-            snapshots(self._database, self._user, self._updates), self._user, seqs
-        ):
-            ends.setdefault(link.old_seq, []).append(link)
-        return [replace(entry, ended_by=_ended_by(entry, ends)) for entry in known]
+    def entry(self, note_id: str) -> UserNote:
+        """The note of that id. Raises InvalidInput."""
+        return self._of_id(note_id)
 
     def text(self, budget_tokens: int = DEFAULT_BUDGET_TOKENS) -> str:
         """What holds, as a block of lines of at most that many tokens; empty when nothing does or fits.
 
-        When not all fits: pinned entries first, then instructions, facts, people, preferences, decisions,
-        and of each the newest. An entry is never cut.
+        When not all fits: pinned notes first, then instructions, constraints, facts, people, preferences,
+        plans, decisions, and of each the newest. A note is never cut.
         """
         count("budget_tokens", budget_tokens, least=1)
-        holding: dict[str, ProfileEntry] = {}
-        for entry in sorted((entry for entry in self.entries() if entry.holds), key=_place):
-            holding.setdefault(_line(entry), entry)  # a sentence may be an entry of two kinds
-        chosen: list[ProfileEntry] = []
+        holding: dict[str, UserNote] = {}
+        for note in sorted((note for note in self.entries() if note.holds), key=_place):
+            holding.setdefault(_line(note), note)
+        chosen: list[UserNote] = []
         taken = 0
-        for line, entry in holding.items():
+        for line, note in holding.items():
             tokens = self._count(line + "\n") + 1
             if taken + tokens <= budget_tokens:
-                chosen.append(entry)
+                chosen.append(note)
                 taken += tokens
         while chosen and self._count(text := _render(chosen)) > budget_tokens:
             chosen.pop()  # its headings do not fit
         return text if chosen else ""
 
-    def pin(self, entry: ProfileEntry | str) -> ProfileEntry:
-        """Put it first in the text; an entry or its id. Returns it as it is now."""
-        return self._correct("pinned", entry)
+    def add(self, kind: Kind, text: str) -> UserNote:
+        """Note something that no message says; returns it. Raises InvalidInput."""
+        new = " ".join(words("a note's text", text).split())
+        if not new:
+            raise InvalidInput("a note's text is empty: say what holds")
+        stored = self._add(to_message("added", _known(kind), 0, "", (), new))
+        return self._of_id(f"{stored.seq}.0")
 
-    def unpin(self, entry: ProfileEntry | str) -> ProfileEntry:
+    def pin(self, entry: UserNote | str) -> UserNote:
+        """Put it first in the text, and with every question; a note or its id. Returns it as it is now."""
+        return self._edit("pinned", entry)
+
+    def unpin(self, entry: UserNote | str) -> UserNote:
         """Take a pin back."""
-        return self._correct("unpinned", entry)
+        return self._edit("unpinned", entry)
 
-    def edit(self, entry: ProfileEntry | str, text: str) -> ProfileEntry:
-        """Put other words in its place; one that was retired holds again. Raises InvalidInput for none.
+    def edit(self, entry: UserNote | str, text: str) -> UserNote:
+        """Put other words in its place; one that had ended holds again. Raises InvalidInput for none.
 
         A recall marks the words that it had as no longer holding, and quotes these.
         """
-        new = " ".join(words("an entry's text", text).split())
+        new = " ".join(words("a note's text", text).split())
         if not new:
-            raise InvalidInput("an entry's text is empty: retire the entry instead")
-        return self._correct("changed", entry, new)
+            raise InvalidInput("a note's text is empty: retire the note instead")
+        return self._edit("changed", entry, new)
 
-    def retire(self, entry: ProfileEntry | str) -> ProfileEntry:
-        """Leave it out of the text and of what questions call for; a recall marks its sentence as ended."""
-        return self._correct("removed", entry)
+    def retire(self, entry: UserNote | str) -> UserNote:
+        """Leave it out of the text and of recalls; a recall marks its clause as ended."""
+        return self._edit("removed", entry)
 
-    def _correct(self, act: Act, entry: ProfileEntry | str, text: str = "") -> ProfileEntry:
-        entry_id = entry.id if isinstance(entry, ProfileEntry) else entry
+    def _edit(self, act: Act, entry: UserNote | str, text: str = "") -> UserNote:
+        note_id = entry.id if isinstance(entry, UserNote) else entry
         take_snapshot = snapshots(self._database, self._user, self._view)
-        draft = self._view.draft(take_snapshot, self._user, entry_id) if isinstance(entry_id, str) else None
+        draft = self._view.draft(take_snapshot, self._user, note_id) if isinstance(note_id, str) else None
         if draft is None:
-            raise _unknown(entry_id, self._user)
-        kind = draft.reading.kind
-        self._add(to_message(act, kind, draft.seq, draft.mark, draft.own_sources, text))
-        if act in ("changed", "removed"):  # what merely says the old words again would be an entry of its own
-            for seq, mark in draft.repeats:
-                self._add(to_message("removed", kind, seq, mark, (seq,)))
-        return self._of_id(entry_id)
+            raise _unknown(note_id, self._user)
+        self._add(to_message(act, draft.kind, draft.unit.seq, draft.mark, draft.own_sources, text))
+        return self._of_id(note_id)
 
-    def _of_id(self, entry_id: str) -> ProfileEntry:
-        for entry in self.entries():
-            if entry.id == entry_id:
-                return entry
-        raise _unknown(entry_id, self._user)
+    def _of_id(self, note_id: str) -> UserNote:
+        for note in self.entries():
+            if note.id == note_id:
+                return note
+        raise _unknown(note_id, self._user)
 
 
 class AsyncProfile:
@@ -152,68 +139,66 @@ class AsyncProfile:
         """Use `memory.profile(user)` of an AsyncMemory."""
         self._profile = profile
 
-    async def entries(self, kind: Kind | None = None) -> list[ProfileEntry]:
+    async def entries(self, kind: Kind | None = None) -> list[UserNote]:
         """See Profile.entries."""
         return await in_thread(self._profile.entries, kind)
 
-    async def entry(self, entry_id: str) -> ProfileEntry:
+    async def entry(self, note_id: str) -> UserNote:
         """See Profile.entry."""
-        return await in_thread(self._profile.entry, entry_id)
+        return await in_thread(self._profile.entry, note_id)
 
     async def text(self, budget_tokens: int = DEFAULT_BUDGET_TOKENS) -> str:
         """See Profile.text."""
         return await in_thread(self._profile.text, budget_tokens)
 
-    async def pin(self, entry: ProfileEntry | str) -> ProfileEntry:
+    async def add(self, kind: Kind, text: str) -> UserNote:
+        """See Profile.add."""
+        return await in_thread(self._profile.add, kind, text)
+
+    async def pin(self, entry: UserNote | str) -> UserNote:
         """See Profile.pin."""
         return await in_thread(self._profile.pin, entry)
 
-    async def unpin(self, entry: ProfileEntry | str) -> ProfileEntry:
+    async def unpin(self, entry: UserNote | str) -> UserNote:
         """See Profile.unpin."""
         return await in_thread(self._profile.unpin, entry)
 
-    async def edit(self, entry: ProfileEntry | str, text: str) -> ProfileEntry:
+    async def edit(self, entry: UserNote | str, text: str) -> UserNote:
         """See Profile.edit."""
         return await in_thread(self._profile.edit, entry, text)
 
-    async def retire(self, entry: ProfileEntry | str) -> ProfileEntry:
+    async def retire(self, entry: UserNote | str) -> UserNote:
         """See Profile.retire."""
         return await in_thread(self._profile.retire, entry)
 
 
-def _unknown(entry_id: object, user: str) -> InvalidInput:
+def _known(kind: Kind) -> Kind:
+    if kind not in KINDS:
+        raise InvalidInput(f"no kind {shown(kind)}: there is {', '.join(KINDS)}")
+    return kind
+
+
+def _unknown(note_id: object, user: str) -> InvalidInput:
     return InvalidInput(
-        f"user {user!r} has no profile entry {shown(entry_id)}: profile.entries() lists them with their ids"
+        f"user {user!r} has no profile entry {shown(note_id)}: profile.entries() lists them with their ids"
     )
 
 
-def _ended_by(entry: ProfileEntry, ends: Mapping[int, Sequence[Link]]) -> int | None:
-    if entry.place is None:
-        return None
-    seq, start = entry.place
-    by = [
-        link.new_seq
-        for link in ends.get(seq, ())
-        if start <= link.old_start < start + max(1, len(entry.text))
-    ]
-    return max(by) if by and max(by) >= max(entry.sources) else None
+def _place(note: UserNote) -> tuple[bool, int, float]:
+    return not note.pinned, list(HEADINGS).index(note.kind), -note.time.timestamp()
 
 
-def _place(entry: ProfileEntry) -> tuple[bool, int, float]:
-    return not entry.pinned, list(_HEADINGS).index(entry.kind), -entry.time.timestamp()
-
-
-def _line(entry: ProfileEntry) -> str:
+def _line(note: UserNote) -> str:
     """One line, whatever breaks the words had: nothing in it can look like a heading."""
-    said_by = "" if entry.speaker == "user" else f"{entry.speaker}: "
-    day = f" ({entry.time.date().isoformat()})" if entry.is_dated else ""
-    return f"- {said_by}{' '.join(entry.text.split())}{day}"
+    said_by = "" if note.about == "user" else f"{note.about}: "
+    day = f" ({note.time.date().isoformat()})" if note.is_dated else ""
+    return f"- {said_by}{' '.join(note.text.split())}{day}"
 
 
-def _render(entries: Sequence[ProfileEntry]) -> str:
+def _render(notes: list[UserNote]) -> str:
     blocks = []
-    for kind, heading in _HEADINGS.items():
-        lines = [_line(entry) for entry in entries if entry.kind == kind]
+    for kind, heading in HEADINGS.items():
+        lines = [_line(note) for note in notes if note.kind == kind]
         if lines:
             blocks.append("\n".join([f"{heading}:", *lines]))
     return "\n".join(blocks)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from zibaldone import log
 from zibaldone.choosing import Chosen, Count, choose
 from zibaldone.core import Decision, Evidence, Trace, ViewTrace
 from zibaldone.generations import snapshots
-from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
 from zibaldone.narrowing import Narrowing
-from zibaldone.outdating import corrections_instead, current_first, holding
-from zibaldone.planner import request_of
+from zibaldone.outdating import corrections_instead, current_first
 from zibaldone.planning import plan
 from zibaldone.recalled import Recall
 from zibaldone.rendering import line_tokens, render, shown
@@ -31,29 +29,13 @@ from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
 from zibaldone.text.sentences import torn
-from zibaldone.views.base import Query, Retrieved, View
-from zibaldone.views.links import LinkingView
-from zibaldone.views.profile import ProfileView
+from zibaldone.views.base import Query, Retrieved, TakeSnapshot, View
+from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import described
-from zibaldone.views.updates import UpdatesView
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
-DEFAULT_FLOOR = 0.01  # docs/log.md has the trade-off curve
-
-
-@dataclass(frozen=True, slots=True)
-class Overlays:
-    """Views that do not compete for the budget, but say more of what is recalled; None: not asked."""
-
-    profile: ProfileView | None = None
-    timeline: View | None = None
-    updates: UpdatesView | None = None
-
-    @property
-    def linking(self) -> tuple[LinkingView, ...]:
-        """Those that know what no longer holds."""
-        return tuple(view for view in (self.updates, self.profile) if view is not None)
+DEFAULT_FLOOR = 0.01  # docs/decisions.md has the trade-off curve
 
 
 @sweeping()
@@ -66,52 +48,43 @@ def recall(
     tokenizer: Tokenizer,
     own: OwnTokens | None,
     count: Count,
-    overlays: Overlays,
+    notes: NotesView | None,
     narrowing: Narrowing,
-    planner: Asker | None = None,
     decay_days: float | None = None,
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
+    `notes` mark what no longer holds, and say what always does; None: nobody asks them.
     Raises RecallGivenUp once the query's deadline has passed.
-    `own` has the tokenizer that the budget is counted with, where it is not the views' own. With a `planner`
-    its model is asked what the question needs; with `decay_days` old evidence comes later (`retention`).
+    `own` has the tokenizer that the budget is counted with, where it is not the views' own.
+    With `decay_days` old evidence comes later (`retention`).
     """
     began = time.perf_counter()
-    read = request_of(query, planner)
-    if read.read_by != OFFLINE:
-        query = replace(query, request=read.request)
     if narrowing.until is not None:
         until = narrowing.until
         query = replace(query, before=until if query.before is None else min(until, query.before))
     query = narrowed(database, query, narrowing)
-    if overlays.profile is not None:
-        taken = snapshots(database, query.scope.user, overlays.profile, query.deadline)
-        query = replace(query, people=overlays.profile.people(taken, query))
     answers = _Answers(database, query, tokenizer, own)
-    plan_ = plan(query.text, query.budget_tokens, query.request)
-    known = answers.of(overlays.profile, plan_.standing_tokens)
+    plan_ = plan(query.text, query.budget_tokens)
     retrieved = [answers.of(view, query.budget_tokens) for view in views]
-    lines = answers.of(overlays.timeline, plan_.timeline_tokens)
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
     candidates = faded(candidates, decay_days, query.now)
-    confidence = max((found.confidence for found in (*retrieved, lines)), default=0.0)
+    confidence = max((found.confidence for found in retrieved), default=0.0)
     if confidence < floor:
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
         candidates = in_period_first(candidates, query, plan_.aim)
-        standing = answers.still_there(known.evidence)
-        if overlays.linking:
-            candidates = answers.current_first(overlays.linking, candidates)
-            standing = holding(database, overlays.linking, standing, query)
+        standing: list[Evidence] = []
+        if notes is not None:
+            candidates = answers.current_first(notes, candidates)
+            standing = answers.still_there(answers.standing(notes, plan_.standing_tokens).evidence)
         chosen = choose(
             answers.counted(answers.torn(candidates)),
             query,
             count,
             plan_,
             standing=answers.counted([replace(entry, standing=True) for entry in standing]),
-            lines=answers.counted(answers.still_there(lines.evidence)),
         )
     query.deadline.check()
     text, citations = render(chosen.evidence)
@@ -128,8 +101,6 @@ def recall(
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
             aim=plan_.aim.value,
-            planned_by=read.read_by,
-            plan_note=read.note,
             note=_NOT_ALL_READ.format(len(query.whole_text), QUESTION_CHARS_READ) if query.whole_text else "",
             parts=chosen.parts,
             within=_within(database, query),
@@ -160,15 +131,24 @@ class _Answers:
     corrections: tuple[int, dict[int, int]] = (-1, {})  # as of a version of the user
     has_corrections: bool = False
 
-    def of(self, view: View | None, room_tokens: int) -> Retrieved:
-        """What a view retrieves for so much room; nothing from no view, or for no room."""
-        if view is None or not room_tokens:
+    def of(self, view: View, room_tokens: int) -> Retrieved:
+        """The answer of a view for so much room."""
+        return self._traced(view, room_tokens, view.retrieve)
+
+    def standing(self, notes: NotesView, room_tokens: int) -> Retrieved:
+        """Instructions and constraints that the question is to have, if there is any room for them."""
+        if not room_tokens:
             return Retrieved((), 0, 0.0, lambda _: None)
+        return self._traced(notes, room_tokens, notes.standing)
+
+    def _traced(
+        self, view: View, room_tokens: int, retrieve: Callable[[TakeSnapshot, Query], Retrieved]
+    ) -> Retrieved:
         room = room_tokens if self.own is None else self.own.in_ours(room_tokens)
         query = replace(self.query, budget_tokens=room)
         self.query.deadline.check()
         start = time.perf_counter()
-        retrieved = view.retrieve(snapshots(self.database, query.scope.user, view, query.deadline), query)
+        retrieved = retrieve(snapshots(self.database, query.scope.user, view, query.deadline), query)
         self.traces.append(
             ViewTrace(
                 view=view.name,
@@ -259,9 +239,9 @@ class _Answers:
         counts = line_tokens(lines, self.own.tokenizer.count)
         return [replace(unit, tokens=tokens) for unit, tokens in zip(units, counts, strict=True)]
 
-    def current_first(self, linking: Sequence[LinkingView], candidates: Sequence[Evidence]) -> list[Evidence]:
+    def current_first(self, notes: NotesView, candidates: Sequence[Evidence]) -> list[Evidence]:
         """See outdating. What took another's place may have been corrected since."""
-        ranked = current_first(self.database, linking, candidates, self.query, self.tokenizer)
+        ranked = current_first(self.database, notes, candidates, self.query, self.tokenizer)
         _, corrected = self.corrections  # all of the user's; what took a place was perhaps not looked up yet
         if all(corrected.keys().isdisjoint(unit.sources) for unit in ranked):
             return ranked
@@ -283,7 +263,7 @@ def narrowed(database: Database, query: Query, narrowing: Narrowing) -> Query:
 def search(
     database: Database,
     view: View,
-    linking: Sequence[LinkingView],
+    notes: NotesView,
     query: Query,
     limit: int,
     *,
@@ -300,14 +280,12 @@ def search(
     candidates = answers.first_there(retrieved, limit if decay_days is None else len(retrieved))
     candidates = faded(candidates, decay_days, query.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
-    return tuple(answers.counted(answers.current_first(linking, candidates[:limit])[:limit]))
+    return tuple(answers.counted(answers.current_first(notes, candidates[:limit])[:limit]))
 
 
 def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
-    """What was said in the time that an overview or a list is of, or soon after, comes first."""
-    period = asked_period(query.text, query.now.date()) or query.period
-    if aim not in (Aim.OVERVIEW, Aim.LIST):
-        return candidates
+    """What was said in the time that an overview is of, or soon after, comes first."""
+    period = asked_period(query.text, query.now.date()) if aim is Aim.OVERVIEW else None
     if period is None:
         return candidates
     ends = period.last

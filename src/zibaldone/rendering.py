@@ -4,7 +4,7 @@
     Caroline: I went to a LGBTQ support group yesterday and it was so powerful.
     Melanie: That's amazing!
     …
-    Melanie: Pottery is on Monday. [no longer holds, since Thu 25 May 2023; see “Pottery is on Friday now.”]
+    Melanie: Pottery is on Monday. [no longer holds, since Thu 25 May 2023: “Pottery is on Friday now.”]
     Thu 25 May
     ...
 
@@ -74,10 +74,10 @@ def mark(unit: Evidence) -> str:
 
 
 def _outdated_mark(outdated: Outdated) -> str:
-    which = f": “{outdated.sentence}”" if outdated.sentence else ""
+    which = f"“{outdated.sentence}” " if outdated.sentence else ""
     since = f", since {header(outdated.since.date(), None)}" if outdated.since else ""
-    instead = f"; see “{outdated.instead}”" if outdated.instead else ""
-    return f" [no longer holds{since}{which}{instead}]"
+    instead = f": “{outdated.instead}”" if outdated.instead else ""
+    return f" [{which}no longer holds{since}{instead}]"
 
 
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:

@@ -80,6 +80,12 @@ def chat(given: ChatModel | FromEnvironment | None) -> ChatModel | None:
     )
 
 
+def use_chat(model: str, base_url: str, api_key: str | None) -> None:
+    """Let the environment name a chat model, for this process and those that it starts."""
+    os.environ |= {f"{_PREFIX}CHAT_MODEL": model, f"{_PREFIX}CHAT_BASE_URL": base_url}
+    os.environ[f"{_PREFIX}CHAT_API_KEY"] = api_key or ""
+
+
 def embedder(given: Embedder | str | FromEnvironment | None) -> Embedder | None:
     """What was given, or named, or else the embedder that the environment names.
 

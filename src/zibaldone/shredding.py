@@ -3,7 +3,7 @@
     condemn    the user's key is noted as one that is being destroyed: nobody seals by it any more, so nothing
                is acknowledged that is lost
     destroy    it is overwritten where it lies, and a mark says that it was
-    erase      all rows of the user go, with saved indexes, and blocks are released
+    erase      all rows of the user go, in steps, with saved indexes, and blocks are released
     let go     views forget what they hold in memory; blocks and objects are deleted, the files written anew
 
 Whoever was stopped in between leaves a condemned key: the next to open the memory, or to shred, goes on. From
@@ -13,18 +13,21 @@ Whoever was stopped in between leaves a condemned key: the next to open the memo
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 
-from sqlalchemy import Connection, delete, update
+from sqlalchemy import Connection, Delete, delete, select, tuple_, update
 
 from zibaldone import audit, log
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.forgetting import Receipt, Removed, Selector, ended, preview, purge, texts_at
+from zibaldone.forgetting_steps import STEP_MESSAGES, STEP_UNITS, in_room, pause
 from zibaldone.storage.columns import UNREADABLE
 from zibaldone.storage.database import Database
 from zibaldone.storage.keyring import Keyring
-from zibaldone.storage.schema import blocks, metadata
+from zibaldone.storage.schema import blocks, message_files, messages, metadata
 from zibaldone.text.remembered import forget_texts, sweeping
 from zibaldone.views.base import ViewStore
 
@@ -67,7 +70,7 @@ def shred(
     )
     if number is not None:
         keyring.destroy(number, user)
-        database.transact(lambda connection: _erase(connection, database, keyring, user, number), user)
+        _erase(database, keyring, user, number)
     forget_texts()
     deleted = _let_go(database, [*views, *also], user)
     receipt = Receipt(user, False, tuple(seqs), counted, deleted, time=now, texts=texts, key=number or "")
@@ -102,26 +105,51 @@ def _condemn(
     return keyring.condemn(connection, user), seqs, texts, counted
 
 
-def _erase(connection: Connection, database: Database, keyring: Keyring, user: str, number: str) -> None:
+def _erase(database: Database, keyring: Keyring, user: str, number: str) -> None:
     """Every row of the user's but for counters, digests and the audit; nothing of it need be read.
 
-    Where somebody else has done it meanwhile the user may have come anew, with another key.
+    In steps, between which others write, the messages last. Where somebody else has done it meanwhile the
+    user may have come anew, with another key.
     """
-    if keyring.condemned_key(connection, user) != number:
-        return
-    seqs = log.seqs_where(connection, user)
-    database.saved.drop(connection, user)
-    connection.execute(
-        update(blocks).where(blocks.c.user == user).values(released=1, invalid=blocks.c.records)
-    )
-    for table in metadata.sorted_tables:
+
+    def step(work: Callable[[Connection], int]) -> int:
+        def checked(connection: Connection) -> int:
+            if keyring.condemned_key(connection, user) != number:
+                return 0
+            database.purge_is_due(connection)
+            return work(connection)
+
+        began = time.monotonic()
+        outcome = in_room(database, lambda: database.transact(checked, user))
+        pause(began)
+        return outcome
+
+    def release(connection: Connection) -> int:
+        database.saved.drop(connection, user)
+        released = update(blocks).where(blocks.c.user == user).values(released=1, invalid=blocks.c.records)
+        connection.execute(released)
+        return log.count(connection, user)
+
+    def end(connection: Connection) -> int:
+        keyring.release(connection, user)
+        if amount:
+            log.touch(connection, user, deleted=True)
+            audit.note(connection, user, "forget", amount)
+        return 0
+
+    amount = step(release)
+    for table in sorted(metadata.sorted_tables, key=lambda table: table is messages):
         if "user" in table.c and table.name not in _LEFT:
-            connection.execute(delete(table).where(table.c.user == user))
-    keyring.release(connection, user)
-    if seqs:
-        log.touch(connection, user, deleted=True)
-        audit.note(connection, user, "forget", len(seqs))
-        database.purge_is_due(connection)
+            key, mine = list(table.primary_key), table.c.user == user
+            most = STEP_MESSAGES if table in (messages, message_files) else STEP_UNITS
+            some = delete(table).where(mine, tuple_(*key).in_(select(*key).where(mine).limit(most)))
+            while step(partial(_deleted, some)) == most:
+                pass
+    step(end)
+
+
+def _deleted(some: Delete, connection: Connection) -> int:
+    return connection.execute(some).rowcount
 
 
 def _let_go(database: Database, views: Sequence[ViewStore], user: str) -> bool:

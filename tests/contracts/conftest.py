@@ -19,10 +19,8 @@ from zibaldone.views.chunks import ChunksView, MemAttention
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
-from zibaldone.views.profile import ProfileView
-from zibaldone.views.timeline import TimelineView
+from zibaldone.views.notes import NotesView
 from zibaldone.views.topics import Consolidation, TopicsView
-from zibaldone.views.updates import UpdatesView
 
 _CUT = "UPDATE units SET vector = CAST('a' AS BYTEA)"  # SQLite makes a number of it, of one letter, too
 _MESSAGES_FAULTS = (
@@ -90,32 +88,14 @@ def _topics(embedder: Embedder, database: Database) -> TopicsView:
     return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)
 
 
-def _timeline(embedder: Embedder, database: Database) -> TimelineView:
-    return TimelineView(embedder, STATIC, STATIC)
-
-
-_UPDATES_FAULTS = (
-    Plant("DELETE FROM messages WHERE seq = 3", "a word of message 3, which is not in the log"),
-    Plant("UPDATE update_words SET seq = 90 WHERE seq = 4", "a word of message 90, behind the cursor"),
-)
-
-
-_UPDATES_SOURCES = 'SELECT DISTINCT seq FROM update_words WHERE "user" = :user'
-
-
-def _updates(embedder: Embedder, database: Database) -> UpdatesView:
-    return UpdatesView(Asker(None, Meter(None), STATIC))
-
-
 _NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.startswith("no unit"))
 
-_PROFILE_FAULTS = (
-    Plant("DELETE FROM messages WHERE seq = 4", "a unit of message 4, which is not in the log"),
-    Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
-    Plant(
-        f"{_CUT} WHERE seq = 4",
-        "a vector of message 4 of a wrong size",
-    ),
+_NOTES_FAULTS = (
+    Plant("DELETE FROM messages WHERE seq = 1", "a unit of message 1, which is not in the log"),
+    Plant("UPDATE units SET seq = 90 WHERE seq = 1", "a unit of message 90, behind the cursor"),
+    Plant(f"{_CUT} WHERE seq = 1", "a vector of message 1 of a wrong size"),
+    Plant("DELETE FROM notes", "a note of message 1 without its row"),
+    Plant("UPDATE notes SET ended_by = 80", "a note ended by message 80, which is not in the log"),
 )
 
 
@@ -128,22 +108,11 @@ VIEWS = [
     ),
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase(
-        "profile",
-        lambda embedder, _: ProfileView(
-            embedder, STATIC, Asker(None, Meter(None), STATIC), least_probability=0
-        ),
-        _PROFILE_FAULTS,
+        "notes",
+        lambda embedder, _: NotesView(embedder, STATIC, Asker(None, Meter(None), STATIC), clock=lambda: NOW),
+        _NOTES_FAULTS,
         fills=False,
         all_of_it=False,
-    ),
-    ViewCase("timeline", _timeline, _NAIVE_FAULTS, local=False, fills=False),
-    ViewCase(
-        "updates",
-        _updates,
-        _UPDATES_FAULTS,
-        local=False,
-        retrieves=False,
-        sources_sql=_UPDATES_SOURCES,
     ),
     ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
 ]

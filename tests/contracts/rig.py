@@ -326,7 +326,7 @@ CONVERSATION = messages_from(
     ("1", "Ann", "Sunny, 25 degrees. I bought a red bicycle for 90 euros."),
     ("1", "Bea", "I joined an orchestra on 3 December 2023. I play the bassoon there."),
     ("2", "Ann", "   \n "),
-    ("2", "Ann", "The bassoon! My grandmother Marguerite played it in Vienna."),
+    ("2", "Ann", "The bassoon! Remember that my grandmother Marguerite played it in Vienna."),
     ("2", "Bea", "犬が好きです。猫も好きです。"),
     (
         "2",

@@ -20,7 +20,7 @@ SETTINGS = {
     "chunks": MemAttention(chunk_gate_tokens=48, top_p=1, recall_relevance="model"),
     "hierarchy": XMemory(),
     "topics": Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60),
-    "maintained": ("messages", "chunks", "hierarchy", "topics", "profile"),
+    "maintained": ("messages", "chunks", "hierarchy", "topics", "notes"),
     "busy_timeout_s": BUSY_S,
 }
 AGENTIC = Consolidation(current_threshold_tokens=48, split_tokens=200, merge_tokens=60, reader="agentic")
@@ -34,7 +34,7 @@ TALK = [
     }
     for i, thing in enumerate(THINGS * 2)
 ]
-TALK.append({**TALK[-1], "content": "From now on, answer in French."})  # what a profile keeps
+TALK.append({**TALK[-1], "content": "From now on, answer in French.", "name": None})  # a note
 QUESTION = "What did Ann pay to Otto for the kayak in Ghent?"
 
 
@@ -59,9 +59,9 @@ RECALLS = [
     Case("topics", "chat"),
     Case("topics", "embedder"),
     Case("topics", "chat", agentic=True),
-    Case("profile", "embedder"),
+    Case("notes", "embedder"),
 ]
-MAINTENANCES = [*(case for case in RECALLS if not case.agentic), Case("profile", "chat")]
+MAINTENANCES = [*(case for case in RECALLS if not case.agentic), Case("notes", "chat")]
 USUAL = {Case("messages", "embedder"), Case("topics", "chat")}  # of the others, `make test` runs none
 
 

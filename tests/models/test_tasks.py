@@ -87,7 +87,7 @@ def test_inputs_cannot_be_changed(task):
         task.text = "blue"
 
 
-@pytest.mark.parametrize("prompt", ["compress", "select_related", "joint_compact", "colocate"])
+@pytest.mark.parametrize("prompt", ["compress", "select_related", "joint_compact"])
 def test_prompts_are_part_of_the_package(prompt):
     """Each task of the chunks view finds its instructions beside its module."""
     from zibaldone.views.chunks import tasks

@@ -170,7 +170,7 @@ def test_names_that_bend_the_wall(place):
 
 def test_a_question_whose_answer_stays(place):
     """Nothing that was made of the answer quotes the question when that is forgotten."""
-    views = ("messages", "topics", "hierarchy", "chunks", "profile", "timeline", "updates")
+    views = ("messages", "topics", "hierarchy", "chunks", "notes")
     with Memory(place, embedder=HashEmbedder(16), maintained=views) as memory:
         question = {"role": "user", "content": "Does my zorblatt need a vaccination in Oslo?"}
         memory.add([question, {"role": "assistant", "content": "Yes, twice a year, in spring."}], user="u")

@@ -50,7 +50,7 @@ def plain(tmp_path, monkeypatch):
     monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
     with open_(tmp_path / "plain") as memory:
         memory.add(TALK, user="ann")
-        memory.maintain(views=["messages", "profile", "timeline", "updates", "chunks"])
+        memory.maintain(views=["messages", "notes", "chunks"])
     assert {"blocks", "index"} <= {path.name for path in memory.path.iterdir()}
     return memory.path
 

@@ -240,7 +240,7 @@ def test_a_full_file_system(tiny):
         assert memory.recall("tulip", user="ann")
 
 
-VIEWS = ["messages", "chunks", "hierarchy", "topics", "profile", "timeline", "updates"]
+VIEWS = ["messages", "chunks", "hierarchy", "topics", "notes"]
 PLANTED = [
     *(None, -1, 0, 5, 10**6, 2**62, 1.5),
     *("abc", "", b"xyz", "[]", "{}", "[1]", '{"a":', "null", b"=\xd8"),

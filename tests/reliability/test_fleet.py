@@ -219,7 +219,7 @@ def test_maintenance_in_the_foreground_takes_turns_with_workers(url, database):
 
     def foreground():
         memory.maintain(user="ann")
-        memory.rebuild("timeline", user="ann", beside=False)
+        memory.rebuild("notes", user="ann", beside=False)
         done.set()
 
     with Memory(url, embedder=Watched(16), chat=None) as memory:

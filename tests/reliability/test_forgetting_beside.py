@@ -7,7 +7,7 @@ import pytest
 from zibaldone import ZibaldoneError
 from zibaldone.testing import HashEmbedder
 
-VIEWS = ["messages", "chunks", "hierarchy", "topics", "profile", "timeline", "updates"]
+VIEWS = ["messages", "chunks", "hierarchy", "topics", "notes"]
 ROUNDS = 6
 
 

@@ -20,7 +20,7 @@ from zibaldone import (
 )
 from zibaldone.testing import HashEmbedder
 
-VIEWS = ["messages", "chunks", "hierarchy", "topics", "profile", "timeline", "updates"]
+VIEWS = ["messages", "chunks", "hierarchy", "topics", "notes"]
 OPTIONS = {
     "ceilings": Ceilings,
     "chunks": MemAttention,

@@ -81,17 +81,17 @@ def test_maintenance_forgetting_and_choosing_that_collide(memory):
     memory.add(["I moved to Oslo.", "My sister Ida lives in Porto."], user="ann")
     collide(memory, "view_states", 2)
     assert memory.maintain().behind == ()
-    memory.rebuild("timeline", user="ann", beside=True)
+    memory.rebuild("notes", user="ann", beside=True)
     with memory._database.write() as connection:
         connection.execute(text("ALTER SEQUENCE tries RESTART"))
-    memory.switch("timeline", user="ann")
+    memory.switch("notes", user="ann")
     with memory._database.write() as connection:
         connection.execute(text("DROP TRIGGER colliding ON view_states"))
         connection.execute(text("CREATE TRIGGER colliding AFTER DELETE ON units EXECUTE FUNCTION collide()"))
         connection.execute(text("ALTER SEQUENCE tries RESTART"))
     assert memory.forget(user="ann", seqs=[2]).seqs == (2,)
     assert [message.seq for message in memory.messages(user="ann")] == [1]
-    assert memory.builds("timeline", user="ann").standing == "kept"
+    assert memory.builds("notes", user="ann").standing == "kept"
     assert memory.check_integrity().ok
 
 

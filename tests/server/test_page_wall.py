@@ -54,7 +54,7 @@ def walled(tmp_path_factory):
         ann = {"Authorization": f"Bearer {tokens['ann']}"}
         added = clients["nobody"].post("/v1/memory/messages", json={"messages": messages}, headers=ann)
         assert added.status_code == 201
-        views = {"views": ["topics", "hierarchy", "profile", "timeline"]}
+        views = {"views": ["topics", "hierarchy", "notes"]}
         clients["nobody"].post("/v1/memory/maintain", json=views, headers=ann)
         yield clients
 

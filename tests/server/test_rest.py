@@ -149,19 +149,19 @@ def test_evidence_says_where_a_sentence_is_cut_and_what_holds_no_more(told):
         json={
             "messages": [
                 {"content": f"I keep a list: {', '.join(f'seedling {n}' for n in range(400))}."},
-                {"content": "My dentist is Dr. Patel. My rent is 790 a month."},
-                {"content": "My dentist is Dr. Lee now."},
+                {"content": "My manager is Ines Patel. My rent is 790 a month."},
+                {"content": "My manager is Tom Lee now."},
                 {"content": "My rent is 835 a month now."},
             ]
         },
     )
-    asked = {"query": "my dentist, my rent and the seedling list", "budget_tokens": 1000}
+    asked = {"query": "my manager, my rent and the seedling list", "budget_tokens": 1000}
     evidence = told.post("/v1/memory/recall", params=ANN, json=asked).json()["evidence"]
     assert {True, False} == {unit["begins_inside"] for unit in evidence}
     assert {True, False} == {unit["ends_inside"] for unit in evidence}
     (old,) = (unit for unit in evidence if unit["outdated"])
     assert [old["outdated"]["sentence"], *(mark["sentence"] for mark in old["also_outdated"])] == [
-        "My dentist is Dr. Patel.",
+        "My manager is Ines Patel.",
         "My rent is 790 a …",
     ]
 
@@ -226,7 +226,7 @@ def test_the_profile(told):
 
 def test_topics_themes_and_timeline(told):
     """What maintenance has made of it."""
-    done = told.post("/v1/memory/maintain", params=ANN, json={"views": ["topics", "hierarchy", "timeline"]})
+    done = told.post("/v1/memory/maintain", params=ANN, json={"views": ["topics", "hierarchy", "notes"]})
     assert done.json()["messages"] == 9
     assert told.get("/v1/memory/topics", params=ANN).json().keys() == {"topics"}
     path = "/v1/memory/topics/topic-0001"

@@ -38,7 +38,7 @@ def walled(tmp_path_factory):
         secret = {"id": "secret", "session": "plans", "content": f"Remember: {SECRET}."}
         added = clients["ann"].post("/v1/memory/messages", json={"messages": [secret]})
         assert added.status_code == 201
-        clients["ann"].post("/v1/memory/maintain", json={"views": ["topics", "hierarchy", "profile"]})
+        clients["ann"].post("/v1/memory/maintain", json={"views": ["topics", "hierarchy", "notes"]})
         yield clients
 
 

@@ -15,11 +15,13 @@ from contextlib import contextmanager, suppress
 import httpx2
 import pytest
 from typer.testing import CliRunner
+from upstream import shared_upstream, upstream
 
 from processes import family, is_running
 from zibaldone import Memory
 from zibaldone.cli.app import app
 
+__all__ = ["shared_upstream", "upstream"]
 COMMAND = [sys.executable, "-c", "from zibaldone.cli.app import app; app()", "serve", "--port", "0"]
 START_S = 60
 
@@ -221,3 +223,16 @@ def test_open_takes_another_port_where_a_server_runs(memory_path, shared_client,
     assert f":{taken}/" not in done.stdout
     refused_ = CliRunner().invoke(app, ["open", "--port", str(taken), "--memory", str(memory_path)])
     assert refused_.exit_code == 2
+
+
+def test_a_model_of_the_upstream_reads_for_notes(memory_path, upstream):
+    """Where the owner names one, and no other."""
+    upstream.says('{"notes": [], "ended": []}')
+    given = ("--upstream", upstream.url, "--notes-model", "reader", "--processes", "0")
+    with serving_process(memory_path, *given) as (_, base):
+        told = {"messages": [{"content": "The party moved to the 10th."}]}
+        httpx2.post(f"{base}/v1/memory/messages", params={"user": "ann"}, json=told).raise_for_status()
+        httpx2.post(f"{base}/v1/memory/maintain", params={"user": "ann"}, json={}).raise_for_status()
+    assert upstream.last.json["model"] == "reader"
+    assert "The party moved to the 10th." in str(upstream.last.json["messages"])
+    assert "give --upstream" in refused(memory_path, "--notes-model", "reader")[1]

@@ -14,13 +14,14 @@ from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
-from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange, move, read_placed
-from zibaldone.views.chunks.storage.planning import Association, Matrix
+from zibaldone.views.base import Generation
+from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange, move
+from zibaldone.views.chunks.storage.planning import Matrix, Similarity
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
-from zibaldone.views.chunks.storage.records import Owner, Record, RecordStore
+from zibaldone.views.chunks.storage.records import Record, RecordStore
 
-ANN = Owner("ann", "chunks", 1)
-BOB = Owner("bob", "chunks", 1)
+ANN = Generation("ann", 1, "", 0)
+BOB = Generation("bob", 1, "", 0)
 
 
 NINE = {n: f"record {n} ".encode() * 3 for n in range(1, 10)}  # three to a block
@@ -31,21 +32,21 @@ class Crash(BaseException):
 
 
 def strangers(ids: Sequence[int]) -> Matrix:
-    """No record belongs to another."""
+    """No record is like another."""
     return np.zeros((len(ids), len(ids)), dtype=np.float32)
 
 
-def companions(*groups: Sequence[int]) -> Association:
-    """Records of a group belong together, and no others do."""
+def companions(*groups: Sequence[int]) -> Similarity:
+    """Records of a group are alike, and no others are."""
 
-    def association(ids: Sequence[int]) -> Matrix:
+    def similarity(ids: Sequence[int]) -> Matrix:
         together = strangers(ids)
         for group in groups:
             rows = [row for row, number in enumerate(ids) if number in group]
             together[np.ix_(rows, rows)] = 1
         return together
 
-    return association
+    return similarity
 
 
 def die() -> None:
@@ -106,59 +107,60 @@ class RecordsRig:
         release(self.database, self.store)
         reclaim_orphans(self.database, self.store, 0)
 
-    def stage(self, given: dict[int, bytes], owner: Owner = ANN, namespace: str = "s") -> None:
+    def stage(self, given: dict[int, bytes], owner: Generation = ANN, namespace: str = "s") -> None:
         """Time is the id."""
         with self.database.write() as connection:
             self.store.stage(connection, owner, [Record(n, namespace, n, d) for n, d in given.items()])
 
-    def remove(self, ids: Sequence[int], owner: Owner = ANN) -> None:
+    def remove(self, ids: Sequence[int], owner: Generation = ANN) -> None:
         """Tombstones."""
         with self.database.write() as connection:
             self.store.remove(connection, owner, ids)
 
-    def expel(self, ids: Sequence[int], owner: Owner = ANN) -> None:
+    def expel(self, ids: Sequence[int], owner: Generation = ANN) -> None:
         """Forgetting as a view does it: expel, commit, release."""
         with self.database.write() as connection:
             self.store.expel(connection, owner, ids)
         release(self.database, self.store)
 
-    def flush(self, owner: Owner = ANN) -> Moved:
+    def flush(self, owner: Generation = ANN) -> Moved:
         """All that is staged, in the order of time."""
         everything = Placement(self.placement.block_bytes, gc_invalid_ratio=2, staged_blocks=0)
         return arrange(self.database, self.store, everything, owner, strangers)
 
-    def repack(self, groups: Sequence[Sequence[int]], owner: Owner = ANN) -> Moved:
-        """What of these groups is in blocks, into blocks of their own, in the order of time."""
-        done = Moved()
+    def repack(self, groups: Sequence[Sequence[int]], owner: Generation = ANN) -> int:
+        """Put what of these groups is in blocks into blocks of their own; how many are released then."""
+        released = 0
         for group in groups:
             with self.database.read() as connection:
-                placed = read_placed(connection, self.store, owner, group)
+                placed = [one for one in self.store.places(connection, owner) if one.id in group]
             for namespace in sorted({record.namespace for record in placed}):
                 those = [record for record in placed if record.namespace == namespace and record.block]
-                done += move(self.database, self.store, owner, [those])
-        return done
+                released += move(self.database, self.store, owner, [those]).blocks_released
+        return released
 
-    def collect(self, association: Association | None = None, owner: Owner = ANN) -> Moved:
-        """What has reached the threshold; nothing belongs together unless told otherwise."""
-        return arrange(self.database, self.store, self.placement, owner, association or strangers)
+    def collect(self, similarity: Similarity | None = None, owner: Generation = ANN) -> Moved:
+        """What has reached the threshold; nothing is alike unless told otherwise."""
+        return arrange(self.database, self.store, self.placement, owner, similarity or strangers)
 
-    def data(self, owner: Owner = ANN) -> dict[int, bytes]:
+    def data(self, owner: Generation = ANN) -> dict[int, bytes]:
         """All that the owner has."""
         with self.database.read() as connection:
-            return self.store.fetch(connection, owner, list(self.store.places(connection, owner))).data
+            ids = [record.id for record in self.store.places(connection, owner)]
+            return self.store.fetch(connection, owner, ids)
 
-    def places(self, owner: Owner = ANN) -> dict[int, str | None]:
+    def places(self, owner: Generation = ANN) -> dict[int, str | None]:
         """Block by record."""
         with self.database.read() as connection:
-            return self.store.places(connection, owner)
+            return {record.id: record.block for record in self.store.places(connection, owner)}
 
-    def slots(self, owner: Owner = ANN) -> dict[int, tuple[str | None, int | None]]:
+    def slots(self, owner: Generation = ANN) -> dict[int, tuple[str | None, int | None]]:
         """Block and slot by record, of all generations."""
         with self.database.read() as connection:
             query = select(records).where(records.c.user == owner.user)
             return {row.id: (row.block, row.slot) for row in connection.execute(query)}
 
-    def faults(self, owner: Owner = ANN) -> list[str]:
+    def faults(self, owner: Generation = ANN) -> list[str]:
         """What the check finds."""
         with self.database.read() as connection:
             return self.store.faults(connection, owner)

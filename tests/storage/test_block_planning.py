@@ -1,4 +1,4 @@
-"""What belongs together comes into one block: pairs, associations, and the plan of new blocks."""
+"""What is alike comes into one block: the plan of new blocks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from records_rig import ANN, BOB, RecordsRig, companions, strangers
+from records_rig import ANN, RecordsRig, companions, strangers
 
 from zibaldone import InvalidInput
 from zibaldone.views.chunks.storage.blocks import overhead
 from zibaldone.views.chunks.storage.placement import Placement, arrange
-from zibaldone.views.chunks.storage.planning import BlockUse, Layout, RecordPlace, associated, plan
+from zibaldone.views.chunks.storage.planning import RecordPlace, plan
 
 TEN = 10 * 100 + overhead(10)  # bytes of a block of ten records of a hundred bytes
 
@@ -21,30 +21,10 @@ def staged(numbers, size=100, namespace="s", block=None):
     return [RecordPlace(number, namespace, number, size, block) for number in numbers]
 
 
-def planned(records, association=strangers, blocks=None, wait=2, block_bytes=TEN):
+def planned(records, similarity=strangers, due=(), wait=2, block_bytes=TEN):
     """The plan for these records, where two blocks' worth may wait."""
-    return plan(Layout(records, blocks or {}), block_bytes, 0.3, wait, association)
-
-
-def test_pairs_are_counted_with_their_singles(rig: RecordsRig):
-    """Every record and every pair of one reading, as often as it was read."""
-    with rig.database.write() as connection:
-        rig.store.note_together(connection, ANN, [3, 1, 3])
-        rig.store.note_together(connection, ANN, [1, 2], 2)
-        assert rig.store.pairs(connection, ANN, [1, 2, 3]) == {
-            (1, 1): 3, (2, 2): 2, (3, 3): 1, (1, 2): 2, (1, 3): 1,
-        }  # fmt: skip
-        assert rig.store.pairs(connection, BOB, [1, 2, 3]) == {}
-
-
-def test_association_rises_with_reading_together_and_with_similarity():
-    """It is symmetric, in 0..1, and half the similarity where two were never read together."""
-    alike = np.array([[1, 0.8, -0.5], [0.8, 1, 0.8], [-0.5, 0.8, 1]], dtype=np.float32)
-    found = associated([2, 1, 3], {(1, 1): 50, (2, 2): 50, (1, 2): 50, (1, 9): 4}, alike)
-    assert found[0, 1] > 0.8
-    assert found[1, 2] == pytest.approx(0.4)
-    assert found[0, 2] == 0
-    assert np.array_equal(found, found.T)
+    groups = plan(records, due, block_bytes, wait, similarity)
+    return [[record.id for record in group] for group in groups]
 
 
 def test_what_may_wait_waits():
@@ -74,10 +54,9 @@ def test_namespaces_wait_and_are_written_apart():
 def test_what_is_left_of_a_block_goes_with_what_waits():
     """A block that is due is written anew, with staged records that belong to what is left of it."""
     records = [*staged(range(6), block="a"), *staged(range(10, 16), block="b"), *staged(range(20, 30))]
-    use = {"a": BlockUse(10, 4), "b": BlockUse(7, 1)}
     together = companions([*range(6), 20, 21, 22, 23])
-    assert planned(records, together, use) == [[*range(6), 20, 21, 22, 23]]
-    assert planned(records, together, {"a": BlockUse(7, 1), "b": BlockUse(7, 1)}) == []
+    assert planned(records, together, {"a"}) == [[*range(6), 20, 21, 22, 23]]
+    assert planned(records, together) == []
 
 
 @given(
@@ -91,11 +70,11 @@ def test_a_plan_keeps_to_its_bounds(given, block_bytes, wait, seed):
     records = [RecordPlace(n, "s", n, size, block) for n, (size, block) in enumerate(given)]
     chance = np.random.default_rng(seed)
 
-    def association(ids):
+    def similarity(ids):
         some = chance.random((len(ids), len(ids))).astype(np.float32)
         return some + some.T
 
-    new = planned(records, association, {"a": BlockUse(2, 1), "b": BlockUse(9, 1)}, wait, block_bytes)
+    new = planned(records, similarity, {"a"}, wait, block_bytes)
     moved = [number for block in new for number in block]
     size = {record.id: record.bytes for record in records}
     assert len(moved) == len(set(moved))

@@ -33,8 +33,8 @@ def test_a_block_at_the_threshold_is_collected(nine: RecordsRig):
     assert (nine.data(), nine.faults()) == ({n: d for n, d in NINE.items() if n != 1}, [])
 
 
-def test_collecting_groups_by_affinity_and_orders_by_time(nine: RecordsRig):
-    """What belongs together comes into one block, in the order of time."""
+def test_collecting_groups_by_similarity_and_orders_by_time(nine: RecordsRig):
+    """What is alike comes into one block, in the order of time."""
     nine.remove([3, 6, 9])
     nine.collect(companions([7, 1, 4]))
     slots = nine.slots()
@@ -51,11 +51,11 @@ def test_collecting_asks_for_each_namespace_alone(rig: RecordsRig):
     rig.remove([1, 4])
     asked = []
 
-    def association(ids):
+    def similarity(ids):
         asked.append(list(ids))
         return companions(ids)(ids)
 
-    rig.collect(association)
+    rig.collect(similarity)
     assert asked == [[2, 3], [5, 6]]
     places = rig.places()
     assert places[2] == places[3] != places[5] == places[6]

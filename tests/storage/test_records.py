@@ -37,15 +37,11 @@ def test_forgetting_reaches_old_copies(nine: RecordsRig):
     assert (nine.data(), nine.faults()) == ({n: d for n, d in NINE.items() if n not in (1, 5, 9)}, [])
 
 
-def test_forgetting_reaches_the_database_and_its_pairs(nine: RecordsRig):
-    """A staged record goes, and what it was read together with."""
+def test_forgetting_reaches_the_database(nine: RecordsRig):
+    """A staged record goes."""
     nine.stage({60: b"a staged secret"})
-    with nine.database.write() as connection:
-        nine.store.note_together(connection, ANN, [1, 2, 60])
     nine.expel([60])
     nine.database.purge()
-    with nine.database.read() as connection:
-        assert set(nine.store.pairs(connection, ANN, [1, 2, 60])) == {(1, 1), (2, 2), (1, 2)}
     files = [path for path in nine.folder.rglob("*") if path.is_file()]
     assert not any(b"a staged secret" in path.read_bytes() for path in files)
 

@@ -8,6 +8,7 @@ from chunk_model import chunk_model, joint, select
 from zibaldone import MemAttention, Placement, StorageCorrupt, generations, log
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.base import PrepareContext
+from zibaldone.views.chunks import table
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 LINES = [
@@ -131,16 +132,17 @@ def test_whoever_forgets_waits_for_no_embedder(opened):
 def live(memory):
     """Ann's chunks with their vectors."""
     with memory._database.read() as connection:
-        return memory._chunks.live(connection, "ann")
+        generation = generations.serving(connection, "ann", memory._chunks)
+        return [chunk for chunk in table.load(connection, generation, 64).values() if chunk.items]
 
 
 @pytest.fixture
 def torn(opened):
-    """A memory of two blocks, the first of which is damaged."""
+    """A memory of several blocks, the first of which is damaged; each recall and each gate reads all."""
     memory = opened(
         maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40),
-        chat=None,
+        chunks=MemAttention(chunk_gate_tokens=40, top_p=12),
+        chat=chunk_model(),
         placement=Placement(block_bytes=700, staged_blocks=1),
     )
     say(memory, [f"{line} {i}" for i in range(4) for line in LINES])

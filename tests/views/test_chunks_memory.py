@@ -7,7 +7,6 @@ import pytest
 from chunk_model import chunk_model, inputs_of, joint
 from zibaldone import InvalidInput, MemAttention, Placement
 from zibaldone.testing import FailingEmbedder, HashEmbedder
-from zibaldone.views.chunks.forgetting import owner_of
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 SMALL = MemAttention(chunk_gate_tokens=40)
@@ -87,63 +86,24 @@ def test_the_active_chunk_is_recallable(memory):
         memory.maintain()
 
 
-def test_a_new_value_supersedes_an_old_one(memory):
-    """The old value is in no chunk any more; the history has it, with both messages."""
-    maintained(memory, "I live in Paris with my cat.", *FILLER)
-    maintained(memory, "I just moved to Rome, to a flat with a view.", *OTHERS)
-    assert "Paris" not in " ".join(texts(memory))
-    assert "Rome" in " ".join(texts(memory))
-    past = [one for one in memory.history(user="ann") if one.reason == "superseded"]
-    assert [(one.item.text, one.item.sources, one.by_sources) for one in past] == [
-        ("I live in Paris with my cat.", (1,), (5,))
-    ]
-    assert [message.content for message in memory.messages(user="ann", limit=1)] == [
-        "I live in Paris with my cat."
-    ]
-    assert memory.check_integrity().faults == ()
-
-
-def test_the_rest_of_an_item_stays(memory):
-    """Only the sentence whose value changed goes; the other words of the message are kept as they were."""
-    maintained(memory, "I live in Paris. My cat is called Zephyr.", *FILLER)
-    maintained(memory, "I just moved to Rome.", *OTHERS)
-    assert "My cat is called Zephyr." in texts(memory)
-    assert memory.chunks(user="ann")[0].version == 2
-
-
-def test_near_duplicates_go_in_favour_of_the_newer(memory):
-    """Of two items that say the same the newer stays."""
-    maintained(memory, *FILLER)
-    maintained(memory, "The river rose by ten centimetres near the old mill!", *["x " * 30] * 2)
-    kept = [
-        item.sources for chunk in memory.chunks(user="ann") for item in chunk.items if "river" in item.text
-    ]
-    assert kept == [(4,)]
-    assert [(one.reason, one.item.sources) for one in memory.history(user="ann")] == [("duplicate", (1,))]
-
-
-def test_forgetting_what_superseded_brings_the_old_value_back(memory):
-    """When the message that took a value's place is forgotten, the value holds again."""
-    maintained(memory, "I live in Paris with my cat.", *FILLER)
-    maintained(memory, "I just moved to Rome, to a flat with a view.", *OTHERS)
-    memory.forget(user="ann", seqs=[5])
-    assert "I live in Paris with my cat." in texts(memory)
-    assert memory.history(user="ann") == [
-        one for one in memory.history(user="ann") if 5 not in one.by_sources
-    ]
-    assert best(recalled(memory, "Where does Ann live? Paris?")).sources == (1,)
-    assert memory.check_integrity().faults == ()
+def superseding(given):
+    """The first item of the first chunk goes for the first new one."""
+    gone = {"chunk": 1, "item": 1, "because": [1], "reason": "superseded"}
+    return {**joint(given), "deletions": [gone] if any(one["chunk"] == 1 for one in given["related"]) else []}
 
 
 def test_forgetting_reaches_metadata_history_and_blocks(opened):
     """After forgetting, no file of the folder has the words, and what stood beside them is still there."""
     memory = opened(
-        maintained=["chunks"], chunks=SMALL, chat=None, placement=Placement(block_bytes=256, staged_blocks=0)
+        maintained=["chunks"],
+        chunks=SMALL,
+        chat=chunk_model(joint_compact=superseding),
+        placement=Placement(block_bytes=256, staged_blocks=0),
     )
     secret = "My password is Rumpelstilz, which Marguerite knows."
     maintained(memory, secret, *FILLER)
     maintained(memory, "My password is Tarantella now.", *OTHERS)
-    assert memory.stats(user="ann").views[1].counts
+    assert [secret in one.item.text for one in memory.history(user="ann")] == [True]
     files = [path for path in memory.path.rglob("*") if path.is_file()]
     assert sum(path.suffix == ".block" for path in files) > 1
     assert any(b"Rumpelstilz" in path.read_bytes() for path in files)
@@ -154,7 +114,7 @@ def test_forgetting_reaches_metadata_history_and_blocks(opened):
     left = [path for path in memory.path.rglob("*") if path.is_file()]
     for word in (b"Rumpelstilz", b"Marguerite", b"rumpelstilz", b"marguerite"):
         assert not any(word in path.read_bytes() for path in left)
-    assert set(FILLER[1:]) <= set(texts(memory)) | {one.item.text for one in memory.history(user="ann")}
+    assert {f"Ann said: {text}" for text in FILLER} <= set(texts(memory))
     assert memory.check_integrity().faults == ()
     memory.maintain()
     assert memory.check_integrity().faults == ()
@@ -164,14 +124,13 @@ def test_forgetting_reaches_metadata_history_and_blocks(opened):
 
 
 def test_a_session_s_chunks_are_its_own(opened):
-    """With the paper's namespace of (user, session), chunks and supersession stay inside a session."""
+    """With the paper's namespace of (user, session), chunks stay inside a session."""
     memory = opened(
         maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, scope="session"), chat=None
     )
     maintained(memory, "I live in Paris with my cat.", *FILLER, session="a")
     maintained(memory, "I just moved to Rome, with a view.", *OTHERS, session="b")
     assert [chunk.session for chunk in memory.chunks(user="ann")] == ["a", "b"]
-    assert memory.history(user="ann") == []
     found = recalled(memory, "Where does Ann live?", session="a")
     assert {evidence.session for evidence in found.evidence} == {"a"}
 
@@ -374,12 +333,6 @@ def test_without_joint_compaction_earlier_chunks_are_left_alone(opened):
     maintained(memory, "I just moved to Rome, with a view.", *FILLER)
     assert {request.task for request in model.requests} == {"chunks.compress"}
     assert memory.history(user="ann") == []
-    offline = opened(
-        "offline", maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=None
-    )
-    maintained(offline, *FILLER)
-    maintained(offline, *FILLER)
-    assert len(texts(offline)) == 6
 
 
 def test_dense_only_asks_no_model_what_is_related(opened):
@@ -452,50 +405,17 @@ def test_two_views_say_a_thing_once(memory):
     assert {e.view for e in found.evidence} <= {"messages", "chunks"}
 
 
-def _pairs(memory):
-    """How often chunks were read in one go."""
-    with memory._database.read() as connection:
-        rows = connection.exec_driver_sql(
-            "SELECT first, second, times FROM record_pairs WHERE \"user\" = 'ann'"
-        )
-        return {(first, second): times for first, second, times in rows}
-
-
-def test_what_was_read_together_is_counted_once(opened):
-    """A joint compaction counts once, when it is committed; a recall when storage is tended to."""
-    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=2), chat=None)
-    maintained(memory, *FILLER)
-    maintained(memory, *OTHERS)
-    joint = {(1, 1): 1, (1, 2): 1, (2, 2): 1}
-    assert _pairs(memory) == joint
-    memory.maintain()
-    assert _pairs(memory) == joint
-    for _ in range(3):
-        recalled(memory, "river bassoon")
-    assert _pairs(memory) == joint
-    memory.maintain()
-    assert _pairs(memory) == dict.fromkeys(joint, 4)
-
-
-def test_a_model_says_what_to_put_together(opened):
-    """Its groups come into one block, whatever the cosines say."""
-    pairs = [[1, 5], [2, 6], [3, 7]]
-    model = chunk_model(
-        colocate=lambda given: {
-            "groups": [pair for pair in pairs if {one["chunk"] for one in given["chunks"]}.issuperset(pair)]
-        }
-    )
+def test_chunks_that_are_alike_lie_in_one_block(opened):
+    """What is written together is told by the metadata's cosines, not by the order of time."""
     memory = opened(
         maintained=["chunks"],
         chunks=MemAttention(chunk_gate_tokens=40, joint=False),
-        chat=model,
-        placement=Placement(block_bytes=900, staged_blocks=0),
+        chat=None,
+        placement=Placement(block_bytes=1500, staged_blocks=0),
     )
-    maintained(memory, *[f"{one} {i}" for i in range(8) for one in FILLER])
+    maintained(memory, *[f"{one} {i}" for i in range(3) for one in (*FILLER, *OTHERS)])
     with memory._database.read() as connection:
         generation = memory._chunks._generations(connection, "ann")[-1]
-        places = memory._chunks.store.places(connection, owner_of(generation))
-    assert [places[a] == places[b] for a, b in pairs] == [True] * 3
-    assert len(set(places.values())) >= 3
-    assert "chunks.colocate" in {request.task for request in model.requests}
-    assert memory.check_integrity().faults == ()
+        places = memory._chunks.store.places(connection, generation)
+    block = {place.id: place.block for place in places}
+    assert block[1] == block[3] == block[5] != block[2] == block[4] == block[6]

@@ -233,3 +233,21 @@ def test_little_is_not_worth_a_file(opened, monkeypatch):
     [before, *_] = written("The kettle is new.")
     assert written("Rye bread rises slowly.")[0] == before
     assert written("Rye bread rises at last.")[0] > before
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_maintenance(filled):
+    """A part that nobody writes any more goes, whoever is maintained; the index stays."""
+    memory = filled()
+    indexes = files(memory)
+    indexes[0].with_name("tmpabc.part").write_bytes(b"half of an index")
+    memory.maintain()
+    assert files(memory) == indexes
+
+
+def test_what_somebody_writes_now_stays(filled):
+    """Maintenance beside a writer takes nothing from it."""
+    memory = filled()
+    with memory._database.saved.part("ann", "messages") as part:
+        memory.maintain()
+        assert part.exists()
+    assert not part.exists()

@@ -17,7 +17,7 @@ from zibaldone.errors import ZibaldoneError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_VIEWS = ("messages", "chunks", "topics", "hierarchy", "timeline", "updates", "profile")
+_VIEWS = ("messages", "chunks", "topics", "hierarchy", "notes")
 _BUSY_S = 0.5
 T = TypeVar("T")
 

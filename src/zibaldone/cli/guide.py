@@ -21,10 +21,10 @@ _FILLED = (
     ('zibaldone recall "When do I see the dentist?"', "what a model would be given"),
     ("zibaldone search dentist", "ranked passages, to look around"),
     ("zibaldone sessions", "the conversations"),
-    ("zibaldone profile", "what always holds for you; timeline, messages, show SEQ"),
+    ("zibaldone profile", "what holds for you; timeline, messages, show SEQ"),
     ("zibaldone forget --session NAME --dry-run", "what would go"),
 )
-_MAINTAIN = ("zibaldone maintain", "read what is new into the profile and the timeline")
+_MAINTAIN = ("zibaldone maintain", "read what is new into the notes")
 _HOLD = ("zibaldone open --background", "hold the index: a recall takes a tenth of a second")
 
 
@@ -35,7 +35,7 @@ class _State:
     messages: int
     users: tuple[str, ...]
     newest: str
-    unread: int  # messages that the profile has not read yet
+    unread: int  # messages that the notes have not read yet
 
 
 def guide_lines(folder: Path) -> list[str]:
@@ -55,7 +55,7 @@ def guide_lines(folder: Path) -> list[str]:
     )
     lines.append(f"  {held}")
     if state.unread:
-        lines.append(f"  {out.count(state.unread, 'message')} not read into the profile yet")
+        lines.append(f"  {out.count(state.unread, 'message')} not read into the notes yet")
     commands = ((_MAINTAIN,) if state.unread else ()) + _FILLED + ((_HOLD,) if state.messages > _MANY else ())
     return [*lines, "", "next:", *_commands(commands), "", _MORE]
 
@@ -78,7 +78,7 @@ def _state(connection: Connection) -> _State:
         row.user: row.cursor
         for row in connection.execute(
             select(view_states.c.user, view_states.c.cursor).where(
-                view_states.c.view == "profile", view_states.c.serving == 1
+                view_states.c.view == "notes", view_states.c.serving == 1
             )
         )
     }

@@ -325,32 +325,30 @@ def timeline(
     session: InSession = None,
     since: Since = None,
     until: Until = None,
-    budget: Annotated[int, typer.Option("--budget", "-b", help="At most so many tokens.")] = 1000,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many lines.")] = 100,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
-    """Show dated lines of what was begun, decided, finished and asked for, in the order of time."""
-    from zibaldone.search.request import EVERYTHING
+    """Show a dated line for each session, and what a model noted, in the order of time."""
+    from zibaldone.timeline import text_of
 
     with memory_of(memory, user) as opened:
-        recalled = opened.recall(
-            subject or EVERYTHING,
+        lines = opened.timeline(
+            subject,
             user=user,
             session=whole_session(opened, user, session),
             since=since,
             until=until,
-            budget_tokens=budget,
-            views=["timeline"],
-            floor=None if subject else 0.0,
+            limit=limit,
         )
     if as_json:
-        out.write_json(recalled.evidence)
-    elif recalled:
-        out.write(recalled.text)
-    if not recalled:
+        out.write_json(lines)
+    elif lines:
+        out.write(text_of(lines))
+    if not lines:
         about = f" about {subject!r}" if subject else ""
-        out.note(f"nothing found{about} for user {user!r}: 'zibaldone maintain' reads what is new")
+        out.note(f"nothing found{about} for user {user!r}")
         raise typer.Exit(NOTHING_FOUND)
 
 

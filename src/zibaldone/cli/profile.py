@@ -1,4 +1,4 @@
-"""`zibaldone profile`: what should always be known of a user, to be read and corrected."""
+"""`zibaldone profile`: what holds of a user, to be read and changed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from zibaldone.cli import output as out
 from zibaldone.cli.input import MYSELF, AsJson, Folder, User, memory_of
 
 if TYPE_CHECKING:
-    from zibaldone.views.profile import Kind, ProfileEntry
+    from zibaldone.views.notes import Kind, UserNote
 
-_NOTHING = "nothing yet: no message states an instruction, a preference, a decision, a person or a fact"
+_NOTHING = "nothing yet: no message states a rule, an allergy, a preference or a fact as such"
 
-app = typer.Typer(
-    help="Show what is always known of a user; correct it.", no_args_is_help=False, add_completion=False
-)
+app = typer.Typer(help="Show what holds of a user; change it.", no_args_is_help=False, add_completion=False)
 
 Id = Annotated[
     str, typer.Argument(metavar="ID", help="Of the entry, as 'profile' lists it.", show_default=False)
@@ -30,10 +28,12 @@ def show(
     kind: Annotated[
         str | None,
         typer.Option(
-            "--kind", help="Only instruction, preference, decision, relation or fact.", show_default=False
+            "--kind",
+            help="Only instruction, constraint, preference, fact, person, plan or decision.",
+            show_default=False,
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Also what was superseded or retired.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also what has ended.")] = False,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -60,6 +60,30 @@ def show(
         out.table("id", "kind", "date", "", "entry", rows=[_row(entry) for entry in shown])
     if not shown:
         out.note(_NOTHING)
+    if not as_json and not any("/" in entry.made_by for entry in entries):
+        out.note(needs_a_model())
+
+
+def needs_a_model() -> str:
+    """The sentence that says what a profile without a model lacks."""
+    from zibaldone.profile import NEEDS_A_MODEL
+
+    return NEEDS_A_MODEL
+
+
+@app.command()
+def add(
+    kind: Annotated[str, typer.Argument(help="instruction, constraint, fact ...", show_default=False)],
+    text: Annotated[str, typer.Argument(help="What holds.", show_default=False)],
+    *,
+    user: User = MYSELF,
+    memory: Folder,
+    as_json: AsJson = False,
+) -> None:
+    """Note something that no message says."""
+    with memory_of(memory, user) as opened:
+        done = opened.profile(user).add(cast("Kind", kind), text)
+    _tell(done, as_json=as_json)
 
 
 @app.command()
@@ -101,19 +125,19 @@ def retire(entry: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = 
     _tell(done, as_json=as_json)
 
 
-def _tell(entry: ProfileEntry, *, as_json: bool) -> None:
+def _tell(entry: UserNote, *, as_json: bool) -> None:
     if as_json:
         out.write_json(entry)
     else:
         out.table("id", "kind", "date", "", "entry", rows=[_row(entry)])
 
 
-def _row(entry: ProfileEntry) -> list[object]:
+def _row(entry: UserNote) -> list[object]:
     state = [name for name in ("pinned", "edited", "retired") if getattr(entry, name)]
     if entry.superseded_by is not None:
         state.append(f"superseded by {entry.superseded_by}")
     if entry.ended_by is not None:
         state.append(f"ended by message {entry.ended_by}")
-    said_by = "" if entry.speaker == "user" else f"{entry.speaker}: "
+    said_by = "" if entry.about == "user" else f"{entry.about}: "
     day = entry.time.date().isoformat() if entry.is_dated else ""
     return [entry.id, entry.kind, day, ", ".join(state), said_by + entry.text]

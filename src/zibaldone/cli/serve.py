@@ -42,6 +42,14 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    notes_model: Annotated[
+        str | None,
+        typer.Option(
+            "--notes-model",
+            help="The upstream's model that reads conversations for notes, at its price; none unless given.",
+            show_default=False,
+        ),
+    ] = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,7 +78,7 @@ def serve(
     from zibaldone.server.divided_memory import DividedMemory
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.settings import ServerSettings
-    from zibaldone.settings import FROM_ENVIRONMENT, secret
+    from zibaldone.settings import FROM_ENVIRONMENT, secret, use_chat
     from zibaldone.storage.database import place_shown
 
     settings = ServerSettings(
@@ -82,6 +90,10 @@ def serve(
         requests_per_minute=requests_per_minute,
         max_body_bytes=max_body_mib * 2**20,
     )
+    if notes_model is not None:
+        if upstream is None:
+            raise InvalidInput("--notes-model is a model of the upstream: give --upstream")
+        use_chat(notes_model, upstream, settings.upstream_key)
     _set_up_process()
     keys = KeyStore(memory)
     check_binding(settings, keys)

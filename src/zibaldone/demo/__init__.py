@@ -28,13 +28,13 @@ from zibaldone.recalled import Recall
 BUDGET_TOKENS = 300
 # Said in the demo and forgotten again: something that was so is so no longer.
 CHANGE = Message(
-    "We moved the trip to São Miguel with mum to 2 to 10 May.",
+    "My boss is Saskia now, Ruud moved to Groningen.",
     name="Leonie",
     time=datetime(2025, 4, 8, 9, tzinfo=UTC),
     session="33",
     id="change",
 )
-AFTER_CHANGE = "When do mum and I go to São Miguel?"
+AFTER_CHANGE = "Who is my boss?"
 CHANGE_TOKENS = 180
 FORGET_SESSION = "27"  # a sick cat: something that somebody may not want to be kept
 

@@ -63,7 +63,7 @@ def opening(
         f"\n[bold]zibaldone[/] reads what {messages[0].speaker} and an assistant said, {first} to {last}.\n"
         f"{len(messages)} messages of {sessions} sessions, {full_tokens:,} tokens:"
         f" on disk and searchable after {import_ms:.0f} ms;\n"
-        f"its profile, its timeline and what no longer holds, after another {maintain_ms:.0f} ms.\n"
+        f"its notes, and what no longer holds, after another {maintain_ms:.0f} ms.\n"
         "Every word is kept as it was said. No key, no model to call, no network.",
         highlight=False,
     )

@@ -139,7 +139,7 @@ def switch(
                 f" rebuild({view.name!r}, user={user!r}, beside=True) makes it"
             )
         if beside.cursor < last_seq:
-            grow(database, view, beside, on_step=on_step)
+            grow(database, view, beside, on_step=on_step, at_once=True)
         if database.transact(chosen, user):
             return
 

@@ -80,7 +80,7 @@ class Rebuilder:
                 self.variants.add(variant)
             self.variants.grows(user, variant)
             step = self._steps(user, progress)
-            maintenance.grow(self._database, variant.view, generation, on_step=step)
+            maintenance.grow(self._database, variant.view, generation, on_step=step, at_once=True)
         return self.builds(user, view)
 
     def estimate(

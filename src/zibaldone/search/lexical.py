@@ -1,6 +1,6 @@
 """An inverted index over one user's units: term frequencies, incremental, statistics of this user alone.
 
-Ours because none of the kept engines fits (docs/log.md has the measurement): FTS5 keeps one statistic for
+Ours because none of the kept engines fits (docs/decisions.md has the measurement): FTS5 keeps one statistic for
 the whole table, tantivy pays milliseconds a commit and bm25s can neither add nor delete; and the ranking
 has to be the same over SQLite and PostgreSQL.
 """
@@ -74,7 +74,8 @@ class LexicalIndex:
         """Leave only the rows where the mask (n,) is true; those behind a removed row move up."""
         if mask.all():
             return
-        self._unpack()
+        if self._saved is not None:
+            self._saved = self._saved.keep(mask)
         first = int(np.argmin(mask))
         moved = np.cumsum(mask) - 1
         for term in [term for term, rows in self._rows.items() if rows[-1] >= first]:
@@ -85,7 +86,7 @@ class LexicalIndex:
                 self._counts[term] = array("I", np.array(self._counts[term])[kept].tolist())
             else:
                 del self._rows[term], self._counts[term]
-        self._lengths = array("I", np.array(self._lengths)[mask].tolist())
+        self._lengths = _whole(np.array(self._lengths)[mask])
         self._postings = sum(map(len, self._rows.values()))
 
     @property
@@ -158,8 +159,27 @@ class _SavedPostings:
         self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
         self._known: dict[frozenset[str], frozenset[str]] = {}  # of the sets that were asked for
         self._gaps, self._counts = saved["lexical.gaps"], saved["lexical.counts"]
-        self._has_steps = len(saved["lexical.lengths"]) > _FARTHEST
+        self._rows = len(saved["lexical.lengths"])
+        self._has_steps = self._rows > _FARTHEST
         self._ranges: dict[str, tuple[int, int]] = {}  # of terms that were asked for
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> _SavedPostings:
+        """Those of the rows where the mask is true, in memory of their own."""
+        ends = self._ends.astype(np.int64)
+        begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)[: len(ends)]
+        term_of = np.repeat(np.arange(len(ends)), ends - begins)
+        sums = np.cumsum(self._gaps, dtype=np.int64)
+        rows = sums - np.concatenate([[0], sums])[begins][term_of]
+        stays = (self._counts > 0) & mask[rows]
+        sizes = np.bincount(term_of[stays], minlength=len(ends))
+        moved = (np.cumsum(mask) - 1)[rows[stays]].astype(np.uint32)
+        left = SavedIndex()
+        left.put_texts("lexical.terms", [t for t, n in zip(self._terms, sizes.tolist(), strict=True) if n])
+        left["lexical.gaps"], counts, ends = _apart(moved, self._counts[stays], sizes[sizes > 0])
+        left.put_numbers("lexical.counts", counts)
+        left.put_numbers("lexical.ends", ends)
+        left["lexical.lengths"] = np.zeros(self._rows if self._has_steps else 0, dtype=np.uint8)
+        return _SavedPostings(left)
 
     def __iter__(self) -> Iterator[tuple[str, Ints, Doubles]]:
         begin = 0

@@ -71,14 +71,46 @@ class PackedTexts(SavedTexts):
 class CompressedTexts(SavedTexts):
     """Long ones, so many of them in a block."""
 
-    def __init__(self, data: npt.NDArray[np.uint8], ends: AnyArray, sizes: AnyArray) -> None:
-        """`data` are the blocks, `ends` where each ends, `sizes` (n,) the bytes of each text."""
+    def __init__(
+        self,
+        data: npt.NDArray[np.uint8],
+        ends: AnyArray,
+        sizes: AnyArray,
+        places: AnyArray | None = None,
+    ) -> None:
+        """`data` are the blocks, `ends` where each ends, `sizes` (n,) the bytes of each text.
+
+        Where some were taken out, `places` has in which places those lie that are left.
+        """
         self._data, self._ends, self.sizes = data, ends, sizes
+        self.places = places
         self._last = -1, b""  # block that was read last, and what is in it
 
     def __len__(self) -> int:
         """How many."""
-        return len(self.sizes)
+        return len(self.sizes) if self.places is None else len(self.places)
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> CompressedTexts:
+        """Those where the mask (n,) is true; nothing of the others is in its blocks."""
+        places = np.arange(len(self.sizes)) if self.places is None else self.places
+        sizes, gone = np.array(self.sizes), places[~mask]
+        sizes[gone] = 0
+        changed = set((gone // _TOGETHER).tolist())
+        blocks, begin = [], 0
+        for number, end in enumerate(self._ends.tolist()):
+            block = self._data[begin:end].tobytes()
+            if number in changed:
+                first = number * _TOGETHER
+                held = self.sizes[first : first + _TOGETHER].tolist()
+                starts = np.cumsum([0, *held])
+                left = sizes[first : first + _TOGETHER].tolist()
+                data = zlib.decompress(block)
+                parts = (data[start : start + size] for start, size in zip(starts, left, strict=False))
+                block = zlib.compress(b"".join(parts))
+            blocks.append(block)
+            begin = end
+        ends = np.cumsum([len(block) for block in blocks], dtype=np.int64)
+        return CompressedTexts(np.frombuffer(b"".join(blocks), np.uint8), ends, sizes, places[mask])
 
     def __iter__(self) -> Iterator[str]:
         """In order."""
@@ -90,6 +122,8 @@ class CompressedTexts(SavedTexts):
         return self._data[: int(ends[-1]) if len(ends) else 0], ends
 
     def _bytes(self, place: int) -> bytes:
+        if self.places is not None:
+            place = int(self.places[place])
         block, within = divmod(place, _TOGETHER)
         number, data = self._last
         if number != block:

@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from zibaldone.search.saved import AnyArray, PackedTexts, SavedIndex
+from zibaldone.search.saved import AnyArray, CompressedTexts, PackedTexts, SavedIndex
 from zibaldone.search.unit import Unit
 
 Ints = npt.NDArray[np.int64]
@@ -19,6 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNIT_BYTES, _SOURCE_BYTES, _DAYS_BYTES = 480, 40, 130
 _MOST_UNPACKED = 4096  # units of a saved index at a time: a recall reads a hundred
 _NAMES = ("kind", "session", "role", "name")  # few different ones in many units
+_NUMBERS = (*_NAMES, "seq", "part", "tokens", "start", "is_dated", "offset_s", "time")  # one of each unit
 
 
 class UnitList(Sequence[Unit]):
@@ -74,6 +75,21 @@ class UnitList(Sequence[Unit]):
         self._units.extend(units)
         self._nbytes += sum(8 + _bytes_of(unit) for unit in self._units[before:] if unit)
 
+    def keys(self) -> list[tuple[int, int]]:
+        """(seq, part) of each, without reading any text."""
+        saved = [] if self._packed is None else self._packed.keys()
+        return saved + [unit.key for unit in self._units[len(saved) :] if unit is not None]
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Leave only the rows where the mask (n,) is true; nothing of the others' texts stays."""
+        before = len(self._packed) if self._packed else 0
+        added = [u for u, stays in zip(self._units[before:], mask[before:].tolist(), strict=True) if stays]
+        self._packed = self._packed.keep(mask[:before]) if self._packed and mask[:before].any() else None
+        self._units = [None] * (len(self._packed) if self._packed else 0)
+        self._unpacked = []
+        self._nbytes = 8 * len(self._units)
+        self.extend(unit for unit in added if unit is not None)
+
     def speakers(self) -> dict[str, list[int]]:
         """The rows of each name, of units that were saved."""
         return self._packed.speakers() if self._packed else {}
@@ -108,9 +124,11 @@ class UnitList(Sequence[Unit]):
         before = len(self._packed) if self._packed else 0
         units = [unit for unit in self._units[before:] if unit is not None]
         arrays: dict[str, AnyArray] = {}
-        saved.put_long_texts(
-            "unit.text", [unit.text for unit in units], self._packed.texts if self._packed else None
-        )
+        behind, texts = self._packed.texts if self._packed else None, [unit.text for unit in units]
+        if behind is not None and behind.places is not None:  # its blocks have gaps
+            texts = [*behind, *texts]
+            behind = None
+        saved.put_long_texts("unit.text", texts, behind)
         for field in _NAMES:
             values = [getattr(unit, field) for unit in units]
             known = self._packed.names(field) if self._packed else []
@@ -139,6 +157,13 @@ class UnitList(Sequence[Unit]):
         saved.put_numbers("unit.time", numbers_of)
 
 
+def by_first(numbers: AnyArray) -> tuple[list[int], Ints]:
+    """The different ones of some numbers, in the order in which they come first; the place there of each."""
+    used, first, place = np.unique(numbers, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return used[order].tolist(), np.argsort(order)[place]
+
+
 def _bytes_of(unit: Unit) -> int:
     return (
         _UNIT_BYTES
@@ -149,9 +174,9 @@ def _bytes_of(unit: Unit) -> int:
 
 
 class _PackedUnits:
-    def __init__(self, saved: SavedIndex) -> None:
+    def __init__(self, saved: SavedIndex, texts: CompressedTexts | None = None) -> None:
         self.saved = saved
-        self.texts = saved.long_texts("unit.text")
+        self.texts = saved.long_texts("unit.text") if texts is None else texts
         self._further, self._days = _ByRow(saved["unit.further"]), _ByRow(saved["unit.days"])
         self._named = {
             field: _named(saved.texts(f"unit.{field}s"), saved[f"unit.no_{field}"]) for field in _NAMES
@@ -159,6 +184,26 @@ class _PackedUnits:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def keys(self) -> list[tuple[int, int]]:
+        return list(zip(self.saved["unit.seq"].tolist(), self.saved["unit.part"].tolist(), strict=True))
+
+    def keep(self, mask: npt.NDArray[np.bool_]) -> _PackedUnits:
+        """Those where the mask is true, in memory of their own."""
+        left, moved = SavedIndex(), np.cumsum(mask) - 1
+        for name in _NUMBERS:
+            left[f"unit.{name}"] = self.saved[f"unit.{name}"][mask]
+        left["unit.times_us"] = self.saved["unit.times_us"].copy()
+        for name in ("unit.further", "unit.days"):
+            having = self.saved[name][mask[self.saved[name][:, 0].astype(np.int64)]].astype(np.int64)
+            having[:, 0] = moved[having[:, 0]]
+            left.put_numbers(name, having)
+        for field in _NAMES:
+            numbers, left[f"unit.{field}"] = by_first(left[f"unit.{field}"])
+            values = [self._named[field][number] for number in numbers]
+            left.put_texts(f"unit.{field}s", ["" if value is None else value for value in values])
+            left[f"unit.no_{field}"] = np.array([value is None for value in values], dtype=bool)
+        return _PackedUnits(left, self.texts.keep(mask))
 
     def names(self, field: str) -> list[str | None]:
         """Those of a field, in the order of their numbers."""

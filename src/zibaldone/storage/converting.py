@@ -48,6 +48,7 @@ from zibaldone.storage.folder_layout import (
     HEADER,
     INDEX,
     KV,
+    RESERVE,
     database_file,
     make_private,
 )
@@ -314,5 +315,5 @@ def _size(folder: Path) -> int:
 def _others(folder: Path) -> tuple[str, ...]:
     plain = database_file(folder)
     ours = {name + end for name in (plain.name, ENCRYPTED_FILE) for end in BESIDE}
-    ours |= {HEADER, BLOCKS, INDEX, ENCRYPTED_BLOCKS, ENCRYPTED_INDEX}
+    ours |= {HEADER, BLOCKS, INDEX, ENCRYPTED_BLOCKS, ENCRYPTED_INDEX, RESERVE}
     return tuple(sorted(path.name for path in folder.iterdir() if path.name not in ours))

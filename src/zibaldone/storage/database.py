@@ -67,6 +67,8 @@ class Database(ABC):
 
     def __init__(self) -> None:
         self.audit_clock: Callable[[], datetime] | None = None  # None: nothing is noted
+        # Goes on with what of a user is being forgotten in steps: whoever names the user does that first.
+        self.finish_forgetting: Callable[[str], None] | None = None
 
     @abstractmethod
     def read(self, user: str | None = None) -> AbstractContextManager[Connection]:
@@ -79,6 +81,18 @@ class Database(ABC):
         No other writes rows of these users meanwhile; without names nobody else writes at all. Raises
         StorageBusy when others wrote for the whole busy timeout.
         """
+
+    def step(self, user: str) -> AbstractContextManager[Connection]:
+        """A write transaction of a forgetting in steps: others of the user's wait until it is finished."""
+        return self.write(user)
+
+    def make_room(self) -> bool:
+        """Free what is kept for a full disk; whether there was anything."""
+        return False
+
+    def keep_reserve(self) -> bool:
+        """Keep some room for the time when the disk is full; whether there is any now."""
+        return False
 
     def transact(self, work: Callable[[Connection], T], *users: str) -> T:
         """What `work` gives in a write transaction of these users.

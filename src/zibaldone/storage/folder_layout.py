@@ -10,6 +10,7 @@ FILE = "zibaldone.sqlite3"
 BLOCKS = "blocks"  # of chunks
 INDEX = "index"  # saved ones
 KV = "kv"  # keys and values
+RESERVE = "reserve"  # zeros, whose room a forgetting takes when the disk is full
 _EARLIER_FILE = "commonplace.sqlite3"  # of folders written before the project was renamed
 
 # The same in an encrypted folder, beside them, so that a conversion can be stopped at any moment.

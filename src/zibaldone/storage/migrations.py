@@ -437,6 +437,44 @@ def proofs_of_serving_roles(connection: Connection) -> None:
         )
 
 
+def forgetting_in_steps(connection: Connection) -> None:
+    """What of a user is being forgotten."""
+    connection.execute(
+        text('CREATE TABLE forgettings ("user" TEXT NOT NULL PRIMARY KEY, seqs TEXT NOT NULL)')
+    )
+
+
+def chunks_alone(connection: Connection) -> None:
+    """How often records were read together is not counted; how far chunks go, they say themselves."""
+    for table in ("record_pairs", "chunk_namespaces"):
+        connection.execute(text(f"DROP TABLE {table}"))
+
+
+def notes_in_place_of_three_views(connection: Connection) -> None:
+    """Notes take the place of profile, timeline and updates, whose rows are made anew from the log."""
+    for statement in (
+        """CREATE TABLE notes (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, part INTEGER NOT NULL,
+            made_by TEXT NOT NULL,
+            clause_seq BIGINT, clause_start INTEGER NOT NULL, clause_end INTEGER NOT NULL,
+            ended_by BIGINT, ended_part INTEGER NOT NULL,
+            instead_start INTEGER NOT NULL, instead_end INTEGER NOT NULL, rule TEXT NOT NULL,
+            PRIMARY KEY ("user", generation, seq, part))""",
+        """CREATE TABLE notes_unread (
+            "user" TEXT NOT NULL, generation BIGINT NOT NULL, seq BIGINT NOT NULL, tokens INTEGER NOT NULL,
+            PRIMARY KEY ("user", generation, seq))""",
+        "DROP TABLE update_words",
+        "DROP TABLE update_links",
+        "DROP TABLE profile_notes",
+        "DELETE FROM unit_sources WHERE \"view\" IN ('profile', 'timeline')",
+        "DELETE FROM units WHERE \"view\" IN ('profile', 'timeline')",
+        "DELETE FROM view_states WHERE \"view\" IN ('profile', 'timeline', 'updates')",
+        "DELETE FROM maintained_views WHERE \"view\" IN ('profile', 'timeline', 'updates')",
+        "UPDATE users SET behind = 1",
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     log_and_messages_view,
     chunks_records_and_usage,
@@ -464,6 +502,9 @@ MIGRATIONS: tuple[Migration, ...] = (
     readings_of_the_profile,
     keys_of_users,
     proofs_of_serving_roles,
+    forgetting_in_steps,
+    chunks_alone,
+    notes_in_place_of_three_views,
 )
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 

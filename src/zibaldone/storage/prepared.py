@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Insert, Update
+from sqlalchemy import Connection, Delete, Insert, Update
 from sqlalchemy.dialects import sqlite
 
 from zibaldone.storage.columns import seals_of
@@ -19,7 +19,7 @@ from zibaldone.storage.columns import seals_of
 class PreparedWrite:
     """A statement that gives no rows; each of its parameters is given a value by name."""
 
-    def __init__(self, statement: Insert | Update) -> None:
+    def __init__(self, statement: Insert | Update | Delete) -> None:
         self._statement = statement
 
     def run(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -6,12 +6,13 @@ there in one, so that whoever writes them sees whether anything was forgotten me
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -102,13 +103,18 @@ class FolderFiles:
         """An empty file beside the one of this name, gone afterwards unless it was published."""
         folder = self.path(user, name).parent
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor, path = tempfile.mkstemp(dir=folder, suffix=".part")
-        os.close(descriptor)
-        part = Path(path)
+        locked = os.open(folder, os.O_RDONLY)
         try:
-            yield part
+            fcntl.flock(locked, fcntl.LOCK_SH)  # so that no sweep takes it
+            descriptor, path = tempfile.mkstemp(dir=folder, suffix=".part")
+            os.close(descriptor)
+            part = Path(path)
+            try:
+                yield part
+            finally:
+                part.unlink(missing_ok=True)
         finally:
-            part.unlink(missing_ok=True)
+            os.close(locked)
 
     def publish(self, connection: Connection, user: str, name: str, draft: Path) -> None:  # noqa: ARG002
         draft.replace(self.path(user, name))
@@ -123,12 +129,27 @@ class FolderFiles:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def sweep(self, user: str | None = None) -> None:
-        """Files are gone when they are dropped."""
+        """Files are gone when they are dropped; what somebody was writing who was killed goes now."""
+        with suppress(OSError):  # there is no folder
+            for folder in list(self._folder.iterdir()) if user is None else [self.path(user, "any").parent]:
+                _sweep(folder)
 
     def path(self, user: str, name: str) -> Path:
         """Of a file; the user's name is in no file's name."""
         digest = blake2b(user.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         return self._folder / digest / (name + _SUFFIX)
+
+
+def _sweep(folder: Path) -> None:
+    with suppress(OSError):  # somebody is writing there now, or has dropped it
+        locked = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for path in folder.iterdir():
+                if path.suffix != _SUFFIX:
+                    path.unlink()
+        finally:
+            os.close(locked)
 
 
 class TableFiles:

@@ -11,7 +11,7 @@ from zibaldone.storage.columns import CheckedBigInteger as BigInteger
 from zibaldone.storage.columns import CheckedBytes as LargeBinary
 from zibaldone.storage.columns import CheckedInteger as Integer
 from zibaldone.storage.columns import CheckedText as Text
-from zibaldone.storage.columns import SealedBytes, SealedDigest, SealedText
+from zibaldone.storage.columns import SealedBytes, SealedText
 
 metadata = MetaData()
 SERVING_ROLES = "serving_roles"  # a table of PostgreSQL alone, which serving roles cannot read
@@ -74,6 +74,13 @@ forgotten_ids = Table(  # of messages that were stored once: an import does not 
     metadata,
     Column("user", Text, primary_key=True),
     Column("digest", Text, primary_key=True),  # of the message's id, which may be made from what it says
+)
+
+forgettings = Table(  # what goes in steps, until all is gone: nobody else reads the user's rows meanwhile
+    "forgettings",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("seqs", Text, nullable=False),  # of the messages: "1-5 8-8"
 )
 
 message_files = Table(  # bytes of what a message has attached, where they were to be kept
@@ -190,15 +197,6 @@ chunk_history = Table(
     Column("by_sources", Text, nullable=False),  # JSON: seqs of the messages that took its place
 )
 
-chunk_namespaces = Table(
-    "chunk_namespaces",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("namespace", SealedText(findable=True), primary_key=True),
-    Column("compacted_to", BigInteger, nullable=False),  # its messages above this seq are in the active chunk
-)
-
 records = Table(
     "records",
     metadata,
@@ -230,17 +228,6 @@ blocks = Table(
     Index(
         "blocks_released", "user", sqlite_where=text("released = 1"), postgresql_where=text("released = 1")
     ),
-)
-
-record_pairs = Table(
-    "record_pairs",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("view", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("first", BigInteger, primary_key=True, autoincrement=False),
-    Column("second", BigInteger, primary_key=True, autoincrement=False),  # = first: the record alone
-    Column("times", BigInteger, nullable=False),  # read together
 )
 
 kv_pools = Table(
@@ -410,44 +397,31 @@ topic_parts = Table(
     Column("parts", SealedText(), nullable=False),  # JSON: lines of the entries that it stands for
 )
 
-update_words = Table(  # where a word of what was stated stands: whether it still holds is looked up by it
-    "update_words",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("word", SealedDigest, primary_key=True, autoincrement=False),  # 63 bits of a digest
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("start", Integer, primary_key=True, autoincrement=False),  # of the sentence in the message, in
-    Column("end", Integer, nullable=False),  # characters: content[start:end]
-    sqlite_with_rowid=False,
-)
-
-update_links = Table(
-    "update_links",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("new_seq", BigInteger, primary_key=True, autoincrement=False),  # the message that says so
-    Column("new_start", Integer, primary_key=True, autoincrement=False),
-    Column("new_end", Integer, nullable=False),
-    Column("old_seq", BigInteger, primary_key=True, autoincrement=False),  # whose sentence no longer holds
-    Column("old_start", Integer, primary_key=True, autoincrement=False),
-    Column("old_end", Integer, nullable=False),
-    Column("rule", Text, nullable=False),  # or "<model>/<hash of the prompt>"
-    Index("update_links_by_old", "user", "generation", "old_seq"),
-)
-
-profile_notes = Table(  # beside the units of the profile
-    "profile_notes",
+notes = Table(  # beside the units of the notes, by the same keys
+    "notes",
     metadata,
     Column("user", Text, primary_key=True),
     Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),  # of the unit,
-    Column("part", BigInteger, primary_key=True, autoincrement=False),  # and its part
-    Column("topic", SealedText(), nullable=False),
-    # "<model>/<hash of the prompt>"; "offline": one was asked and did not answer; "": none was to be asked
-    Column("made_by", Text, nullable=False),
-    Column("reading", SealedText()),  # JSON of what the entry was read as; NULL: nobody noted it yet
+    Column("part", Integer, primary_key=True, autoincrement=False),  # and its part
+    Column("made_by", Text, nullable=False),  # "stated", "hand" or "<model>/<hash of the prompt>"
+    Column("clause_seq", BigInteger),  # content[clause_start:clause_end] of that message says it
+    Column("clause_start", Integer, nullable=False),
+    Column("clause_end", Integer, nullable=False),
+    Column("ended_by", BigInteger),  # seq of the message by which it holds no more; NULL: it holds
+    Column("ended_part", Integer, nullable=False),  # of the note there that took its place; -1: none
+    Column("instead_start", Integer, nullable=False),  # the words there that took its place
+    Column("instead_end", Integer, nullable=False),
+    Column("rule", Text, nullable=False),  # who said so, as `made_by`; "" while it holds
+)
+
+notes_unread = Table(  # messages that a model is still to read for notes
+    "notes_unread",
+    metadata,
+    Column("user", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("tokens", Integer, nullable=False),
 )
 
 sealing = Table(  # whether words of users are sealed: at most one row

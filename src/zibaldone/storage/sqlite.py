@@ -6,8 +6,10 @@ Durability: `synchronous=FULL`, so a commit that returned survives a crash and a
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import random
+import shutil
 import sqlite3
 import threading
 import time
@@ -53,6 +55,7 @@ from zibaldone.storage.folder_layout import (
     ENCRYPTED_FILE,
     ENCRYPTED_INDEX,
     INDEX,
+    RESERVE,
     database_file,
     make_private,
 )
@@ -64,12 +67,16 @@ from zibaldone.storage.schema import metadata
 if TYPE_CHECKING:
     from zibaldone.storage.keyring import Keyring
 
+_logger = logging.getLogger(__name__)
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
 _MOST_IDLE = 8  # connections that are kept open for the next transactions
+_IS_FORGETTING = 'SELECT 1 FROM forgettings WHERE "user" = ?'
 _CURSORS = "cursors"  # of the transaction that a connection is in
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
 _PURGE_ATTEMPT_MS = 20  # the same in a purge, which holds the write lock while it waits for readers
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.3  # between its attempts, for others to write in
+_RESERVE_BYTES = 8 * 2**20  # twice what SQLite's log takes before it is copied into the file
+_LEAST_RESERVING_BYTES = 2**20  # of a database that is worth a reserve
 
 
 class SqliteDatabase(Database):
@@ -140,12 +147,41 @@ class SqliteDatabase(Database):
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database. It is everybody's snapshot."""
-        with self._transaction("BEGIN", user) as connection:
-            yield connection
+        while True:
+            with self._transaction("BEGIN", user) as connection:
+                if not self._is_forgetting(connection, user):
+                    yield connection
+                    return
+            self._finish(user)
 
     @contextmanager
     def write(self, *users: str) -> Iterator[Connection]:
         """See Database."""
+        while True:
+            with self._written(*users) as connection:
+                unfinished = [user for user in users if self._is_forgetting(connection, user)]
+                if not unfinished:
+                    yield connection
+                    return
+            for user in unfinished:
+                self._finish(user)
+
+    def step(self, user: str) -> AbstractContextManager[Connection]:
+        """See Database."""
+        return self._written(user)
+
+    def _is_forgetting(self, connection: Connection, user: str | None) -> bool:
+        if user is None or self.finish_forgetting is None:
+            return False
+        return _driver(connection).execute(_IS_FORGETTING, (user,)).fetchone() is not None
+
+    def _finish(self, user: str | None) -> None:
+        assert user is not None
+        assert self.finish_forgetting is not None
+        self.finish_forgetting(user)
+
+    @contextmanager
+    def _written(self, *users: str) -> Iterator[Connection]:
         if not self._writing.acquire(timeout=self._busy_timeout_s):
             raise self._busy()
         try:
@@ -282,6 +318,30 @@ class SqliteDatabase(Database):
     def wipe(self) -> bool:
         """See Database."""
         return not self.purge_waits() or self.purge()
+
+    def make_room(self) -> bool:
+        """See Database. What the log holds is copied into the file, and the log begins anew."""
+        try:
+            (self.folder / RESERVE).unlink()
+        except OSError:
+            return False
+        self._try(time.monotonic() + self._attempt_s, "PRAGMA wal_checkpoint(TRUNCATE)")
+        return True
+
+    def keep_reserve(self) -> bool:
+        """See Database. As much as it takes must stay free beside it, for adds to go on with."""
+        reserve, log = self.folder / RESERVE, self.path.with_name(self.path.name + "-wal")
+        try:
+            if not reserve.exists() and (
+                sum(path.stat().st_size for path in (self.path, log)) >= _LEAST_RESERVING_BYTES
+                and shutil.disk_usage(self.folder).free >= 2 * _RESERVE_BYTES
+            ):
+                part = reserve.with_suffix(".part")
+                part.write_bytes(bytes(_RESERVE_BYTES))
+                part.replace(reserve)
+        except OSError as error:
+            _logger.warning("no room is kept for a full disk: %s", error)
+        return reserve.exists()
 
     def purge(self) -> bool:
         """Remove deleted text from the files: writes the database anew and empties the write-ahead log.

@@ -13,7 +13,7 @@ from zibaldone.storage.database import Database
 from zibaldone.storage.migrations import MIGRATIONS
 from zibaldone.storage.schema import view_states
 from zibaldone.views.base import ViewStore
-from zibaldone.views.profile import KINDS
+from zibaldone.views.notes import KINDS
 
 _NAMED = (
     *calendar.day_name,
@@ -24,6 +24,7 @@ _NAMED = (
     core.EDITOR,
     *KINDS,
     *("statement", "superseded", "semantic"),  # kinds of units
+    *("stated", "hand", "edited", "retired"),  # who made a note, or ended it
     *("beside", "kept"),  # where a generation stands
     "SQLite format 3",
 )

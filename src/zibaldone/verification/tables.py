@@ -20,7 +20,7 @@ from zibaldone.verification.result import Leftover, LookedAt
 from zibaldone.verification.wanted import Occurrence, Wanted
 
 _ROWS = 500
-_REFERRING = ("seq", "source", "attended", "new_seq", "old_seq")  # columns that name a message
+_REFERRING = ("seq", "source", "attended", "clause_seq", "ended_by")  # columns that name a message
 _PER_STATEMENT = 500
 
 

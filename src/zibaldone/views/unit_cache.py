@@ -166,7 +166,7 @@ class UnitCache:
         gone = set()
         if generation is not None and (forgotten or not self._appends):
             stored = units.keys(connection, self._view, generation)
-            held = {unit.key: row for row, unit in enumerate(index.units) if row not in of_tail}
+            held = {key: row for row, key in enumerate(index.units.keys()) if row not in of_tail}
             # Rows rise by key, as in an index made at once: what a new unit comes before is loaded again.
             first_new = next((key for key in stored if key not in held), None)
             there = set(stored)

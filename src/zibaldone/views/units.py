@@ -69,6 +69,12 @@ def _mine(of_table: Table) -> ColumnElement[bool]:
 
 # Made once: every add, and every recall after one, asks them.
 _NEW, _NEW_SOURCES = PreparedWrite(table.insert()), PreparedWrite(unit_sources.insert())
+_GONE, _GONE_SOURCES = (
+    PreparedWrite(
+        delete(rows).where(_mine(rows), rows.c.seq == bindparam("on"), rows.c.part == bindparam("place"))
+    )
+    for rows in (table, unit_sources)
+)
 _LOADED = (
     select(table).where(_mine(table), table.c.seq > bindparam("after")).order_by(table.c.seq, table.c.part)
 )
@@ -218,30 +224,64 @@ def made_from(connection: Connection, view: str, generation: Generation, seqs: I
 
 def remove(connection: Connection, view: str, generation: Generation, gone: Iterable[Key]) -> None:
     """Delete units by their keys."""
-    parts: dict[int, list[int]] = {}  # parts -> seqs, so that one statement deletes many
-    for seq, part in gone:
-        parts.setdefault(part, []).append(seq)
-    for part, seqs in parts.items():
-        for some in in_chunks(seqs, _PER_STATEMENT):
-            for which, mine in ((unit_sources, _of_sources(view, generation)), (table, of(view, generation))):
-                these = and_(mine, which.c.part == part, which.c.seq.in_(some))
-                connection.execute(delete(which).where(these))
+    mine = {"of": generation.user, "name": view, "number": generation.number}
+    if rows := [mine | {"on": seq, "place": part} for seq, part in gone]:
+        _GONE_SOURCES.run(connection, rows)
+        _GONE.run(connection, rows)
 
 
 def forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
     """Delete every unit that was made from any of these messages, with its vector, in every generation."""
     removed = 0
     for generation in _generations(connection, view, user):
-        gone = made_from(connection, view, generation, seqs)
+        elsewhere = _standing_elsewhere(connection, view, generation, seqs)
+        remove(connection, view, generation, elsewhere)
+        removed += len(elsewhere)
+        for some in in_chunks(seqs, _PER_STATEMENT):
+            connection.execute(
+                delete(unit_sources).where(_of_sources(view, generation), unit_sources.c.seq.in_(some))
+            )
+            here = and_(of(view, generation), table.c.seq.in_(some))
+            removed += connection.execute(delete(table).where(here)).rowcount
+    return counted(removed)
+
+
+def shed(connection: Connection, view: str, user: str, seqs: Sequence[int], most: int) -> int:
+    """Delete `most` of the units that stand on these messages, or all if there are fewer; how many."""
+    removed = 0
+    for generation in _generations(connection, view, user):
+        here = and_(of(view, generation), table.c.seq.in_(seqs))
+        query = select(table.c.seq, table.c.part).where(here).limit(most - removed)
+        gone = [(row.seq, row.part) for row in connection.execute(query)]
         remove(connection, view, generation, gone)
         removed += len(gone)
-    return counted(removed)
+    return removed
 
 
 def preview_forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
     """What `forget` would delete."""
-    generations = _generations(connection, view, user)
-    return counted(sum(len(made_from(connection, view, generation, seqs)) for generation in generations))
+    units = 0
+    for generation in _generations(connection, view, user):
+        units += len(_standing_elsewhere(connection, view, generation, seqs))
+        for some in in_chunks(seqs, _PER_STATEMENT):
+            here = and_(of(view, generation), table.c.seq.in_(some))
+            units += connection.execute(select(func.count()).select_from(table).where(here)).scalar_one()
+    return counted(units)
+
+
+def _standing_elsewhere(
+    connection: Connection, view: str, generation: Generation, seqs: Sequence[int]
+) -> list[Key]:
+    """The keys of units that have any of these messages among their further sources, and stand on none."""
+    c, here = unit_sources.c, set(seqs)
+    rows = (
+        row
+        for some in in_chunks(seqs, _PER_STATEMENT)
+        for row in connection.execute(
+            select(c.seq, c.part).where(_of_sources(view, generation), c.source.in_(some))
+        )
+    )
+    return sorted({(row.seq, row.part) for row in rows if row.seq not in here})
 
 
 def drop(connection: Connection, view: str, generation: Generation) -> None:

@@ -39,6 +39,10 @@ class UnitsView(RestingView):
         index_files.drop(connection, user)
         return units.forget(connection, self.name, user, seqs)
 
+    def shed(self, connection: Connection, user: str, seqs: Sequence[int], most: int) -> int:
+        """Remove `most` of the units that stand on these messages, or all of them."""
+        return units.shed(connection, self.name, user, seqs, most)
+
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
         return units.preview_forget(connection, self.name, user, seqs)

@@ -59,12 +59,12 @@ def test_hostile_memories_stay_quotations(ask, told, words):
 
 
 def test_the_profile_is_a_section_of_its_own(ask, told):
-    """What always holds comes first, under its title, and is no part of the conversation's days."""
-    told("Always answer in French.", "The bassoon lesson is on Monday.")
+    """A rule that fits comes first, under its title, and is no part of the conversation's days."""
+    told("Always name the room of a lesson.", "The bassoon lesson is on Monday.")
     content = ask("When is the bassoon lesson?")[-1]["content"]
     standing, recalled = content.index("Always known:"), content.index("Fri 1 Mar 2024")
     assert standing < recalled
-    assert "Always answer in French" in content[standing:recalled]
+    assert "Always name the room of a lesson." in content[standing:recalled]
     assert "bassoon" in content[recalled:]
     assert "lasting wishes" in content[:standing]
 

@@ -19,8 +19,8 @@ from zibaldone.models.openai import OpenAIChat
 from zibaldone.testing import FakeOpenAIServer, ScriptedModel
 from zibaldone.testing.fakes import Scripted
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.read.reader_a import Agentic, AgenticSettings
-from zibaldone.views.topics.read.reader_h import Hybrid
+from zibaldone.views.topics.read.reader_a import AgenticSettings, read_agentic
+from zibaldone.views.topics.read.reader_h import read_hybrid
 from zibaldone.views.topics.read.reading_result import ReadingResult
 
 QUESTION = "Where is the headquarters of the firm that Ann works for?"
@@ -52,8 +52,9 @@ def read(
         return answers[min(len(model.requests), len(answers)) - 1]
 
     model = ScriptedModel(answer)
-    agent = Agentic(Asker(model, Meter(None), EMBEDDER), EMBEDDER, settings)
-    return agent.read(ranked(QUESTION, library), user="ann", today=TODAY), model
+    asker = Asker(model, Meter(None), EMBEDDER)
+    asked = ranked(QUESTION, library)
+    return read_agentic(asked, asker, EMBEDDER, user="ann", today=TODAY, settings=settings), model
 
 
 def texts(reading: ReadingResult) -> list[str]:
@@ -196,7 +197,7 @@ def test_a_ceiling_ends_the_search_with_what_was_seen() -> None:
     """Tokens per call are used up by the first round."""
     model = ScriptedModel(lambda _: move(call("grep", pattern="beans")))
     asker = Asker(model, Meter(None, Ceilings(tokens_per_call=1)), EMBEDDER)
-    reading = Agentic(asker, EMBEDDER, LITTLE).read(ranked(QUESTION), user="ann", today=TODAY)
+    reading = read_agentic(ranked(QUESTION), asker, EMBEDDER, user="ann", today=TODAY, settings=LITTLE)
     assert reading.stopped == "no model"
     assert reading.hits
 
@@ -204,8 +205,8 @@ def test_a_ceiling_ends_the_search_with_what_was_seen() -> None:
 def test_without_a_model_it_reads_as_the_hybrid_does() -> None:
     """Offline there is one reader."""
     asker = Asker(None, Meter(None), EMBEDDER)
-    agent = Agentic(asker, EMBEDDER).read(ranked(QUESTION), user="ann", today=TODAY)
-    hybrid = Hybrid(asker).read(ranked(QUESTION), user="ann")
+    agent = read_agentic(ranked(QUESTION), asker, EMBEDDER, user="ann", today=TODAY)
+    hybrid = read_hybrid(ranked(QUESTION), asker, user="ann")
     assert agent.hits == hybrid.hits
 
 
@@ -260,7 +261,7 @@ def test_agentic_over_a_server() -> None:
     with FakeOpenAIServer(answer) as server:
         client = OpenAIChat("some-model", base_url=server.base_url, max_retries=0, timeout_s=5)
         asker = Asker(client, Meter(None), EMBEDDER)
-        reading = Agentic(asker, EMBEDDER, LITTLE).read(ranked(QUESTION), user="ann", today=TODAY)
+        reading = read_agentic(ranked(QUESTION), asker, EMBEDDER, user="ann", today=TODAY, settings=LITTLE)
         client.close()
     assert (reading.stopped, reading.model_calls) == ("done", 2)
     assert texts(reading)[0] == "The headquarters of Globex is in Lyon."

@@ -93,16 +93,6 @@ def test_praise_alone_makes_no_entry() -> None:
     assert entries_of(message) == ()
 
 
-def test_a_claim_stands_alone() -> None:
-    """Else a later one would supersede what was said beside it."""
-    (message,) = said("I painted a boat. I live in Oslo. It was raining that day in the harbour.")
-    assert [one.text for one in entries_of(message)] == [
-        "I painted a boat.",
-        "I live in Oslo.",
-        "It was raining that day in the harbour.",
-    ]
-
-
 def test_entries_of_one_message_are_numbered() -> None:
     """They may be filed apart; an only one needs no number."""
     (message,) = said("I painted a boat. I repaired the roof of my house.")

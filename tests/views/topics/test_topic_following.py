@@ -9,7 +9,7 @@ from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.fact_chains import follow, outdated, wordings
 from zibaldone.views.topics.read.names import Casing
-from zibaldone.views.topics.read.reader_h import Hybrid
+from zibaldone.views.topics.read.reader_h import read_hybrid
 from zibaldone.views.topics.read.reading_result import EntryHit
 
 CHAIN = (
@@ -27,7 +27,7 @@ QUESTION = "What is the capital of the country in which the birthplace of Marta 
 
 def found(question: str, *texts: str) -> tuple[EntryHit, ...]:
     """What offline reading finds among entries with these texts."""
-    return Hybrid().read(ranked(question, shelf(facts(texts))), user="ann").hits
+    return read_hybrid(ranked(question, shelf(facts(texts))), user="ann").hits
 
 
 def test_a_chain_is_followed_through_names_that_the_question_does_not_have() -> None:
@@ -86,29 +86,6 @@ def test_other_wordings_subjects_and_exclamations_replace_nothing(earlier: str, 
     assert marked == []
 
 
-RESTATED = (
-    "Ann Lee works for Acme Mills.",
-    "Ann Lee lives in Tirmont.",
-    "Bob Ray works for Globex Labs.",
-    "Cleo Kim works for Acme Mills.",
-    "Ann Lee is employed by Globex Labs.",
-)
-
-
-def test_other_words_for_what_is_asked_replace_it_in_this_reading() -> None:
-    """The later employer is seen by its kind and its words; where she lives is another matter."""
-    by_text = {one.place.entry.text: one for one in found("Which firm does Ann Lee work for?", *RESTATED)}
-    assert by_text[RESTATED[0]].superseded
-    assert by_text[RESTATED[0]].later == 5
-    assert not any(by_text[text].superseded for text in RESTATED[1:])
-
-
-def test_values_of_two_kinds_do_not_replace_each_other() -> None:
-    """Nothing is said of a town and a firm alike."""
-    texts = (*RESTATED[:4], "Ann Lee is employed in Lindeby.")
-    assert not any(one.superseded for one in found("Which firm does Ann Lee work for?", *texts))
-
-
 def test_who_talks_is_no_link_of_a_chain() -> None:
     """People call each other by their names in every other message."""
     said = (
@@ -140,16 +117,9 @@ def test_a_long_sentence_is_no_plain_statement() -> None:
 
 def test_names_are_what_the_memory_writes_with_a_capital() -> None:
     """The first word of a sentence only when it is one elsewhere, or another follows."""
-    casing = Casing()
-    casing.learn(["We met Marta in Lyon.", "Schools in Lyon are good schools.", "Marta's cat sleeps."])
+    casing = Casing(
+        texts=["We met Marta in Lyon.", "Schools in Lyon are good schools.", "Marta's cat sleeps."]
+    )
     assert casing.names("Schools near Lyon teach Marta's cat.") == [("Lyon",), ("Marta",)]
     assert casing.names("Shadows of Katan is a book.") == [("Katan",)]
     assert ("Isle", "of", "Man") in casing.names("He sailed to the Isle of Man.")
-
-
-def test_forgotten_texts_leave_no_casing() -> None:
-    """Learnt and unlearnt is as never learnt."""
-    casing = Casing()
-    casing.learn(["We met Marta in Lyon."])
-    casing.unlearn(["We met Marta in Lyon."])
-    assert casing.__dict__ == Casing().__dict__

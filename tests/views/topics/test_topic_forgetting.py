@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from topic_steps import SMALL, count, fed, filed, kept, numbered, one, said, tex
 from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
-from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import CURRENT, Library
@@ -154,19 +152,10 @@ def test_a_merged_entry_keeps_its_other_sources() -> None:
 
 def test_what_a_forgotten_entry_had_superseded_is_current_again() -> None:
     """And what a forgotten one was superseded by does not speak of it any more."""
-    library = filed(said(*LIFE), tools())
-    assert not one(library, "Lund").current
+    old, new = Entry("The capital is Lund.", 4, superseded_by=(6,)), Entry("It is Trond.", 6, supersedes=(4,))
+    library = Library({"topic-0001": Document("topic-0001", body=(old, new))})
     assert one(forget(library, [6], tools()), "Lund").current
     assert one(forget(library, [4], tools()), "Trond").supersedes == ()
-
-
-@pytest.mark.parametrize("apart", [timedelta(0), timedelta(days=2)])
-def test_of_three_values_the_middle_one_can_be_forgotten(apart: timedelta) -> None:
-    """The first stays superseded, by the last."""
-    facts = [f"The capital of Norvia is {city}." for city in ("Lund", "Trond", "Malmo")]
-    left = forget(filed(said(*facts, apart=apart), tools()), [2], tools())
-    assert texts(left, current=True) == [facts[2]]
-    assert one(left, "Lund").superseded_by == (3,)
 
 
 def test_parts_of_an_entry_that_is_gone_are_forgotten_too() -> None:
@@ -225,26 +214,6 @@ def test_the_rest_stays_whole(contents: list[str], gone: set[int]) -> None:
     assert kept(left) == {key: times for key, times in kept(library).items() if key[0] not in gone}
     for entry in left.entries():
         assert gone.isdisjoint((*entry.sources, *entry.supersedes, *entry.superseded_by))
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.sampled_from(["Lund", "Trond", "Bern"]), min_size=2, max_size=8), st.data())
-def test_what_holds_is_what_would_hold_without_it(cities: list[str], data: st.DataObject) -> None:
-    """The current value is the same as if the forgotten message had never been sent."""
-    facts = [f"The capital of Norvia is {city}." for city in cities]
-    gone = data.draw(st.integers(1, len(facts)))
-    left = forget(filed(said(*facts), tools()), [gone], tools())
-    rest = facts[: gone - 1] + facts[gone:]
-    assert set(texts(left, current=True)) == {rest[-1]}
-
-
-def test_consolidation_goes_on_after_forgetting() -> None:
-    """The library that is left is one like any other."""
-    by = tools()
-    left = forget(filed(said(*LIFE), by), [1, 6], by)
-    more = replace(said("The capital of Norvia is Bern.")[0], seq=20)
-    made = flush(fed([more], by, left)[0], by)
-    assert one(made, "Lund").superseded_by == (20,)
 
 
 def test_what_is_remembered_may_be_emptied_in_the_middle_of_a_step() -> None:

@@ -90,15 +90,12 @@ def test_only_older_entries_are_superseded() -> None:
     [
         ("I met Rosa Diaz.", [], True),
         ("My garden cost 300 dollars.", ["Ann has a garden."], True),
-        ("I live in oslo.", ["Ann lives."], True),
-        ("I live in oslo.", ["Ann lives in Oslo."], False),
         ("I met Rosa Diaz, Melanie.", ["Ann met Rosa.", "She is called Diaz."], False),
         ("I planted roses on the 7th.", ["Ann planted roses. 2024-03-07"], False),
-        ("I live in oslo since spring.", ["Ann lives in Oslo."], False),
         ("I love roses.", [], False),
     ],
 )
-def test_an_extraction_keeps_names_numbers_and_claims(said: str, facts: list[str], *, lost: bool) -> None:
+def test_an_extraction_keeps_names_and_numbers(said: str, facts: list[str], *, lost: bool) -> None:
     """In any of the facts, or in its date; what nobody will look for may be left out, and who is called."""
     told = [Entry(fact) for fact in facts]
     assert bool(left_out(told, [Entry(said)], said, ("Ann", "Melanie"))) == lost

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from zibaldone.views.topics.markdown.document import Document, Event, Heading, Text
+from zibaldone.views.topics.markdown.document import Document, Event, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.markdown.signature import KNOWN
 
 PIECES = (
     "Ann likes tea.|- item|* item|1. first|1984. was a year|# title|#tag|###### six|####### seven|---|- - -"
@@ -25,7 +24,6 @@ times = st.one_of(
     st.datetimes(timezones=st.timezones()).map(When.of),
     nasty.map(When),
 )
-names = st.from_regex(r"[a-zé_][\w.-]{0,6}", fullmatch=True).filter(lambda name: name.lower() not in KNOWN)
 
 
 @st.composite
@@ -41,8 +39,6 @@ def entries(draw: st.DrawFn, text: st.SearchStrategy[str] = lines) -> Entry:
         sources=draw(st.just(()) | seqs),
         supersedes=draw(st.just(()) | seqs),
         superseded_by=draw(st.just(()) | seqs),
-        extra=tuple(draw(st.lists(st.tuples(names, nasty), max_size=2))),
-        marker=draw(st.sampled_from(["-", "-", "*", "+", "7.", "12)"])),
         part=draw(st.just(0) | st.integers(0, 20)),
     )
 
@@ -65,7 +61,7 @@ events = st.builds(
         lambda detail: {key: value for key, value in detail.items() if key not in {"event", "time"}}
     ),
 )
-blocks = st.one_of(st.builds(Heading, nasty, st.integers(1, 6)), st.builds(Text, lines), entries(), entries())
+blocks = st.one_of(st.builds(Heading, nasty, st.integers(1, 6)), entries(), entries())
 bodies = st.lists(blocks, max_size=6).map(tuple)
 documents = st.builds(
     Document,

@@ -42,7 +42,7 @@ async def resources_of(caller: McpCaller) -> list[MemoryResource]:
         )
         for document in await caller.memory.topics(caller.user).documents()
     ]
-    profile = MemoryResource(PROFILE, "profile", "What is always known of the user.", PLAIN)
+    profile = MemoryResource(PROFILE, "profile", "What holds of the user.", PLAIN)
     return [profile, *sessions, *documents]
 
 

@@ -82,7 +82,7 @@ class SearchPassages(Arguments):
 
 
 class ReadProfile(Arguments):
-    """What is always known of the user: standing instructions, facts, people, preferences, decisions."""
+    """Notes on the user: instructions, constraints, facts, people, preferences, plans, decisions."""
 
     budget_tokens: Annotated[
         int, Field(ge=1, le=MOST_BUDGET_TOKENS, description="how long the text may be")

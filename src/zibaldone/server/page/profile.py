@@ -1,4 +1,4 @@
-"""The profile: what is always known, to be pinned, edited and retired."""
+"""The profile: what holds of a user, to be added to, pinned, edited and retired."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from zibaldone.errors import InvalidInput
+from zibaldone.profile import NEEDS_A_MODEL
 from zibaldone.server.page.door import PageAction, PageCall
 from zibaldone.server.page.forms import field
 from zibaldone.server.problems import Problem
-from zibaldone.views.profile import KINDS, ProfileEntry
+from zibaldone.views.notes import KINDS, UserNote
+from zibaldone.views.notes.note import kind_of
 
 _HEADINGS = {
     "instruction": "Standing instructions",
+    "constraint": "Constraints",
     "fact": "About you",
-    "relation": "People",
+    "person": "People",
     "preference": "Preferences",
+    "plan": "Plans",
     "decision": "Decisions",
 }
 _SHOWN, _ALL = 12, 100  # entries of a kind beside others, and alone
@@ -28,7 +32,7 @@ class EntryGroup:
 
     kind: str
     heading: str
-    entries: list[ProfileEntry]
+    entries: list[UserNote]
     total: int
 
 
@@ -52,6 +56,7 @@ async def profile(call: PageCall) -> Response:
         texts={entry.id: entry.text for entry in entries},
         holding=sum(entry.holds for entry in entries),
         headings=_HEADINGS,
+        needs_a_model=not any("/" in entry.made_by for entry in entries) and NEEDS_A_MODEL,
     )
 
 
@@ -60,6 +65,18 @@ async def profile_text(call: PageCall) -> Response:
     budget = call.number("budget", 400, most=8000)
     text = await call.memory.profile(call.user).text(budget)
     return call.page("profile_text.html", text=text, budget=budget)
+
+
+async def add(call: PageCall) -> Response:
+    """Note something that no message says."""
+    form = await call.form()
+    kind = kind_of(field(form, "kind"))
+    if kind is None:
+        raise InvalidInput(f"no kind {field(form, 'kind')!r}: there is {', '.join(KINDS)}")
+    entry = await call.memory.profile(call.user).add(kind, field(form, "text"))
+    seen = call.see("/profile")
+    seen.headers["Location"] += f"#e{entry.id}"
+    return seen
 
 
 async def change(call: PageCall) -> Response:
@@ -86,6 +103,7 @@ async def change(call: PageCall) -> Response:
 assert set(_HEADINGS) == set(KINDS)
 ACTIONS = (
     PageAction("/profile", profile),
+    PageAction("/profile", add, posts=True),
     PageAction("/profile/text", profile_text),
     PageAction("/profile/{id}", change, posts=True),
 )

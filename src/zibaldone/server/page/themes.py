@@ -1,19 +1,17 @@
-"""Themes as a map to click through, and as lists."""
+"""Themes as lists: all of them, and the facts of each."""
 
 from __future__ import annotations
 
 from starlette.responses import Response
 
 from zibaldone.server.page.door import PageAction, PageCall
-from zibaldone.server.page.theme_map import draw
 from zibaldone.server.problems import Problem
 
-_ON_THE_MAP = 24  # the largest
 _SHOWN, _FACTS = 60, 60  # themes and facts on a page
 
 
 async def themes(call: PageCall) -> Response:
-    """The map of the largest themes, and a list of all."""
+    """All themes, the largest first."""
     held = await call.memory.themes(user=call.user)
     held.sort(key=lambda theme: (-len(theme.semantics), theme.id))
     skip = call.number("skip", 0, most=10**9)
@@ -23,7 +21,6 @@ async def themes(call: PageCall) -> Response:
         total=len(held),
         skip=skip,
         step=_SHOWN,
-        map=draw(held[:_ON_THE_MAP]) if not skip else None,
         job=call.jobs.running(call.user, "/themes"),
     )
 
@@ -44,7 +41,6 @@ async def theme(call: PageCall) -> Response:
         skip=skip,
         step=_FACTS,
         near=near,
-        map=draw([chosen, *near], centre=chosen.id) if near else None,
     )
 
 

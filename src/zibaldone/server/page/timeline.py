@@ -1,4 +1,4 @@
-"""The timeline: dated lines of what was done and asked, on a subject or of a stretch of time."""
+"""The timeline: dated lines of sessions and notes, on a subject or of a stretch of time."""
 
 from __future__ import annotations
 
@@ -7,39 +7,35 @@ from itertools import groupby
 
 from starlette.responses import Response
 
-from zibaldone.core import Evidence
 from zibaldone.errors import InvalidInput
-from zibaldone.search.request import EVERYTHING
 from zibaldone.server.page.door import PageAction, PageCall
+from zibaldone.timeline import TimelineLine
 
-_BUDGET, _MOST_BUDGET = 1200, 12_000  # tokens of lines on a page
+_LINES, _MOST_LINES = 100, 2000
 
 
 async def timeline(call: PageCall) -> Response:
     """Lines in the order of time, month by month."""
-    subject, room = call.text("q"), call.number("room", _BUDGET, most=_MOST_BUDGET)
+    subject, limit = call.text("q"), call.number("lines", _LINES, most=_MOST_LINES)
     since, until = _day(call.text("since"), "from"), _day(call.text("until"), "to")
-    recalled = await call.memory.recall(
-        subject or EVERYTHING,
+    lines = await call.memory.timeline(
+        subject,
         user=call.user,
         since=since,
         until=until and until + timedelta(days=1),  # the day itself is meant, too
-        budget_tokens=room,
-        views=["timeline"],
-        floor=0.0,
+        limit=limit,
     )
-    lines = sorted(recalled.evidence, key=lambda line: (line.time, line.sources))
     return call.page(
         "timeline_lines.html" if call.is_fragment else "timeline.html",
         subject=subject,
         since=call.text("since"),
         until=call.text("until"),
         months=[(month, list(some)) for month, some in groupby(lines, _month)],
-        more=room * 3 if lines and room < _MOST_BUDGET and recalled.tokens > room * 0.8 else None,
+        more=limit * 3 if len(lines) == limit < _MOST_LINES else None,
     )
 
 
-def _month(line: Evidence) -> str:
+def _month(line: TimelineLine) -> str:
     return f"{line.time:%B %Y}" if line.is_dated else "No date"
 
 

@@ -23,7 +23,7 @@ _EDITS_SESSION = "topics"
 class ShownBlock:
     """A block of a document as a template needs it."""
 
-    kind: str  # "heading", "entry" or "text"
+    kind: str  # "heading" or "entry"
     text: str
     level: int = 0
     entry: Entry | None = None
@@ -106,10 +106,8 @@ def _blocks(document: Document) -> Iterator[ShownBlock]:
     for block in document.body:
         if isinstance(block, Heading):
             yield ShownBlock("heading", block.title, min(block.level + 1, 6))
-        elif isinstance(block, Entry):
-            yield ShownBlock("entry", block.text, entry=block)
         else:
-            yield ShownBlock("text", block.text)
+            yield ShownBlock("entry", block.text, entry=block)
 
 
 def _diff_lines(diff: str) -> Iterator[DiffLine]:

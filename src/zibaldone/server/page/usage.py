@@ -54,5 +54,5 @@ def _price(given: str) -> float:
     return price if 0 <= price < 1e6 else 0.0
 
 
-_MAINTAINED = frozenset({"messages", "timeline", "updates", "profile"})
+_MAINTAINED = frozenset({"messages", "notes"})
 ACTIONS = (PageAction("/usage", usage), PageAction("/users", users))

@@ -164,7 +164,7 @@ async def list_sessions(call: RestCall[PagedQuery, None]) -> Reply:
     """A page of sessions."""
     call.must_be_for_all_agents()
     query = call.query
-    after = [held for held in await call.memory.sessions(user=call.user) if held.first_seq > query.after]
+    after = await call.memory.sessions(user=call.user, after=query.after, limit=query.limit + 1)
     page = after[: query.limit]
     return Reply(
         SessionPageJson(

@@ -13,9 +13,11 @@ from zibaldone.server.rest.shapes import (
     RecallJson,
     SearchJson,
     TimelineJson,
+    TimelineLineJson,
     TimelineQuery,
     UserQuery,
 )
+from zibaldone.timeline import text_of
 
 
 async def recall(call: RestCall[UserQuery, RecallJson]) -> Reply:
@@ -45,20 +47,19 @@ async def search(call: RestCall[UserQuery, SearchJson]) -> Reply:
 
 
 async def timeline(call: RestCall[TimelineQuery, None]) -> Reply:
-    """Dated lines on a subject."""
+    """Dated lines."""
+    call.must_be_for_all_agents()
     query = call.query
-    recalled = await call.memory.recall(
+    lines = await call.memory.timeline(
         query.query,
         user=call.user,
-        agent=call.agent(query.agent),
         session=query.session,
         since=query.since,
         until=query.until,
-        budget_tokens=query.budget_tokens,
-        views=["timeline"],
-        floor=0.0,
+        limit=query.limit,
     )
-    return Reply(TimelineJson(text=recalled.text, lines=[_evidence(line) for line in recalled.evidence]))
+    shown = [TimelineLineJson.model_validate(line) for line in lines]
+    return Reply(TimelineJson(text=text_of(lines), lines=shown))
 
 
 def _shown(recalled: Recall) -> RecalledJson:
@@ -106,7 +107,7 @@ OPERATIONS = (
         method="GET",
         path="/v1/memory/timeline",
         handle=timeline,
-        summary="Dated lines of what was done and asked, on a subject.",
+        summary="Dated lines: of each session its title and first statement, and what a model noted.",
         query=TimelineQuery,
         asks=True,
         replies={200: TimelineJson},

@@ -45,7 +45,7 @@ def _any_of(**fields: JsonValue) -> ConfigDict:
     return ConfigDict(json_schema_extra={"anyOf": kinds})
 
 
-View = Literal["chunks", "hierarchy", "messages", "profile", "timeline", "topics", "updates"]
+View = Literal["chunks", "hierarchy", "messages", "notes", "topics"]
 Time = Annotated[datetime, BeforeValidator(_to_time)]
 Name = Annotated[str, Field(min_length=1)]
 Line = Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
@@ -126,19 +126,19 @@ class MessagesQuery(AgentQuery):
 
 
 class ProfileQuery(UserQuery):
-    """How long a profile may be."""
+    """How long a profile's text may be."""
 
     budget_tokens: Budget = Field(400, description="Of the text.")
 
 
-class TimelineQuery(AgentQuery):
-    """What the dated lines are to be about."""
+class TimelineQuery(UserQuery):
+    """Which dated lines."""
 
-    query: str = Field(description="What the lines are to be about.")
+    query: str = Field("", description="What the lines are to be about.")
     session: Name | None = None
     since: Time | None = None
     until: Time | None = None
-    budget_tokens: Budget = 1000
+    limit: int = Field(100, ge=1, le=1000)
 
 
 # What is sent
@@ -282,6 +282,13 @@ class MaintainJson(InputShape):
     """Which views to bring to the end of the log."""
 
     views: list[View] | None = Field(None, min_length=1, max_length=20)
+
+
+class NewEntryJson(InputShape):
+    """A note that no message says."""
+
+    kind: Literal["instruction", "constraint", "preference", "fact", "person", "plan", "decision"]
+    text: str
 
 
 class EntryChangeJson(InputShape):
@@ -552,8 +559,7 @@ class ProfileEntryJson(OutputShape):
     id: str
     kind: str
     text: str
-    topic: str
-    speaker: str
+    about: str
     sources: list[int]
     time: datetime
     session: str
@@ -561,8 +567,10 @@ class ProfileEntryJson(OutputShape):
     pinned: bool
     retired: bool
     edited: bool
+    made_by: str
     supersedes: list[str]
     superseded_by: str | None
+    ended_by: int | None
 
 
 class ProfileJson(OutputShape):
@@ -629,11 +637,23 @@ class ThemesJson(OutputShape):
     themes: list[ThemeJson]
 
 
+class TimelineLineJson(OutputShape):
+    """A session, or what a model noted of it."""
+
+    time: datetime
+    text: str
+    session: str
+    sources: list[int]
+    kind: str
+    is_dated: bool
+    holds: bool
+
+
 class TimelineJson(OutputShape):
-    """Dated lines of what was done and asked, in the order of time."""
+    """Dated lines in the order of time."""
 
     text: str
-    lines: list[EvidenceJson]
+    lines: list[TimelineLineJson]
 
 
 class FaultJson(OutputShape):

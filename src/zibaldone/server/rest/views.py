@@ -13,6 +13,7 @@ from zibaldone.server.rest.shapes import (
     EntryChangeJson,
     MaintainedJson,
     MaintainJson,
+    NewEntryJson,
     ProfileEntryJson,
     ProfileJson,
     ProfileQuery,
@@ -26,7 +27,7 @@ from zibaldone.server.rest.shapes import (
     TopicTextJson,
     UserQuery,
 )
-from zibaldone.views.profile import ProfileEntry
+from zibaldone.views.notes import UserNote
 
 
 async def profile(call: RestCall[ProfileQuery, None]) -> Reply:
@@ -35,6 +36,13 @@ async def profile(call: RestCall[ProfileQuery, None]) -> Reply:
     opened = call.memory.profile(call.user)
     entries = [ProfileEntryJson.model_validate(entry) for entry in await opened.entries()]
     return Reply(ProfileJson(text=await opened.text(call.query.budget_tokens), entries=entries))
+
+
+async def add_entry(call: RestCall[UserQuery, NewEntryJson]) -> Reply:
+    """The entry that was added."""
+    call.must_be_for_all_agents()
+    entry = await call.memory.profile(call.user).add(call.body.kind, call.body.text)
+    return Reply(ProfileEntryJson.model_validate(entry), 201)
 
 
 async def change_entry(call: RestCall[UserQuery, EntryChangeJson]) -> Reply:
@@ -51,7 +59,7 @@ async def change_entry(call: RestCall[UserQuery, EntryChangeJson]) -> Reply:
     return Reply(ProfileEntryJson.model_validate(entry))
 
 
-async def _entry(opened: AsyncProfile, entry_id: str) -> ProfileEntry:
+async def _entry(opened: AsyncProfile, entry_id: str) -> UserNote:
     for entry in await opened.entries():
         if entry.id == entry_id:
             return entry
@@ -137,10 +145,21 @@ OPERATIONS = (
         method="GET",
         path="/v1/memory/profile",
         handle=profile,
-        summary="What should always be known of the user, as text for a prompt and entry by entry.",
+        summary="Notes on the user, as text for a prompt and entry by entry.",
         query=ProfileQuery,
         replies={200: ProfileJson},
         example={"query": {"user": "ann", "budget_tokens": 200}},
+    ),
+    Operation(
+        name="addProfileEntry",
+        method="POST",
+        path="/v1/memory/profile",
+        handle=add_entry,
+        summary="Note something that no message says.",
+        body=NewEntryJson,
+        replies={201: ProfileEntryJson},
+        writes=True,
+        example={"query": {"user": "ann"}, "body": {"kind": "constraint", "text": "No nuts."}},
     ),
     Operation(
         name="changeProfileEntry",

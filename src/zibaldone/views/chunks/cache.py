@@ -1,21 +1,16 @@
-"""What recall has in memory of a user's chunks: their table, and vectors of texts."""
+"""What recall has in memory of a user's chunks: their table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.models.base import Vectors, WordEmbedder
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import table
 from zibaldone.views.chunks.chunk import Chunk
 from zibaldone.views.user_cache import UserCache
-
-MOST_TEXTS = 30_000  # of 1 KB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +39,3 @@ def table_of(
     made = ChunkTable(state.version, generation.number, live, covered)
     cache.put(generation.user, made, state)
     return made
-
-
-class TextVectors:
-    """An embedder in front of another: a user's words and items come again from recall to recall."""
-
-    def __init__(self, embedder: WordEmbedder) -> None:
-        self._embedder = embedder
-        self._vectors: dict[str, Vectors] = {}
-
-    def __len__(self) -> int:
-        """Texts whose vectors are here."""
-        return len(self._vectors)
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        if len(self) > MOST_TEXTS:
-            self._vectors = {}
-        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        if missing:
-            self._vectors.update(zip(missing, self._embedder.embed(missing), strict=True))
-        return np.array([self._vectors[text] for text in texts], dtype=np.float32).reshape(-1, self.dimension)
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return self._embedder.count(texts)

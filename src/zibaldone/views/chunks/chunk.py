@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -137,29 +138,14 @@ def from_record(data: bytes) -> list[Item]:
 def item_to_json(item: Item) -> list[object]:
     offset = item.time.utcoffset()
     zone_s = int(offset.total_seconds()) if offset else 0
-    return [
-        item.id,
-        item.text,
-        item.speaker,
-        list(item.sources),
-        to_us(item.time),
-        zone_s,
-        item.session,
-        item.place,
-    ]
+    time_us = to_us(item.time)
+    return [item.id, item.text, item.speaker, item.sources, time_us, zone_s, item.session, item.place]
 
 
-def item_from_json(fields: Sequence[object]) -> Item:
+def item_from_json(fields: Sequence[Any]) -> Item:
+    """An item as `item_to_json` wrote it."""
     number, text, speaker, sources, time_us, zone_s, session, place = fields
-    return Item(
-        number,  # type: ignore[arg-type] # as written by item_to_json
-        text,  # type: ignore[arg-type]
-        speaker,  # type: ignore[arg-type]
-        tuple(sources),  # type: ignore[arg-type]
-        from_us(time_us, zone_s),  # type: ignore[arg-type]
-        session,  # type: ignore[arg-type]
-        place,  # type: ignore[arg-type]
-    )
+    return Item(number, text, speaker, tuple(sources), from_us(time_us, zone_s), session, place)
 
 
 def sources_of(items: Iterable[Item]) -> set[int]:

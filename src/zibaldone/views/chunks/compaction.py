@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,17 +18,12 @@ from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.gate import Gate, Piece
 from zibaldone.views.chunks.grounding import grounded, source_texts
 from zibaldone.views.chunks.joint_answer import carried_out
-from zibaldone.views.chunks.joint_compact import DUPLICATE, Compaction, ItemUpdate, apply, joint_compact
+from zibaldone.views.chunks.joint_compact import Compaction, ItemUpdate, apply
 from zibaldone.views.chunks.relevance import MetadataIndex, Target
 from zibaldone.views.chunks.select_related import select
 from zibaldone.views.chunks.tasks import (
-    Compacted,
     Compress,
-    Compressed,
     JointCompact,
-    Note,
-    NoteDeletion,
-    NoteUpdate,
     shown_items,
     shown_messages,
     shown_metadata,
@@ -60,14 +54,11 @@ class Namespace:
     changed: set[int] = field(default_factory=set)
     covered: dict[int, tuple[int, ...]] = field(default_factory=dict)  # seqs that a new chunk has read
     past: list[Past] = field(default_factory=list)
-    together: list[tuple[int, ...]] = field(default_factory=list)  # chunks that were read in one go
-    df: Counter[str] = field(default_factory=Counter)
     live: MetadataIndex = field(default_factory=MetadataIndex)  # chunks that still hold something
 
     def __post_init__(self) -> None:
-        for number in sorted(self.chunks):
-            self.df.update(self.chunks[number].metadata.terms)
-            self.live.put(self.chunks[number])
+        for chunk in self.chunks.values():
+            self.live.put(chunk)
 
     def read(self, numbers: Sequence[int]) -> dict[int, list[Item]]:
         """FETCHBYID: the items of these chunks.
@@ -82,9 +73,6 @@ class Namespace:
 
     def write(self, chunk: Chunk, items: Sequence[Item]) -> None:
         """Insert a chunk, or a new version of it."""
-        if chunk.id in self.chunks:
-            self.df.subtract(self.chunks[chunk.id].metadata.terms)
-        self.df.update(chunk.metadata.terms)
         self.chunks[chunk.id] = chunk
         self.live.put(chunk)
         self.items[chunk.id] = list(items)
@@ -107,11 +95,7 @@ class Compactor:
         plain = tuple(compress(gate.pieces))
         if not gate.pieces or not self.asker.has_model:
             return CompressedGate(gate, plain)
-        answer = self.asker.ask(
-            Compress(messages=shown_messages(gate), offline=lambda: _as_compressed(plain)),
-            user=self.user,
-            patient=self.patient,
-        )
+        answer = self.asker.ask(Compress(messages=shown_messages(gate)), user=self.user, patient=self.patient)
         if answer.made_by == OFFLINE:
             return CompressedGate(gate, plain, degraded=answer.degraded)
         written = answer.result
@@ -150,7 +134,6 @@ class Compactor:
         if related:
             compaction, refined = self._joint_compact(compressed, space.read(related))
             degraded.append(refined.degraded)
-            space.together.append((*related, number))
         self._apply(compaction.updates, space)
         items = list(compaction.items)
         if self.config.maintenance == "whole_context":
@@ -175,12 +158,15 @@ class Compactor:
         space.covered[number] = gate.seqs
 
     def _related(self, compressed: CompressedGate, space: Namespace) -> tuple[tuple[int, ...], str]:
-        """Lines 6 and 7: ids of earlier chunks, from their metadata alone, and why no model chose them."""
+        """Lines 6 and 7: ids of earlier chunks, from their metadata alone, and why no model chose them.
+
+        What a new chunk does to earlier ones is a model's to say: without one, none is related.
+        """
         if not compressed.items:
             return (), ""
         if self.config.maintenance == "whole_context":
             return tuple(number for number in sorted(space.chunks) if space.chunks[number].items), ""
-        if not self.config.joint:
+        if not self.config.joint or not self.asker.has_model:
             return (), ""
         about = self._metadata(list(compressed.items), compressed, space)
         selected = select(
@@ -198,7 +184,7 @@ class Compactor:
         self, compressed: CompressedGate, related: Mapping[int, Sequence[Item]]
     ) -> tuple[Compaction, CompressedGate]:
         """Line 8, and what was compressed with who has gone over it."""
-        plain = joint_compact(compressed.items, related)
+        plain = Compaction(compressed.items, ())
         if not self.asker.has_model or not any(related.values()):
             return plain, compressed
         answer = self.asker.ask(
@@ -206,7 +192,6 @@ class Compactor:
                 new=shown_items(0, compressed.items),
                 related=tuple(shown_items(number, items) for number, items in related.items() if items),
                 new_ids=frozenset(item.id for item in compressed.items),
-                offline=lambda: _as_compacted(compressed, plain),
             ),
             user=self.user,
             patient=self.patient,
@@ -246,7 +231,7 @@ class Compactor:
         """The chunk's next version, its metadata made anew from what is left: no word of what went stays."""
         vectors = metadata.embedded(items, self.embedder)
         about = metadata.rebuilt(
-            chunk.metadata, items, space.df, len(space.chunks), self.config.keywords, vectors
+            chunk.metadata, items, space.live.df, len(space.chunks), self.config.keywords, vectors
         )
         version = chunk.version + 1
         return replace(chunk, version=version, items=len(items), tokens=self._tokens(items), metadata=about)
@@ -259,7 +244,7 @@ class Compactor:
             none = np.zeros((0, self.embedder.dimension), dtype=np.float32)
             return Metadata((), (), "", min(times), max(times), none)
         vectors = metadata.embedded(items, self.embedder)
-        plain = metadata.build(items, space.df, len(space.chunks), self.config.keywords, vectors)
+        plain = metadata.build(items, space.live.df, len(space.chunks), self.config.keywords, vectors)
         if compressed.made_by == OFFLINE:
             return plain
         own = source_texts([*pieces, *items])
@@ -288,29 +273,3 @@ class Compactor:
 
 def _refused(task: str, times: int) -> str:
     return f"{task}: {times} of its notes say what their sources do not" if times else ""
-
-
-def _as_compressed(items: Sequence[Item]) -> Compressed:
-    notes = [Note(text=item.text, sources=list(item.sources)) for item in items]
-    return Compressed(items=notes, keywords=[], entities=[], summary="")
-
-
-def _as_compacted(compressed: CompressedGate, plain: Compaction) -> Compacted:
-    ids = {seq: item.id for item in compressed.items for seq in item.sources}
-    changed = [u for u in plain.updates if u.text is not None]
-    gone = [u for u in plain.updates if u.text is None]
-    return Compacted(
-        updates=[
-            NoteUpdate(chunk=u.chunk, item=u.item, text=u.text or "", because=[ids[s] for s in u.because])
-            for u in changed
-        ],
-        deletions=[
-            NoteDeletion(
-                chunk=u.chunk,
-                item=u.item,
-                because=[ids[s] for s in u.because],
-                reason="duplicate" if u.reason == DUPLICATE else "superseded",
-            )
-            for u in gone
-        ],
-    )

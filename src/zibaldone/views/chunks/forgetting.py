@@ -14,7 +14,7 @@ from zibaldone.rendering import line, line_tokens
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, Item, from_record, to_record
-from zibaldone.views.chunks.storage.records import Owner, Record, RecordStore
+from zibaldone.views.chunks.storage.records import Record, RecordStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def loss(
     left_in = {chunk for seq, chunk in table.sources(connection, generation) if seq not in gone}
     # What can be read is kept: to forget must always be possible.
     full = [number for number in sorted(touched) if present[number].items]
-    data = store.fetch_readable(connection, owner_of(generation), full)[0].data
+    data = store.fetch_readable(connection, generation, full)[0]
     held = {number: from_record(record) for number, record in data.items()}
     rewritten: dict[int, list[Item]] = {}
     before = after = 0
@@ -77,9 +77,8 @@ def forget(
     waited for inside a transaction.
     """
     lost = loss(connection, store, generation, seqs)
-    owner = owner_of(generation)
     present = table.load(connection, generation, 0)
-    store.expel(connection, owner, [*lost.rewritten, *lost.removed])
+    store.expel(connection, generation, [*lost.rewritten, *lost.removed])
     table.remove(connection, generation, lost.removed)
     table.remove_history(connection, generation, lost.past)
     table.remove_sources(connection, generation, seqs)
@@ -89,14 +88,8 @@ def forget(
     table.write(connection, generation, chunks)
     table.forget_reasons(connection, generation)
     records = [record_of(chunk, lost.rewritten[chunk.id]) for chunk in chunks if chunk.items]
-    store.stage(connection, owner, records)
-    table.remove_empty_namespaces(connection, generation)
+    store.stage(connection, generation, records)
     return lost
-
-
-def owner_of(generation: Generation) -> Owner:
-    """Whose records a generation's chunks are."""
-    return Owner(generation.user, "chunks", generation.number)
 
 
 def record_of(chunk: Chunk, items: Sequence[Item]) -> Record:

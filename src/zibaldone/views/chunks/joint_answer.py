@@ -17,13 +17,7 @@ from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views.chunks.chunk import Item
 from zibaldone.views.chunks.grounding import grounded, source_texts
-from zibaldone.views.chunks.joint_compact import (
-    DUPLICATE,
-    SUPERSEDED,
-    Compaction,
-    ItemUpdate,
-    joint_compact,
-)
+from zibaldone.views.chunks.joint_compact import DUPLICATE, SUPERSEDED, Compaction, ItemUpdate
 from zibaldone.views.chunks.tasks import Compacted, Note, NoteDeletion, NoteUpdate
 
 
@@ -104,7 +98,7 @@ def _change(change: NoteUpdate | NoteDeletion, old: Item, because: Sequence[Item
         return ItemUpdate(change.chunk, old.id, None, DUPLICATE, _seqs(because))
     rest = _untouched(old, [item.text for item in because])
     if rest is None:
-        return next(iter(joint_compact(because, {change.chunk: [old]}).updates), None)
+        return None
     return ItemUpdate(change.chunk, old.id, " ".join(rest) or None, SUPERSEDED, _seqs(because))
 
 

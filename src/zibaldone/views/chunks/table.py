@@ -13,7 +13,7 @@ from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.search import dense
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.schema import chunk_history, chunk_namespaces, chunk_sources, chunks, messages
+from zibaldone.storage.schema import chunk_history, chunk_sources, chunks, messages
 from zibaldone.validation import shown
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks.chunk import Chunk, Metadata, Past, item_from_json, item_to_json
@@ -176,19 +176,9 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
 
 def compacted_to(connection: Connection, generation: Generation) -> dict[str, int]:
     """By namespace, the seq up to which its messages are in chunks."""
-    c = chunk_namespaces.c
-    query = select(c.namespace, c.compacted_to).where(of(chunk_namespaces, generation))
-    return {row.namespace: row.compacted_to for row in connection.execute(query)}
-
-
-def set_compacted_to(connection: Connection, generation: Generation, namespace: str, seq: int) -> None:
-    table = chunk_namespaces
-    connection.execute(delete(table).where(of(table, generation), table.c.namespace == namespace))
-    connection.execute(
-        table.insert().values(
-            user=generation.user, generation=generation.number, namespace=namespace, compacted_to=seq
-        )
-    )
+    c = chunks.c
+    query = select(c.namespace, c.last_seq).where(of(chunks, generation)).order_by(c.last_seq)
+    return {row.namespace: row.last_seq for row in connection.execute(query)}
 
 
 def add_history(connection: Connection, generation: Generation, past: Sequence[Past]) -> None:
@@ -234,14 +224,8 @@ def remove_history(connection: Connection, generation: Generation, numbers: Sequ
         connection.execute(delete(chunk_history).where(condition))
 
 
-def remove_empty_namespaces(connection: Connection, generation: Generation) -> None:
-    table = chunk_namespaces
-    left = select(chunks.c.namespace).where(of(chunks, generation))
-    connection.execute(delete(table).where(of(table, generation), table.c.namespace.not_in(left)))
-
-
 def drop(connection: Connection, generation: Generation) -> None:
-    for table in (chunks, chunk_sources, chunk_history, chunk_namespaces):
+    for table in (chunks, chunk_sources, chunk_history):
         connection.execute(delete(table).where(of(table, generation)))
 
 

@@ -1,4 +1,4 @@
-"""What the chunks view asks a model. Each task can be answered without one: `offline` is that answer."""
+"""What the chunks view asks a model. Without one `offline` is the answer."""
 
 from __future__ import annotations
 
@@ -73,12 +73,6 @@ class Compacted(TaskResult):
     deletions: list[NoteDeletion] = Field(default=[])
 
 
-class ColocationGroups(TaskResult):
-    """Chunks to put together: Algorithm 2, lines 3 and 15."""
-
-    groups: list[list[int]]
-
-
 @dataclass(frozen=True)
 class ChunkShown:
     """A chunk as a model sees it: its metadata alone."""
@@ -109,7 +103,10 @@ class Compress(Task[Compressed]):
     max_tokens = 2048
 
     messages: tuple[ShownMessage, ...]
-    offline: Callable[[], Compressed] = field(metadata=NOT_SENT, compare=False)
+
+    def offline(self) -> Compressed:
+        """Nothing: the sentences that carry facts stand as they are."""
+        return Compressed(items=[], keywords=[], entities=[], summary="")
 
     def check(self, result: Compressed) -> None:
         """Some note stands on messages of this chunk, unless there is none."""
@@ -150,38 +147,14 @@ class JointCompact(Task[Compacted]):
     new: ItemsShown
     related: tuple[ItemsShown, ...]
     new_ids: frozenset[int] = field(metadata=NOT_SENT, compare=False)
-    offline: Callable[[], Compacted] = field(metadata=NOT_SENT, compare=False)
+
+    def offline(self) -> Compacted:
+        """No change: what was said before stays as it is."""
+        return Compacted()
 
     def check(self, result: Compacted) -> None:
         """Some note is made of new ones; what each says is compared when the answer is carried out."""
         _check_notes(result.items, self.new_ids, "notes of `new`")
-
-
-@dataclass(frozen=True)
-class ReadTogether:
-    """How often two chunks were read in one go."""
-
-    first: int
-    second: int
-    times: int
-
-
-@dataclass(frozen=True)
-class Colocate(Task[ColocationGroups]):
-    """LLMCOLOCATE and LLMGROUP: which chunks to put into one block."""
-
-    view = "chunks"
-    prompt = "colocate"
-    result = ColocationGroups
-    max_tokens = 512
-
-    chunks: tuple[ChunkShown, ...]
-    read_together: tuple[ReadTogether, ...]
-    offline: Callable[[], ColocationGroups] = field(metadata=NOT_SENT, compare=False)
-
-    def check(self, result: ColocationGroups) -> None:
-        """Only chunks that were shown, each in one group at most."""
-        check_ids([one for group in result.groups for one in group], {c.chunk for c in self.chunks}, "groups")
 
 
 def shown_chunk(chunk: Chunk) -> ChunkShown:

@@ -31,14 +31,14 @@ from zibaldone.views.base import (
     TakeSnapshot,
 )
 from zibaldone.views.chunks import forgetting, table
-from zibaldone.views.chunks.cache import MOST_TEXTS, ChunkTable, TextVectors, table_of
+from zibaldone.views.chunks.cache import ChunkTable, table_of
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.compress import verbatim
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.forgetting import owner_of, record_of
+from zibaldone.views.chunks.forgetting import record_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
-from zibaldone.views.chunks.housekeeping import ReadSets, embed_anew, tend
+from zibaldone.views.chunks.housekeeping import embed_anew, tend
 from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank, select_for
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release, users_with_released
@@ -46,21 +46,13 @@ from zibaldone.views.chunks.storage.records import RecordStore, read_again
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 4  # raise it when other chunks would be made of the same log without a model
+_ANALYSIS = 5  # raise it when other chunks would be made of the same log without a model
 _BATCH_WITH_MODEL = 128  # some four gates, and their model calls
 _BATCH = 512
 _MOST_USERS = 200  # whose tables stay in memory
 _MOST_ROWS = 20_000  # of tables that stay for the next step of a maintenance, of 7 KB each
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedChunks:
-    """What a batch of messages did to the chunk table, by namespace, and where each has been read to."""
-
-    spaces: tuple[Namespace, ...]
-    compacted_to: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +105,6 @@ class ChunksView:
         self.batch_messages = _BATCH_WITH_MODEL if asker.has_model else _BATCH
         self.store = RecordStore(blocks)
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
-        self._text_vectors: UserCache[TextVectors] = UserCache(_MOST_USERS, most_size=MOST_TEXTS, size=len)
-        self._read_sets = ReadSets()
         self._read_rows: UserCache[table.ReadRows] = UserCache(_MOST_USERS, most_size=_MOST_ROWS, size=len)
 
     @property
@@ -131,7 +121,7 @@ class ChunksView:
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> PreparedChunks | None:
+    ) -> tuple[Namespace, ...] | None:
         """Compact the gates that these messages close; those that close none stay in the active chunk.
 
         Raises StorageCorrupt when an earlier chunk cannot be read.
@@ -155,35 +145,29 @@ class ChunksView:
         self._map(compact_all, list(work))
         if progress:
             progress(len(messages))
-        ends = {namespace: gate.last_seq for namespace, gate in gates}
-        return PreparedChunks(tuple(spaces[name] for name in work), ends)
+        return tuple(spaces[name] for name in work)
 
     def commit(
         self,
         connection: Connection,
         generation: Generation,
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
-        prepared: PreparedChunks,
+        prepared: tuple[Namespace, ...],
     ) -> None:
         """New chunks, new versions of old ones, and what went to the history."""
         past: list[Past] = []
-        state = log.state(connection, generation.user)
-        for space in prepared.spaces:
+        for space in prepared:
             changed = [space.chunks[number] for number in sorted(space.changed)]
             table.write(connection, generation, changed)
-            owner = owner_of(generation)
-            self.store.stage(connection, owner, [record_of(c, space.items[c.id]) for c in changed if c.items])
-            self.store.remove(connection, owner, [c.id for c in changed if not c.items])
+            self.store.stage(
+                connection, generation, [record_of(c, space.items[c.id]) for c in changed if c.items]
+            )
+            self.store.remove(connection, generation, [c.id for c in changed if not c.items])
             pairs = [(seq, number) for number, seqs in space.covered.items() for seq in seqs]
             pairs += [(seq, c.id) for c in changed for seq in sources_of(space.items[c.id])]
             table.add_sources(connection, generation, pairs)
             past += space.past
-            for together in space.together:
-                self.store.note_together(connection, owner_of(generation), together)
-                self._read_sets.add(generation, together, state, 0)
         table.add_history(connection, generation, past)
-        for namespace, seq in prepared.compacted_to.items():
-            table.set_compacted_to(connection, generation, namespace, seq)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """Items of the related chunks and of what is in none yet, best first: Algorithm 1, lines 14 to 20."""
@@ -204,8 +188,7 @@ class ChunksView:
         asker = self._asker if self.config.recall_relevance == "model" else None
         selected, by_words = select_for(question, query, memory.chunks, asker, self._embedder, self.config)
         notes += [by_words] if by_words else []
-        if selected.degraded:
-            notes.append(f"chunks selected offline: {selected.degraded}")
+        notes += [f"chunks selected offline: {selected.degraded}"] if selected.degraded else []
         ids = sorted(chunk.id for chunk in selected.chunks)
         chosen = self._read_chosen(take_snapshot, query.scope.user, memory, ids)
         if chosen is None and once_more:  # the view was made anew meanwhile: these are other chunks now
@@ -215,9 +198,7 @@ class ChunksView:
             chosen = ChosenItems(memory.tail, "")
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
-        vectors_of_texts = self._text_vectors.take(query.scope.user) or TextVectors(self._static)
-        ranked = rank(question, chosen.items, vectors_of_texts)
-        self._text_vectors.put(query.scope.user, vectors_of_texts, memory.state)
+        ranked = rank(question, chosen.items, self._static)
         room = min(int(OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
             evidence(ranked, room, self._tokenizer),
@@ -272,24 +253,20 @@ class ChunksView:
                     return ChosenItems(tail, "")
                 if now.generation is None or now.generation.number != memory.generation.number:
                     return None
-                owner = owner_of(memory.generation)
                 fault = ""
                 if readable:
-                    fetched, fault = self.store.fetch_readable(now.connection, owner, ids)
+                    fetched, fault = self.store.fetch_readable(now.connection, now.generation, ids)
                 else:
-                    fetched = self.store.fetch(now.connection, owner, ids)
-            items = [item for number in sorted(fetched.data) for item in from_record(fetched.data[number])]
+                    fetched = self.store.fetch(now.connection, now.generation, ids)
+            items = [item for number in sorted(fetched) for item in from_record(fetched[number])]
             if memory.inside is not None:
                 items = [item for item in items if not memory.inside.isdisjoint(item.sources)]
             return ChosenItems((*items, *tail), fault)
 
         try:
-            chosen = read_again(read)
+            return read_again(read)
         except StorageCorrupt:  # the other chunks can be read
-            chosen = read(readable=True)
-        if memory.generation is not None and len(ids) > 1 and chosen is not None:
-            self._read_sets.add(memory.generation, ids, memory.state)
-        return chosen
+            return read(readable=True)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Items, metadata, history and blocks, in every generation."""
@@ -313,7 +290,7 @@ class ChunksView:
         """
         with database.read(user) as connection:
             state = log.state(connection, user)
-        for cache in (self._tables, self._read_sets, self._read_rows, self._text_vectors):
+        for cache in (self._tables, self._read_rows):
             cache.drop(user, state)
         release(database, self.store, user)
         reclaim_orphans(database, self.store, 0, user)
@@ -323,7 +300,11 @@ class ChunksView:
                 embed_anew(database, self.store, generation, self._embedder)
 
     def housekeep(
-        self, database: Database, generation: Generation, *, patient: bool = False
+        self,
+        database: Database,
+        generation: Generation,
+        *,
+        patient: bool = False,  # noqa: ARG002 - no chat model is asked
     ) -> tuple[Counted, ...]:
         """Algorithm 2, and whatever an earlier crash or failure left undone.
 
@@ -332,16 +313,7 @@ class ChunksView:
         if generation.fingerprint != self.fingerprint:
             return ()
         embed_anew(database, self.store, generation, self._embedder)
-        moved = tend(
-            database,
-            self.store,
-            self.placement,
-            generation,
-            self._read_sets.take(generation),
-            self._asker,
-            self._embedder,
-            patient=patient,
-        )
+        moved = tend(database, self.store, self.placement, generation, self._embedder.dimension)
         release(database, self.store, generation.user)
         # In a folder of its own, whoever opens the memory does it.
         if moved.blocks_written and (database.shared or database.bucket is not None):
@@ -354,15 +326,13 @@ class ChunksView:
         return tuple(Counted(kind, rows) for kind, rows in done.items() if rows)
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
-        """Of whom chunks were read together since, or blocks are released: a crash may have left these."""
-        reading = self._read_sets.users()
-        waiting = reading if user is None else reading & {user}
-        return waiting | users_with_released(connection, user)
+        """Users with released blocks, which a crash may have left."""
+        return users_with_released(connection, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """All of a generation; its blocks are released."""
         table.drop(connection, generation)
-        self.store.drop(connection, owner_of(generation))
+        self.store.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Chunks, items and history, of all generations."""
@@ -376,14 +346,14 @@ class ChunksView:
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Chunks, records and blocks against each other and against the log."""
-        wrong = self.store.faults(connection, owner_of(generation))
+        wrong = self.store.faults(connection, generation)
         wrong += table.faults(connection, generation)
         if wrong:
             return wrong
         chunks = table.load(connection, generation, 0)
         covered = set(table.sources(connection, generation))
         live = [chunk.id for chunk in chunks.values() if chunk.items]
-        data = self.store.fetch(connection, owner_of(generation), live).data
+        data = self.store.fetch(connection, generation, live)
         for number in live:
             if number not in data:
                 wrong.append(f"chunk {number} has no record")
@@ -406,7 +376,7 @@ class ChunksView:
                     return {}, {}
                 chunks = table.load(now.connection, now.generation, 0)
                 full = [chunk.id for chunk in chunks.values() if chunk.items]
-                return chunks, self.store.fetch(now.connection, owner_of(now.generation), full).data
+                return chunks, self.store.fetch(now.connection, now.generation, full)
 
         chunks, data = read_again(read)
         return [stored(chunk, from_record(data.get(chunk.id, b"[]"))) for chunk in chunks.values()]
@@ -418,12 +388,6 @@ class ChunksView:
             for chunk in self.chunks(take_snapshot)
             for item in chunk.items
         ]
-
-    def live(self, connection: Connection, user: str) -> list[Chunk]:
-        """Chunks that hold something, with their metadata, of the user's newest generation."""
-        generations = self._generations(connection, user)
-        chunks = table.load(connection, generations[-1], self._embedder.dimension) if generations else {}
-        return [chunk for chunk in chunks.values() if chunk.items]
 
     def history(self, take_snapshot: TakeSnapshot) -> list[Past]:
         """What chunks of the serving generation no longer say, in the order in which it went."""
@@ -461,19 +425,17 @@ class ChunksView:
     def _spaces(self, basis: PrepareContext, names: Sequence[str]) -> tuple[list[int], dict[str, Namespace]]:
         """Ids for new chunks, one per name in the order given, and the working sets."""
         generation = basis.generation
-        if generation is None:
-            empty: dict[str, Namespace] = {name: Namespace(name, {}, lambda _: {}) for name in names}
-            return list(range(1, len(names) + 1)), empty
 
         def fetch(ids: Sequence[int]) -> Mapping[int, Sequence[Item]]:
             def read() -> Mapping[int, bytes]:
+                assert generation is not None  # or there are no chunks yet
                 with basis.read() as connection:
-                    return self.store.fetch(connection, owner_of(generation), ids).data
+                    return self.store.fetch(connection, generation, ids)
 
             return {number: from_record(data) for number, data in read_again(read).items()}
 
         chunks: dict[int, Chunk] = {}
-        if names:
+        if names and generation is not None:
             read_rows = self._read_rows.take(basis.user, generation.number) or table.ReadRows()
             with basis.read() as connection:
                 state = log.state(connection, basis.user)

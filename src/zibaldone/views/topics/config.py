@@ -9,7 +9,7 @@ from typing import Literal
 from zibaldone.errors import InvalidInput
 from zibaldone.validation import shown
 
-READERS = ("hybrid", "agentic", "summary")
+READERS = ("hybrid", "agentic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Consolidation:
     merge_similarity: float = 0.1  # cosine of centroids from which small documents are merged offline
     restructure: bool = True  # False: no document is split or merged, the ablation of section 4.3.1
     # How recall reads (section 3.4): H picks documents and adds heading blocks of others; A, where there is a
-    # chat model, works with tools; "summary" picks documents by their summaries alone.
-    reader: Literal["hybrid", "agentic", "summary"] = "hybrid"
+    # chat model, works with tools.
+    reader: Literal["hybrid", "agentic"] = "hybrid"
 
     def __post_init__(self) -> None:
         for setting in fields(self):

@@ -1,15 +1,9 @@
-"""Remarks: what one message says, entry by entry, is one unit of the table beside the documents.
-
-Entries of one message are found by what they say together, and stand in one line. A message of many entries
-is a list of facts, and each of those is a remark of its own; so is an entry that several messages made.
-"""
+"""Entries as units: each is one of the table beside the documents, and is found by its own words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from operator import is_not
 
 import numpy as np
 from sqlalchemy import Connection, select
@@ -22,148 +16,55 @@ from zibaldone.storage.schema import units as table
 from zibaldone.text.dates import find_days
 from zibaldone.views import units
 from zibaldone.views.base import Generation
-from zibaldone.views.topics.library import CURRENT, Library, order
-from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
 NAME = "topics"
-_MOST_ENTRIES = 12  # of one remark
-_WITHOUT_VECTOR = 1 << 30  # in a part: forgetting made the remark, and asks no embedder
+_WITHOUT_VECTOR = 1 << 30  # in a part: forgetting made the unit, and asks no embedder
 _FLAGS = (0, _WITHOUT_VECTOR)
-_PLACES = 1 << 10  # of remarks on a message, that a part tells apart
+_PLACES = 1 << 10  # of entries of a message, that a part tells apart
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """Entries that are one unit, in the order in which they were said; at least one, all with sources."""
-
-    entries: tuple[Entry, ...]
-
-    @property
-    def text(self) -> str:
-        return " ".join(entry.text for entry in self.entries)
-
-    @property
-    def sources(self) -> tuple[int, ...]:
-        """The message that it stands on, and then the others, rising."""
-        seqs = {seq for entry in self.entries for seq in entry.sources}
-        stands_on = max(seqs)
-        return (stands_on, *sorted(seqs - {stands_on}))
-
-    @property
-    def key(self) -> units.Key:
-        """Its place in its message, and a hash of its words and sources: the same for the same remark.
-
-        So no key is ever used for another text, whatever is made, merged and forgotten in between.
-        """
-        digest = blake2b(repr((self.sources, self.text)).encode(), digest_size=4).digest()
-        place = min(self.entries[0].part, _PLACES - 1)
-        return self.sources[0], place << 20 | int.from_bytes(digest) & 0xFFFFF
+Entries = Mapping[units.Key, Entry]  # those with sources, by the keys of their units
 
 
-Remarks = Mapping[units.Key, Remark]
+def sources_of(entry: Entry) -> tuple[int, ...]:
+    """The message that it stands on, and then the others, rising."""
+    return (*entry.sources[-1:], *entry.sources[:-1])
 
 
-def said_together(entry: Entry) -> tuple[int, ...]:
-    return (entry.last,) if entry.first == entry.last else entry.sources
+def entries_of(library: Library | None) -> Entries:
+    entries = library.entries() if library else ()
+    return {_key(entry): entry for entry in entries if entry.sources}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Place:
-    """Where an entry stands among those that were said together: in its message, then in the library."""
+def _key(entry: Entry) -> units.Key:
+    """Its place in its message, and a hash of its words and sources: the same for the same entry.
 
-    part: int
-    is_current: bool
-    document: tuple[int, str]
-    row: int
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryRemarks:
-    """The remarks of a library; those of the next one are made of the documents that differ."""
-
-    documents: Mapping[str, Document]
-    together: Mapping[tuple[int, ...], Mapping[_Place, Entry]]  # entries with sources, in groups
-    remarks: Remarks
-
-    @staticmethod
-    def of(library: Library | None, before: LibraryRemarks | None = None) -> LibraryRemarks:
-        """Those of a library: made anew, or from those of an earlier one."""
-        had, together, made = (
-            (before.documents, dict(before.together), dict(before.remarks)) if before else ({}, {}, {})
-        )
-        has = {one.id: one for one in library.everything()} if library else {}
-        gone = [entry for one in had.values() if has.get(one.id) is not one for entry in _standing(one)]
-        come = [entry for one in has.values() if had.get(one.id) is not one for entry in _standing(one)]
-        keys = dict.fromkeys(key for key, _, _ in (*gone, *come))
-        touched = {key: dict(together.get(key, ())) for key in keys}
-        for key, place, _ in gone:
-            del touched[key][place]
-        for key, place, entry in come:
-            touched[key][place] = entry
-        # Most entries of a document that was changed stand where they stood, but for their row.
-        changed = {}
-        for key, group in touched.items():
-            old, new = _in_order(together.pop(key, {})), _in_order(group)
-            if len(old) != len(new) or any(map(is_not, old, new)):
-                changed[key] = old, new
-        for old, _ in changed.values():
-            for remark in _as_remarks(old):
-                made.pop(remark.key, None)
-        together |= {key: group for key, group in touched.items() if group}
-        made |= {remark.key: remark for _, new in changed.values() for remark in _as_remarks(new)}
-        return LibraryRemarks(has, together, made)
+    So no key is ever used for another text, whatever is made, merged and forgotten in between.
+    """
+    digest = blake2b(repr((sources_of(entry), entry.text)).encode(), digest_size=4).digest()
+    place = min(entry.part, _PLACES - 1)
+    return entry.sources[-1], place << 20 | int.from_bytes(digest) & 0xFFFFF
 
 
-def remarks(entries: Iterable[Entry]) -> Remarks:
-    """Of entries in their order."""
-    return LibraryRemarks.of(Library(current=Document(CURRENT, body=tuple(entries)))).remarks
-
-
-def _standing(document: Document) -> Iterator[tuple[tuple[int, ...], _Place, Entry]]:
-    where = document.id == CURRENT, order(document.id)
-    for row, entry in enumerate(document.entries):
-        if entry.sources:
-            yield said_together(entry), _Place(entry.part, *where, row), entry
-
-
-def _in_order(together: Mapping[_Place, Entry]) -> list[Entry]:
-    """What was said together."""
-    return [together[place] for place in sorted(together)] if len(together) > 1 else list(together.values())
-
-
-def _as_remarks(entries: Sequence[Entry]) -> list[Remark]:
-    if not entries:
-        return []
-    return [Remark(tuple(entries))] if len(entries) <= _MOST_ENTRIES else [Remark((one,)) for one in entries]
-
-
-def rows_of(new: Remarks, vectors: Vectors | None, tokenizer: Tokenizer, dimension: int) -> list[units.Row]:
-    """Rows; `vectors` (n, d) are those of all the entries in order, or None: the remarks wait for them."""
-    counts = _tokens(new.values(), tokenizer)
-    rows = []
-    at = 0
-    for (key, remark), tokens in zip(new.items(), counts, strict=True):
-        vector = np.zeros(dimension, dtype=np.float32)
-        if vectors is not None:
-            vector = _mean(vectors[at : at + len(remark.entries)])
-            at += len(remark.entries)
-        part = key[1] if vectors is not None else key[1] | _WITHOUT_VECTOR
-        days = tuple(dict.fromkeys(day for entry in remark.entries for day in _days(entry)))
-        rows.append(units.Row(remark.sources, part, "entry", tokens, vector, days, text=remark.text))
-    return rows
-
-
-def _mean(vectors: Vectors) -> Vectors:
-    total = vectors.sum(axis=0)
-    norm = float(np.linalg.norm(total))
-    return np.asarray(total / norm if norm else total, dtype=np.float32)
+def rows_of(new: Entries, vectors: Vectors | None, tokenizer: Tokenizer, dimension: int) -> list[units.Row]:
+    """Rows; `vectors` (n, d) are those of the entries in order, or None: they wait for them."""
+    speakers = ("assistant" if one.source == AI else one.source or "user" for one in new.values())
+    lines = [line(who, one.text) for who, one in zip(speakers, new.values(), strict=True)]
+    counts = line_tokens(lines, tokenizer.count)
+    flag = _WITHOUT_VECTOR if vectors is None else 0
+    made = np.zeros((len(new), dimension), dtype=np.float32) if vectors is None else vectors
+    return [
+        units.Row(sources_of(entry), part | flag, "entry", tokens, vector, _days(entry), text=entry.text)
+        for ((_, part), entry), tokens, vector in zip(new.items(), counts, made, strict=True)
+    ]
 
 
 def replace(
-    connection: Connection, generation: Generation, before: Remarks, after: Remarks, new: Sequence[units.Row]
+    connection: Connection, generation: Generation, before: Entries, after: Entries, new: Sequence[units.Row]
 ) -> None:
-    """Take out the units of remarks that are no more, and add the rows of those that are new."""
+    """Take out the units of entries that are no more, and add the rows of those that are new."""
     gone = [key for key in before if key not in after]
     units.remove(connection, NAME, generation, [(seq, part | flag) for seq, part in gone for flag in _FLAGS])
     units.insert(connection, NAME, generation, new)
@@ -205,7 +106,7 @@ def give_vectors(
 def missing(connection: Connection, generation: Generation, library: Library) -> list[str]:
     """Entries of the documents without units, and units of none of them."""
     stored = {(seq, part & ~_WITHOUT_VECTOR) for seq, part in units.keys(connection, NAME, generation)}
-    wanted = set(LibraryRemarks.of(library).remarks)
+    wanted = set(entries_of(library))
     return [f"no unit of an entry of message {seq}" for seq, _ in sorted(wanted - stored)] + [
         f"a unit of message {seq} that is no entry of a document" for seq, _ in sorted(stored - wanted)
     ]
@@ -216,25 +117,19 @@ def to_units(entries: Sequence[Entry], message: Message, tokenizer: Tokenizer) -
     assert message.time is not None  # what is stored has one
     return [
         Unit(
-            sources=remark.sources,
-            part=key[1],
-            text=remark.text,
+            sources=sources_of(entry),
+            part=_key(entry)[1],
+            text=entry.text,
             kind="entry",
-            tokens=line_tokens([line(message.speaker, remark.text)], tokenizer.count)[0],
+            tokens=line_tokens([line(message.speaker, entry.text)], tokenizer.count)[0],
             session=message.session,
             role=message.voice,
             name=message.name,
             time=message.time,
-            days=tuple(dict.fromkeys(day for entry in remark.entries for day in _days(entry))),
+            days=_days(entry),
         )
-        for key, remark in remarks(entries).items()
+        for entry in entries
     ]
-
-
-def _tokens(made: Iterable[Remark], tokenizer: Tokenizer) -> list[int]:
-    pairs = ((remark.entries[0].source or "user", remark.text) for remark in made)
-    lines = [line("assistant" if who == AI else who, text) for who, text in pairs]
-    return line_tokens(lines, tokenizer.count)
 
 
 def _days(entry: Entry) -> Days:

@@ -7,7 +7,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from zibaldone.text.words import content_words, terms
-from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.duplicates import groups
 from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
@@ -25,7 +24,7 @@ def forget(
     """Without the entries that come from these messages alone; needs no model.
 
     A merged entry is taken apart: its other parts are put back, so that no word of a forgotten message stays.
-    What a forgotten entry had superseded is current again, unless something that is left contradicts it.
+    What a forgotten entry had superseded is current again.
     Summaries and headings of the documents that change are made anew, and empty documents go. So are those of
     other documents that have a forgotten word, unless a person wrote them (`by_people` has such): a split
     leaves headings over entries that they were not made of. A model may have put a forgotten message in words
@@ -34,18 +33,14 @@ def forget(
     gone = frozenset(seqs)
     work = Work(workbench, library)
     changed: dict[str, Document] = {}
-    revived: set[str] = set()  # slots
     for document in library.everything():
-        left = document.map_entries(lambda entry: _left(entry, gone, work, revived))
+        left = document.map_entries(lambda entry: _left(entry, gone, work))
         if left.body != document.body:
             changed[document.id] = left
-    changed |= _settled({**library.documents, CURRENT: library.current, **changed}, revived)
     words = _lost(library, gone, changed, by_people)
     changed = {doc_id: library.documents[doc_id] for doc_id in words if doc_id not in changed} | changed
     work.survey([one for doc_id, one in changed.items() if doc_id != CURRENT], [])
-    removed = [
-        doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries and not one.texts
-    ]
+    removed = [doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries]
     written = [
         finished(_retitled(document, words.get(doc_id, frozenset()), work), work, "forgotten", None)
         for doc_id, document in changed.items()
@@ -61,24 +56,19 @@ def forget(
     )
 
 
-def _left(entry: Entry, gone: AbstractSet[int], work: Work, revived: set[str]) -> tuple[Entry, ...]:
+def _left(entry: Entry, gone: AbstractSet[int], work: Work) -> tuple[Entry, ...]:
     marks = tuple(seq for seq in entry.superseded_by if seq not in gone)
     if gone.isdisjoint(entry.sources):
         if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
             return (entry,)
-        kept = _unmarked(entry, gone)
-        if kept.current and not entry.current:
-            revived.update(claim.slot for claim in claims(kept))
-        return (kept,)
+        return (_unmarked(entry, gone),)
     parts = work.parts.pop(key_of(entry), (entry,))
     alone = [part if gone.isdisjoint(part.sources) else _without_question(part, gone) for part in parts]
     rest = [_unmarked(part, gone) for part in alone if part is not None]
-    put_back = [
+    return tuple(
         replace(work.merge(group), superseded_by=marks)
         for group in groups([replace(one, superseded_by=()) for one in rest])
-    ]
-    revived.update(claim.slot for one in put_back if one.current for claim in claims(one))
-    return tuple(put_back)
+    )
 
 
 def _without_question(entry: Entry, gone: AbstractSet[int]) -> Entry | None:
@@ -93,25 +83,6 @@ def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
         supersedes=tuple(seq for seq in entry.supersedes if seq not in gone),
         superseded_by=tuple(seq for seq in entry.superseded_by if seq not in gone),
     )
-
-
-def _settled(documents: dict[str, Document], slots: set[str]) -> dict[str, Document]:
-    """The documents in which entries of these slots have to be marked again."""
-    if not slots:
-        return {}
-    claiming = [
-        (doc_id, entry)
-        for doc_id, document in documents.items()
-        for entry in document.entries
-        if entry.current and any(claim.slot in slots for claim in claims(entry))
-    ]
-    changed: dict[str, dict[Key, Entry]] = {}
-    for number, entry in settle((number, entry) for number, (_, entry) in enumerate(claiming)).items():
-        changed.setdefault(claiming[number][0], {})[key_of(entry)] = entry
-    return {
-        doc_id: documents[doc_id].map_entries(lambda entry, new=new: (new.get(key_of(entry), entry),))  # type: ignore[misc] # bound now
-        for doc_id, new in changed.items()
-    }
 
 
 def _lost(

@@ -10,7 +10,7 @@ from zibaldone.log import UserState
 from zibaldone.views.topics.consolidate.buffer import append
 from zibaldone.views.topics.consolidate.extraction import extract
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.entry_units import NAME, said_together
+from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.reading_index import ReadingIndex
@@ -25,9 +25,7 @@ class Readable:
 
     as_of: UserState
     generation: int  # 0: none that can be used
-    base: Library  # as it is stored
     tail: Mapping[int, tuple[Entry, ...]]  # by seq, what each message behind the cursor makes
-    library: Library
     index: ReadingIndex
 
     @staticmethod
@@ -53,15 +51,11 @@ class Readable:
         for message in new:
             tail[message.seq] = extract(message, before.get(message.session), Work(workbench, base))
             before[message.session] = message
-        library, late = base, unread
-        if last is not None and last.base is base and list(tail)[: len(known)] == list(known):
-            library, late = last.library, new
-        for message in late:
+        library = base
+        for message in unread:
             assert message.time is not None  # what is stored has one
             library = append(library, tail[message.seq], message.time, Work(workbench, library))
-        same = last is not None and library is last.library
-        index = last.index if last and same else ReadingIndex(library, last.index if last else None)
-        return Readable(as_of, generation, base, tail, library, index)
+        return Readable(as_of, generation, tail, ReadingIndex(library, last.index if last else None))
 
 
 def evidence_of(hits: Iterable[EntryHit], messages: Mapping[int, Message]) -> Iterator[Evidence]:
@@ -89,6 +83,10 @@ def evidence_of(hits: Iterable[EntryHit], messages: Mapping[int, Message]) -> It
             place=hit.place.entry.part,  # its order in its message
             channels=hit.channels,
         )
+
+
+def said_together(entry: Entry) -> tuple[int, ...]:
+    return (entry.last,) if entry.first == entry.last else entry.sources
 
 
 def _is_old(hit: EntryHit) -> bool:

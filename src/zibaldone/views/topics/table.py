@@ -24,22 +24,18 @@ from zibaldone.views.topics.markdown.printing import render_body
 
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 _PER_STATEMENT = 500
+_WHOSE = ("user", "generation")
 _ALL = (topic_states, topic_documents, topic_parts)
 
 
-def load(connection: Connection, generation: Generation, known: Library | None = None) -> Library | None:
-    """The library; None for a generation that has no rows yet.
-
-    Documents of `known` whose rows say the same are taken over as they are: a body that was parsed before is
-    not parsed again, and what is indexed by the document itself stays so.
-    """
+def load(connection: Connection, generation: Generation) -> Library | None:
+    """The library; None for a generation that has no rows yet."""
     state = connection.execute(select(topic_states).where(of(topic_states, generation))).first()
     if state is None:
         return None
-    held = {one.id: one for one in known.everything()} if known else {}
     query = select(topic_documents).where(of(topic_documents, generation))
     rows = connection.execute(query.order_by(topic_documents.c.document))
-    documents = [_document(row, held.get(row.document)) for row in rows]
+    documents = [_document(row) for row in rows]
     current = next((one for one in documents if one.id == CURRENT), Document(CURRENT))
     parts = connection.execute(select(topic_parts).where(of(topic_parts, generation)))
     return Library(
@@ -75,24 +71,15 @@ def digest(connection: Connection, generation: Generation) -> str:
     return stored or ""
 
 
-def save(
-    connection: Connection, generation: Generation, before: Library | None, after: Library, held: str
-) -> str:
-    """Write what differs between two libraries; the digest of all documents afterwards.
-
-    `held` is the digest of those of `before`. It is the sum of the documents' own, so that it is kept up from
-    the changed ones, and the same documents have the same whatever way they came about.
-    """
+def save(connection: Connection, generation: Generation, before: Library | None, after: Library) -> str:
+    """Write what differs between two libraries; the digest of all documents afterwards."""
+    digest(connection, generation)  # raises StorageCorrupt where it is damaged
     old = {one.id: one for one in before.everything()} if before else {}
-    new = {one.id: one for one in after.everything()}
-    changed = [one for one in new.values() if old.get(one.id) is not one and old.get(one.id) != one]
-    gone = [one for one in old if one not in new]
-    d = topic_documents.c
-    replaced = _stored(connection, generation, [*gone, *(one.id for one in changed if one.id in old)])
-    _delete(connection, topic_documents, generation, d.document, [*gone, *(one.id for one in changed)])
-    rows = [_to_row(generation, one) for one in changed]
-    _insert(connection, topic_documents, rows)
-    total = int(held or "0", 16) + sum(map(_number, rows)) - sum(map(_number, replaced))
+    rows = {one.id: _to_row(generation, one) for one in after.everything()}
+    changed = [one.id for one in after.everything() if old.get(one.id) != one]
+    gone = [doc_id for doc_id in old if doc_id not in rows]
+    _delete(connection, topic_documents, generation, topic_documents.c.document, [*gone, *changed])
+    _insert(connection, topic_documents, [rows[doc_id] for doc_id in changed])
     had: Mapping[Key, tuple[Entry, ...]] = before.parts if before else {}
     differ = [key for key, parts in after.parts.items() if had.get(key) != parts]
     lost = [key for key in had if key not in after.parts]
@@ -100,7 +87,8 @@ def save(
     _delete(connection, topic_parts, generation, topic_parts.c.entry, entries)
     _insert(connection, topic_parts, [_parts_row(generation, key, after.parts[key]) for key in differ])
     connection.execute(delete(topic_states).where(of(topic_states, generation)))
-    made = f"{total % 2**64:016x}"
+    stored = [[value for name, value in row.items() if name not in _WHOSE] for row in rows.values()]
+    made = blake2b(repr(stored).encode(), digest_size=8).hexdigest()
     connection.execute(
         topic_states.insert().values(
             **_key(generation),
@@ -110,23 +98,6 @@ def save(
         )
     )
     return made
-
-
-def _number(row: Mapping[str, Any]) -> int:
-    """A document's part in the digest: its row, but for whose it is."""
-    values = [value for name, value in sorted(row.items()) if name not in ("user", "generation")]
-    return int.from_bytes(blake2b(repr(values).encode(), digest_size=8).digest())
-
-
-def _stored(
-    connection: Connection, generation: Generation, documents: Sequence[str]
-) -> list[Mapping[str, Any]]:
-    query = select(topic_documents).where(of(topic_documents, generation))
-    return [
-        dict(row)
-        for some in in_chunks(documents, _PER_STATEMENT)
-        for row in connection.execute(query.where(topic_documents.c.document.in_(some))).mappings()
-    ]
 
 
 def last_before(connection: Connection, user: str, session: str, seq: int) -> int | None:
@@ -158,18 +129,16 @@ def of(table: Any, generation: Generation) -> ColumnElement[bool]:
     return and_(table.c.user == generation.user, table.c.generation == generation.number)
 
 
-def _document(row: Row[Any], known: Document | None) -> Document:
-    body = known.body if known and render_body(known.body) == row.body else parse_body(row.body)
-    made = Document(
+def _document(row: Row[Any]) -> Document:
+    return Document(
         row.document,
         row.summary,
         row.token_count,
         When(row.created_time) if row.created_time else None,
         tuple(_event(one) for one in json.loads(row.update_log)),
         json.loads(row.aux),
-        body,
+        parse_body(row.body),
     )
-    return known if known == made else made
 
 
 def _event(logged: dict[str, Any]) -> Event:

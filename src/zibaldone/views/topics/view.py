@@ -46,18 +46,18 @@ from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.edit_messages import read, written_words
-from zibaldone.views.topics.entry_units import NAME, LibraryRemarks
+from zibaldone.views.topics.entry_units import NAME, Entries, entries_of
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
-from zibaldone.views.topics.read.reader_a import Agentic
-from zibaldone.views.topics.read.reader_h import DEFAULT, SUMMARIES_ONLY, Hybrid
+from zibaldone.views.topics.read.reader_a import read_agentic
+from zibaldone.views.topics.read.reader_h import read_hybrid
 from zibaldone.views.topics.read.reading_result import ReadingResult
 from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 5  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 6  # raise it when other documents would be made of the same log without a model
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()
 
@@ -67,8 +67,8 @@ class _PreparedLibrary:
     before: Library | None
     digest: str  # of `before`, as it was stored
     after: Library
-    known: LibraryRemarks  # of `before`
-    left: LibraryRemarks  # of `after`
+    known: Entries  # of `before`
+    left: Entries  # of `after`
     units: list[units.Row]  # of the entries that are new
 
 
@@ -98,7 +98,6 @@ class TopicsView:
         self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
         self._asker, self._clock = asker, clock
         self._libraries: UserCache[tuple[str, Library]] = UserCache(_MOST_USERS)  # with their digests
-        self._remarks: UserCache[LibraryRemarks] = UserCache(_MOST_USERS)
         self._workbenches: UserCache[Workbench] = UserCache(_MOST_USERS)
         self._readables: UserCache[Readable] = UserCache(_MOST_USERS)
         self._cache = UnitCache(
@@ -129,7 +128,7 @@ class TopicsView:
             seqs = [message.seq for message in messages]
             all_there = len(log.present(connection, basis.user, seqs)) == len(seqs)
             as_of = log.state(connection, basis.user) if all_there else None
-        library, number = before or Library(), basis.generation.number if basis.generation else 0
+        library = before or Library()
         with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
             done = 0
             for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
@@ -144,7 +143,7 @@ class TopicsView:
                             progress(done)
                 previous |= {message.session: message for message in part}
                 done += len(part) if are_edits else 0
-            return self._prepared(basis.user, number, before, held, library, workbench)
+            return self._prepared(before, held, library, workbench)
 
     def commit(
         self,
@@ -200,9 +199,9 @@ class TopicsView:
     def _read(self, ranked: RankedEntries, query: Query) -> ReadingResult:
         user = query.scope.user
         if self.config.reader == "agentic" and self._asker.has_model:
-            return Agentic(self._asker, self._tokenizer).read(ranked, user=user, today=query.now.date())
-        settings = SUMMARIES_ONLY if self.config.reader == "summary" else DEFAULT
-        return Hybrid(self._asker, settings).read(ranked, user=user)
+            today = query.now.date()
+            return read_agentic(ranked, self._asker, self._tokenizer, user=user, today=today)
+        return read_hybrid(ranked, self._asker, user=user)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Entries, what they had superseded, what merged ones stood for, summaries, headings."""
@@ -220,7 +219,7 @@ class TopicsView:
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         with database.read(user) as connection:
             state = log.state(connection, user)
-            for cache in (self._readables, self._workbenches, self._libraries, self._remarks):
+            for cache in (self._readables, self._workbenches, self._libraries):
                 cache.drop(user, state)
             self._cache.drop_forgotten(
                 Snapshot(connection, generation, state), user, usable(generation, self.fingerprint)
@@ -247,7 +246,7 @@ class TopicsView:
             flushed = flush_due(before, to_time(self._clock()), workbench)
             if flushed is before:
                 return ()
-            prepared = self._prepared(generation.user, generation.number, before, held, flushed, workbench)
+            prepared = self._prepared(before, held, flushed, workbench)
         with database.write(generation.user) as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
@@ -304,7 +303,7 @@ class TopicsView:
         held = self._libraries.get(generation.user, generation.number)
         if held is not None and held[0] == digest:
             return held[1]
-        library = table.load(connection, generation, held[1] if held else None)
+        library = table.load(connection, generation)
         if library is not None:
             self._keep(connection, generation, digest, library)
         return library
@@ -344,21 +343,17 @@ class TopicsView:
             yield readable, index
 
     def _save(self, connection: Connection, generation: Generation, batch: _PreparedLibrary) -> None:
-        made = table.save(connection, generation, batch.before, batch.after, batch.digest)
-        known, left = batch.known.remarks, batch.left.remarks
-        entry_units.replace(connection, generation, known, left, batch.units)
+        made = table.save(connection, generation, batch.before, batch.after)
+        entry_units.replace(connection, generation, batch.known, batch.left, batch.units)
         self._keep(connection, generation, made, batch.after)
-        as_of = log.state(connection, generation.user)
-        self._remarks.put(generation.user, batch.left, as_of, generation.number)
 
     def _prepared(
-        self, user: str, number: int, before: Library | None, held: str, after: Library, workbench: Workbench
+        self, before: Library | None, held: str, after: Library, workbench: Workbench
     ) -> _PreparedLibrary:
         """With the units of entries that were not there before, and their vectors."""
-        known = LibraryRemarks.of(before, self._remarks.get(user, number))
-        left = LibraryRemarks.of(after, known)
-        new = {key: remark for key, remark in left.remarks.items() if key not in known.remarks}
-        texts = [entry.text for remark in new.values() for entry in remark.entries]
+        known, left = entries_of(before), entries_of(after)
+        new = {key: entry for key, entry in left.items() if key not in known}
+        texts = [entry.text for entry in new.values()]
         vectors = workbench.vectors(texts) if texts else None
         rows = entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
         return _PreparedLibrary(before, held, after, known, left, rows)
@@ -406,14 +401,13 @@ class TopicsView:
         after = forget(withdraw(before, forgotten.values(), workbench), seqs, workbench, by_people)
         if save and after is not before:
             if after.documents or after.current.body:
-                table.save(connection, generation, before, after, table.digest(connection, generation))
+                table.save(connection, generation, before, after)
             else:
                 table.drop(connection, generation)
-            known = LibraryRemarks.of(before)
-            left = LibraryRemarks.of(after, known).remarks
-            back = {key: remark for key, remark in left.items() if key not in known.remarks}
+            known, left = entries_of(before), entries_of(after)
+            back = {key: entry for key, entry in left.items() if key not in known}
             rows = entry_units.rows_of(back, None, self._tokenizer, self._embedder.dimension)
-            entry_units.replace(connection, generation, known.remarks, left, rows)
+            entry_units.replace(connection, generation, known, left, rows)
         return before, after
 
     @staticmethod

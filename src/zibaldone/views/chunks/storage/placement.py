@@ -1,13 +1,13 @@
-"""Where records lie: those that belong together, together. Akashic, section 4.2 and Algorithm 2.
+"""Where records lie: those that are alike, together. Akashic, section 4.2 and Algorithm 2.
 
 A record waits in the database until there is good company for it, and is written into a block with that. So a
 place is chosen once, when a record is written anyway, and again when its block is collected. Nothing is moved
-only because it was read together (lines 3 to 10): docs/log.md has what that cost and did not save.
+only because it was read together (lines 3 to 10): docs/decisions.md has what that cost and did not save.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, select, update
@@ -17,14 +17,15 @@ from zibaldone.storage.bucket_blocks import must_be_current
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.validation import shown
+from zibaldone.views.base import Generation
 from zibaldone.views.chunks.storage.blocks import encode, new_key
-from zibaldone.views.chunks.storage.planning import Association, plan
-from zibaldone.views.chunks.storage.records import Owner, RecordStore, invalidate, key_of, of
+from zibaldone.views.chunks.storage.planning import RecordPlace, Similarity, plan
+from zibaldone.views.chunks.storage.records import RecordStore, invalidate, key_of, of
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The memory manager's parameters; docs/log.md has the sweeps."""
+    """The memory manager's parameters; docs/decisions.md has the sweeps."""
 
     block_bytes: int = 64 * 1024  # the paper names none
     gc_invalid_ratio: float = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
@@ -50,115 +51,92 @@ class Moved:
     blocks_written: int = 0
     blocks_released: int = 0
 
-    def __add__(self, other: Moved) -> Moved:
-        return Moved(
-            self.records + other.records,
-            self.bytes + other.bytes,
-            self.blocks_written + other.blocks_written,
-            self.blocks_released + other.blocks_released,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A record and where it was read from."""
-
-    id: int
-    namespace: str
-    time_us: int
-    data: bytes
-    block: str | None  # None: it was staged
-    slot: int | None
-
 
 def arrange(
-    database: Database, store: RecordStore, placement: Placement, owner: Owner, association: Association
+    database: Database,
+    store: RecordStore,
+    placement: Placement,
+    generation: Generation,
+    similarity: Similarity,
 ) -> Moved:
     """Algorithm 2: write what has waited long enough, and anew what is left of blocks that are due."""
-    with database.read(owner.user) as connection:
-        layout = store.layout(connection, owner)
-    planned = plan(
-        layout, placement.block_bytes, placement.gc_invalid_ratio, placement.staged_blocks, association
-    )
-    with database.read(owner.user) as connection:
-        packed = [read_placed(connection, store, owner, ids) for ids in planned]
-    return move(database, store, owner, packed)
+    with database.read(generation.user) as connection:
+        places = store.places(connection, generation)
+        due = store.due(connection, generation, placement.gc_invalid_ratio)
+    planned = plan(places, due, placement.block_bytes, placement.staged_blocks, similarity)
+    return move(database, store, generation, planned)
 
 
-def read_placed(connection: Connection, store: RecordStore, owner: Owner, ids: Sequence[int]) -> list[Placed]:
-    c = records.c
-    query = select(records).where(of(records, owner), c.id.in_(list(ids))).order_by(c.time_us, c.id)
-    data = store.fetch(connection, owner, ids).data
-    return [
-        Placed(row.id, row.namespace, row.time_us, data[row.id], row.block, row.slot)
-        for row in connection.execute(query)
-    ]
-
-
-def move(database: Database, store: RecordStore, owner: Owner, packed: Sequence[Sequence[Placed]]) -> Moved:
+def move(
+    database: Database, store: RecordStore, generation: Generation, planned: Sequence[Sequence[RecordPlace]]
+) -> Moved:
     """Publish new blocks, then switch the directory in one transaction: see the module reclaim for a crash.
 
     A new block is taken into use whole or not at all. When one of its records was changed or removed since
     it was read, it may have been forgotten, and the block has its bytes: the block is released at once, and
     its records stay where they are.
     """
-    published = [(new_key(owner.user), contents) for contents in packed if contents]
+    with database.read(generation.user) as connection:
+        read = [store.fetch(connection, generation, [record.id for record in group]) for group in planned]
+    published: list[tuple[str, list[RecordPlace], dict[int, bytes]]] = []
+    written = 0
+    for group, data in zip(planned, read, strict=True):
+        if contents := [record for record in group if record.id in data]:
+            published.append((new_key(generation.user), contents, data))
+            block = encode([(record.id, data[record.id]) for record in contents])
+            store.blocks.put(published[-1][0], block)
+            written += len(block)
     if not published:
         return Moved()
-    written = 0
-    for key, contents in published:
-        block = encode([(record.id, record.data) for record in contents])
-        store.blocks.put(key, block)
-        written += len(block)
     released = 0
     moved = 0
-    with database.write(owner.user) as connection:
+    with database.write(generation.user) as connection:
         must_be_current(database, connection)
-        for key, contents in published:
-            switched = _switch(connection, store, owner, key, contents)
+        for key, contents, data in published:
+            switched = _switch(connection, store, generation, key, contents, data)
             moved += switched
             released += switched == 0
-        before = {record.block for _, contents in published for record in contents if record.block}
-        query = select(blocks.c.block).where(of(blocks, owner), blocks.c.released == 1)
+        before = {record.block for _, contents, _ in published for record in contents if record.block}
+        query = select(blocks.c.block).where(of(blocks, generation), blocks.c.released == 1)
         released += len(before & set(connection.execute(query).scalars()))
     return Moved(moved, written, len(published), released)
 
 
 def _switch(
-    connection: Connection, store: RecordStore, owner: Owner, key: str, contents: Sequence[Placed]
+    connection: Connection,
+    store: RecordStore,
+    generation: Generation,
+    key: str,
+    contents: Sequence[RecordPlace],
+    data: Mapping[int, bytes],
 ) -> int:
     """Point the directory to the new block; how many records it is the place of now."""
     try:
         size = len(store.blocks.get(key))
     except KeyError:  # taken for an orphan: the move was too slow, and is done again some day
         return 0
-    unchanged = all(
-        connection.execute(select(records.c.id).where(_is_where_it_was(owner, record))).first()
-        for record in contents
-    )
-    moved = 0
-    for slot, record in enumerate(contents if unchanged else ()):
-        row = update(records).where(_is_where_it_was(owner, record))
-        if connection.execute(row.values(block=key, slot=slot, data=None)).rowcount:
-            moved += 1
-            invalidate(connection, owner, [record.block])
+    there = [_is_where_it_was(generation, record, data[record.id]) for record in contents]
+    unchanged = all(connection.execute(select(records.c.id).where(same)).first() for same in there)
+    for slot, (record, same) in enumerate(zip(contents, there, strict=True) if unchanged else ()):
+        connection.execute(update(records).where(same).values(block=key, slot=slot, data=None))
+        invalidate(connection, generation, [record.block])
     connection.execute(
         blocks.insert().values(
-            **key_of(owner),
+            **key_of(generation),
             block=key,
             namespace=contents[0].namespace,
             records=len(contents),
-            invalid=len(contents) - moved,
+            invalid=0 if unchanged else len(contents),
             bytes=size,
-            released=int(moved == 0),
+            released=int(not unchanged),
         )
     )
-    return moved
+    return len(contents) if unchanged else 0
 
 
-def _is_where_it_was(owner: Owner, record: Placed) -> ColumnElement[bool]:
+def _is_where_it_was(generation: Generation, record: RecordPlace, data: bytes) -> ColumnElement[bool]:
     c = records.c
     same = (c.block == record.block) & (c.slot == record.slot)
     if record.block is None:
-        same = c.block.is_(None) & (c.data == record.data)
-    return and_(of(records, owner), c.id == record.id, same)
+        same = c.block.is_(None) & (c.data == data)
+    return and_(of(records, generation), c.id == record.id, same)

@@ -1,11 +1,8 @@
-"""Which records go into which new blocks: Algorithm 2 as a function of what lies where.
-
-It reads and writes nothing, so that a benchmark can follow it through thousands of requests.
-"""
+"""Which records go into which new blocks: Algorithm 2 as a function of what lies where."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,13 +12,11 @@ from zibaldone.search.clustering import agglomerate
 from zibaldone.storage.batches import in_chunks
 from zibaldone.views.chunks.storage.blocks import overhead
 
-_UNSEEN = 2  # readings of a record without the other that are taken for granted
 _MOST_GROUPED = 500  # records at a time: what a forgetting has staged again may be all of them
 _FULL = 0.75  # of a block, from which it is worth writing
 
 Matrix = npt.NDArray[np.float32]
-# LLMCOLOCATE and LLMGROUP: of n records, (n, n) how much each two belong together, symmetric, from 0.
-Association = Callable[[Sequence[int]], Matrix]
+Similarity = Callable[[Sequence[int]], Matrix]  # of n records, (n, n): symmetric, from 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,99 +28,62 @@ class RecordPlace:
     time_us: int
     bytes: int
     block: str | None  # None: it is staged
-
-
-@dataclass(frozen=True, slots=True)
-class BlockUse:
-    """How much of a block is of the past."""
-
-    records: int
-    invalid: int
-
-    def is_due(self, gc_invalid_ratio: float) -> bool:
-        """Whether its invalid ratio (Eq. 2) has reached the threshold."""
-        return self.invalid > 0 and self.invalid >= gc_invalid_ratio * self.records
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The directory `D`: every live record of an owner, and every block that is in use."""
-
-    records: Sequence[RecordPlace]
-    blocks: Mapping[str, BlockUse]
-
-
-def associated(ids: Sequence[int], pairs: Mapping[tuple[int, int], int], alike: Matrix) -> Matrix:
-    """(n, n) in 0..1: the mean of how often two were read together and of how similar they are.
-
-    `pairs` is how often two were read in one go, (a, a) how often a was; `alike` (n, n) are cosines. The
-    frequency is of the record that was read less, as if it had been read twice more, without the other: what
-    happened once may not happen again.
-    """
-    frequency = np.zeros((len(ids), len(ids)), dtype=np.float32)
-    row_of = {number: row for row, number in enumerate(ids)}
-    for (a, b), times in pairs.items():
-        if a != b and a in row_of and b in row_of:
-            least = min(pairs.get((a, a), 0), pairs.get((b, b), 0)) + _UNSEEN
-            i, j = row_of[a], row_of[b]
-            frequency[i, j] = frequency[j, i] = min(1.0, times / least)
-    return np.asarray((frequency + np.clip(alike, 0, 1)) / 2, dtype=np.float32)
+    slot: int | None = None  # in the block
 
 
 def plan(
-    layout: Layout,
+    records: Sequence[RecordPlace],
+    due: Collection[str],
     block_bytes: int,
-    gc_invalid_ratio: float,
     staged_blocks: float,
-    association: Association,
-) -> list[list[int]]:
+    similarity: Similarity,
+) -> list[list[RecordPlace]]:
     """The records of each new block, in the order of time; no block has two namespaces'.
 
-    Staged records and those of blocks that are due (lines 11 to 13) are grouped by association, into groups
+    Staged records and those of blocks that are due (lines 11 to 13) are grouped by similarity, into groups
     that fit into a block (lines 15 to 17). What came out of a block is written. Of the others, when more than
     `staged_blocks` blocks' worth of a namespace waits, groups are written until no more than that is left:
-    those that fill a block, what belongs together most first.
+    those that fill a block, what is most alike first.
     """
-    due = {block for block, use in layout.blocks.items() if use.is_due(gc_invalid_ratio)}
     loose: dict[str, list[RecordPlace]] = {}
-    for record in layout.records:
+    for record in records:
         if record.block is None or record.block in due:
             loose.setdefault(record.namespace, []).append(record)
-    planned = []
+    planned: list[list[RecordPlace]] = []
     for _, those in sorted(loose.items()):
         waiting = sum(record.bytes for record in those if record.block is None)
         excess = waiting - staged_blocks * block_bytes
         if excess > 0 or any(record.block for record in those):
             ordered = sorted(those, key=lambda record: (record.time_us, record.id))
             parts = in_chunks(ordered, _MOST_GROUPED)
-            groups = [group for part in parts for group in _groups(part, block_bytes, association)]
+            groups = [group for part in parts for group in _groups(part, block_bytes, similarity)]
             planned += _written(groups, excess, block_bytes)
-    return [[record.id for record in group] for group in planned]
+    return planned
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
     records: list[RecordPlace]  # in the order of time
-    cohesion: float  # mean association of two of them
+    cohesion: float  # mean similarity of two of them
 
     @property
     def bytes(self) -> int:
         return overhead(len(self.records)) + sum(record.bytes for record in self.records)
 
 
-def _groups(ordered: Sequence[RecordPlace], block_bytes: int, association: Association) -> list[_Group]:
+def _groups(ordered: Sequence[RecordPlace], block_bytes: int, similarity: Similarity) -> list[_Group]:
     """All of these records, in groups that fit into a block unless a record alone does not."""
-    together = association([record.id for record in ordered])
+    alike = similarity([record.id for record in ordered])
     each = overhead(1) - overhead(0)
     sizes = [record.bytes + each for record in ordered]
-    groups = agglomerate(together, linkage="mean", sizes=sizes, most=block_bytes - overhead(0))
-    return [_Group([ordered[row] for row in rows], _cohesion(together, rows)) for rows in groups]
+    groups = agglomerate(alike, linkage="mean", sizes=sizes, most=block_bytes - overhead(0))
+    return [_Group([ordered[row] for row in rows], _cohesion(alike, rows)) for rows in groups]
 
 
-def _cohesion(association: Matrix, rows: Sequence[int]) -> float:
+def _cohesion(alike: Matrix, rows: Sequence[int]) -> float:
     """1 for a record alone: there is nobody to wait for that would fit."""
     n = len(rows)
-    of_rows = association[np.ix_(rows, rows)]
+    of_rows = alike[np.ix_(rows, rows)]
     return float((of_rows.sum() - np.trace(of_rows)) / (n * (n - 1))) if n > 1 else 1.0
 
 

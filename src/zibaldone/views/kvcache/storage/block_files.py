@@ -69,7 +69,7 @@ class PoolFiles:
     def announce(self, slots: Sequence[int]) -> None:
         """Say which blocks are about to be read, so that the system reads them side by side.
 
-        Scattered blocks then come as fast as adjacent ones (docs/log.md): no need to lay out what is read
+        Scattered blocks then come as fast as adjacent ones (docs/decisions.md): no need to lay out what is read
         together beside each other, as the chunks view does.
         """
         with contextlib.suppress(OSError), _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:

@@ -12,8 +12,7 @@ from datetime import datetime
 
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
-from zibaldone.views.topics.consolidate.contradictions import claims, settle
-from zibaldone.views.topics.consolidate.duplicates import sameness
+from zibaldone.views.topics.consolidate.duplicates import Sameness, sameness
 from zibaldone.views.topics.consolidate.merging import merge_small
 from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
@@ -46,11 +45,11 @@ def flush_due(library: Library, now: datetime, workbench: Workbench) -> Library:
 
 def flush(library: Library, workbench: Workbench) -> Library:
     """CURRENT filed into the documents, and CURRENT empty."""
-    if not library.current.entries and not library.current.texts:
+    if not library.current.entries:
         return library
     work = Work(workbench, library)
     shelf = _Shelf(library, work)
-    entries = shelf.settled(library.current.entries)
+    entries = shelf.fold_known(work.folded(library.current.entries))
     portions = rewrite_current(entries, work)
     shelf.carry_out(plan(portions, shelf.documents, work))
     shelf.tidy()
@@ -74,34 +73,6 @@ class _Shelf:
         self.events: dict[str, _Event] = {}  # of the documents that are changed
         self.time = _latest(library.current.entries)
         work.survey(self.documents.values(), library.current.entries)
-
-    def settled(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Those of CURRENT's entries that are to be filed, without duplicates and with marks.
-
-        What a document says already is folded into its entry there, and entries of documents that are
-        contradicted are marked.
-        """
-        fresh = self._fold_known(self.work.folded(entries))
-        slots = {claim.slot for entry in fresh for claim in claims(entry)}
-        numbered: list[tuple[int, Entry]] = []
-        homes: list[str] = []
-        index = self.work.workbench.index
-        index.follow(self.documents.values())
-        for doc_id in index.claiming(slots):
-            claimed = index.profile(self.documents[doc_id]).slots
-            rivals = {key_of(one): one for slot in slots & claimed.keys() for one in claimed[slot]}
-            for entry in rivals.values():
-                numbered.append((len(numbered), entry))
-                homes.append(doc_id)
-        numbered += list(enumerate(fresh, len(numbered)))
-        changed = settle(numbered)
-        marked: dict[str, dict[Key, Entry]] = {}
-        for number, entry in changed.items():
-            if number < len(homes):
-                marked.setdefault(homes[number], {})[key_of(entry)] = entry
-        for doc_id, entries_of in marked.items():
-            self._change(doc_id, entries_of)
-        return [changed.get(number, entry) for number, entry in numbered[len(homes) :]]
 
     def carry_out(self, planned: Plan) -> None:
         """RewriteDoc for every document that the plan updates; what is too big is split before.
@@ -169,14 +140,16 @@ class _Shelf:
             parts=self.work.parts,
         )
 
-    def _fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
+    def fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
         """Those that no document says already; the others are folded into what says so."""
         left = []
         known: dict[str, dict[Key, Entry]] = {}
-        index = self.work.workbench.index
-        index.follow(self.documents.values())
+        known_entries: dict[Sameness, tuple[str, Entry]] = {}
+        for document in self.documents.values():
+            for key, entry in self.work.workbench.profile(document).by_sameness.items():
+                known_entries.setdefault(key, (document.id, entry))
         for entry in entries:
-            if there := index.saying(sameness(entry)):
+            if there := known_entries.get(sameness(entry)):
                 home, same = there
                 known.setdefault(home, {})[key_of(same)] = self.work.merge([same, entry])
             else:

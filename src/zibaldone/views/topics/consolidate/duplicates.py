@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from zibaldone.text.words import words
-from zibaldone.views.topics.consolidate.contradictions import claims, recency
 from zibaldone.views.topics.markdown.entry import Entry
 
 Sameness = tuple[str, ...]
@@ -16,13 +15,13 @@ def sameness(entry: Entry) -> Sameness:
     """Current entries with the same of this are duplicates; () has none.
 
     Words alike are not enough: "I" of two speakers is not the same person, and "We went hiking" of two days
-    is not the same hike. Of a claim, such as where somebody lives, the day does not matter.
+    is not the same hike.
     """
     spoken = words(entry.text)
     if not spoken or not entry.current:
         return ()
     who = (entry.source or "") if not _SPEAKER.isdisjoint(spoken) else "*"
-    when = entry.time.text if entry.time and not claims(entry) else ""
+    when = entry.time.text if entry.time else ""
     return (who, when, *spoken)
 
 
@@ -38,4 +37,4 @@ def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
 
 def spokesman(group: list[Entry]) -> Entry:
     """Of duplicates the one whose words and signature stay: the most recent, a person's before the AI's."""
-    return max(group, key=recency)
+    return max(group, key=lambda entry: entry.recency)

@@ -1,9 +1,9 @@
 """Extract(z_t) of Algorithm 1: the entries that a message makes, without a model or with one.
 
 Without one, an entry is a fact (text/facts) with what the message says besides it, in its own words, with who
-said it, and behind each relative date the day that it means. A claim, which may be superseded one day, stands
-alone. The order of a message's entries is that of their recency. A model reads many messages at a time; what
-it says of each is held against that message and the one before it.
+said it, and behind each relative date the day that it means. The order of a message's entries is that of
+their recency. A model reads many messages at a time; what it says of each is held against that message and
+the one before it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from zibaldone.text.faithfulness import REACH, SourceTexts, names_and_numbers, w
 from zibaldone.text.salience import is_phatic
 from zibaldone.text.sentences import passages, sentences
 from zibaldone.text.words import terms
-from zibaldone.views.topics.consolidate.contradictions import claims
 from zibaldone.views.topics.consolidate.rewrite_checks import left_out
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
@@ -157,7 +156,7 @@ def _numbered(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 def _borne_out(facts: Sequence[FactNoted], reading: _Reading) -> list[Entry]:
     """Entries of a model's facts, each with the messages that bear it out as its sources.
 
-    A fact that they don't bear out is dropped; a plain entry whose names, numbers or claims are then in no
+    A fact that they don't bear out is dropped; a plain entry whose names or numbers are then in no
     fact stands beside the others.
     """
     message, before, offline = reading.message, reading.before, reading.plain
@@ -232,11 +231,9 @@ def _says_nothing(message: Message) -> bool:
 
 def _plain(message: Message, before: Message | None, work: Work) -> Iterator[Entry]:
     """The entries that a message makes without a model."""
-    source, count, limit = source_of(message), work.workbench.count, work.settings.entry_tokens
+    count, limit = work.workbench.count, work.settings.entry_tokens
     *_, (_, heard) = heard_before([message] if before is None else [before, message])
-    for fact in facts_of(
-        message, heard, whole=True, alone=lambda text: bool(claims(Entry(text, source=source)))
-    ):
+    for fact in facts_of(message, heard, whole=True):
         text = resolved(fact.text, day_of(message), in_iso)
         question = resolved(fact.question, day_of(message), in_iso)
         quoting = f'"{question}{_QUOTED}{text}' if question and _QUOTED not in question + text else text

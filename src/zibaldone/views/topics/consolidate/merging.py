@@ -92,7 +92,7 @@ def _merged(documents: Sequence[Document], work: Work) -> Document:
     """
     entries = [entry for document in documents for entry in document.entries]
     body: list[Block] = [Heading(title(entries, work), 1)]
-    lone = [document for document in documents if len(document.entries) == 1 and not document.texts]
+    lone = [document for document in documents if len(document.entries) == 1]
     body += [document.entries[0] for document in lone]
     lowered = [_lowered(document) for document in documents if document not in lone]
     # Entries below no subheading come first, or they would seem to belong below the one before them.

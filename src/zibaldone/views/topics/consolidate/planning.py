@@ -17,10 +17,8 @@ from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     BlockShown,
     DocumentShown,
-    NewDocument,
     Planned,
     PlanUpdates,
-    Update,
 )
 
 _SHOWN_DOCUMENTS = 64  # of a catalogue; a model is shown those most like the content
@@ -96,7 +94,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
             for number, portion in enumerate(portions, 1)
         ),
         documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
-        offline=lambda: _as_answer(_routed(portions, documents, work), portions),
+        offline=lambda: Planned(updates=[], new_documents=[]),
     )
     answer = work.ask(task)
     if answer.unusable:
@@ -109,7 +107,9 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
         for portion in portions:
             alone.add(Plan(new={portion.title: [portion]}))
         return alone
-    return _realised(answer.result, portions, by_model=not answer.degraded)
+    if answer.degraded:
+        return _routed(portions, documents, work)
+    return _realised(answer.result, portions)
 
 
 def _with_speaker(entry: Entry) -> str:
@@ -152,7 +152,7 @@ def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], wor
     return [documents[ids[row]] for row in sorted(best.tolist())]
 
 
-def _realised(planned: Planned, portions: Sequence[Portion], *, by_model: bool) -> Plan:
+def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
     plan = Plan()
     for update in planned.updates:
         plan.add(Plan(updates={update.document: [portions[n - 1] for n in update.blocks]}))
@@ -165,8 +165,7 @@ def _realised(planned: Planned, portions: Sequence[Portion], *, by_model: bool) 
                 *([] if name else [f"title {new.title!r}"]),
                 *([f"{new.summary!r} {fault}"] if fault else []),
             ]
-            if by_model:
-                note_parts("topics.plan_updates", 1 + bool(new.summary), refused)
+            note_parts("topics.plan_updates", 1 + bool(new.summary), refused)
             name = name or portions[new.blocks[0] - 1].title
             plan.add(
                 Plan(
@@ -176,17 +175,3 @@ def _realised(planned: Planned, portions: Sequence[Portion], *, by_model: bool) 
             )
     plan.updates = {doc_id: group for doc_id, group in plan.updates.items() if group}
     return plan
-
-
-def _as_answer(plan: Plan, portions: Sequence[Portion]) -> Planned:
-    number = {id(portion): n for n, portion in enumerate(portions, 1)}
-    return Planned(
-        updates=[
-            Update(document=place, blocks=[number[id(block)] for block in group])
-            for place, group in plan.updates.items()
-        ],
-        new_documents=[
-            NewDocument(title=name, blocks=[number[id(block)] for block in group])
-            for name, group in plan.new.items()
-        ],
-    )

@@ -15,7 +15,6 @@ from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.titles import is_party
 from zibaldone.text.words import as_written, terms, words
-from zibaldone.views.topics.consolidate.contradictions import claims, recency
 from zibaldone.views.topics.consolidate.duplicates import sameness
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
@@ -69,7 +68,7 @@ def may_supersede(given: Mapping[int, Entry], older: int, newer: int) -> bool:
     """Whether the newer can take the older's place: both are given, and of one thing, and it is newer."""
     if older == newer or older not in given or newer not in given:
         return False
-    if (*recency(given[older]), older) > (*recency(given[newer]), newer):
+    if (*given[older].recency, older) > (*given[newer].recency, newer):
         return False
     return _of_one_thing(given[older], given[newer])
 
@@ -77,7 +76,7 @@ def may_supersede(given: Mapping[int, Entry], older: int, newer: int) -> bool:
 def left_out(
     taken: Iterable[Entry], plain: Iterable[Entry], message: str, speakers: Sequence[str]
 ) -> list[Entry]:
-    """Of a plain extraction the entries with a name, number or claim of the message that is not told.
+    """Of a plain extraction the entries with a name or number of the message that is not told.
 
     `speakers` has who says it first, and then who else talks; they may be called by name, or not.
     """
@@ -90,9 +89,6 @@ def left_out(
     missing = []
     for entry in plain:
         wanted = {one for one in names_and_numbers(entry.text) & salient if not _is_call(one, parties)}
-        for claim in claims(Entry(entry.text, source=speakers[0])):
-            value = claim.value & set(terms(message))
-            wanted |= value if value.isdisjoint(there) else set()
         if not wanted <= there:
             missing.append(entry)
     return missing
@@ -109,7 +105,7 @@ def line_fault(line: LineWritten, entries: Sequence[Entry]) -> str:
     same = len({sameness(entry) for entry in entries}) == 1
     if not same and len({entry.time for entry in entries}) > 1:
         return "it mixes entries of different times"
-    text = line.text or max(entries, key=recency).text
+    text = line.text or max(entries, key=lambda entry: entry.recency).text
     covered, exact = set(terms(text)), names_and_numbers(text) | set(words(text))
     for entry in entries:
         own = set(terms(entry.text))
@@ -128,14 +124,12 @@ def _is_call(word: str, parties: frozenset[str]) -> bool:
 
 
 def _of_one_thing(older: Entry, newer: Entry) -> bool:
-    """Whether the one can take the other's place: they claim one slot, or share a subject and a word.
+    """Whether the one can take the other's place: they share a subject and a word.
 
     The subject is shared when one person says both; else it must be a second word that they share. Neither
     who speaks nor the name that a text begins with is that word, and no number: days are shared by anything.
     A person who says no more than a value ("Make that 30.") speaks of what was said before, in other words.
     """
-    if {one.slot for one in claims(older)} & {one.slot for one in claims(newer)}:
-        return True
     if older.source == newer.source or AI in {older.source, newer.source}:
         if _NUMBER.search(newer.text) and len(_content(newer.text)) <= _VALUE_ALONE:
             return True

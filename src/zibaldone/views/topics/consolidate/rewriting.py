@@ -12,7 +12,6 @@ from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.views.topics.consolidate.contradictions import superseding
 from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import (
     LineWritten,
@@ -23,8 +22,8 @@ from zibaldone.views.topics.consolidate.rewrite_checks import (
 )
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.document import Block, Document, Heading
+from zibaldone.views.topics.markdown.entry import Entry, superseding
 from zibaldone.views.topics.tasks import (
     DocumentOpened,
     DocumentRewritten,
@@ -32,7 +31,6 @@ from zibaldone.views.topics.tasks import (
     RewriteCurrent,
     RewriteDocuments,
     Rewritten,
-    SectionWritten,
     lines_of,
     shown_entries,
     shown_sections,
@@ -148,7 +146,7 @@ class _Change:
         title = self.document.title
         name = title if self.portions else heading_of(answer.title, entries, self.offline.title)
         made = realised(answer, self.entries, self.headings, work, task)
-        return self.document.with_body((*body_of(name, made), *_texts(self.document))), summary
+        return self.document.with_body(body_of(name, made)), summary
 
 
 def _bundles(changes: Sequence[_Change], work: Work) -> Iterator[list[_Change]]:
@@ -368,18 +366,14 @@ def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     task = RewriteCurrent(
         entries=shown_entries(numbered),
         given=numbered,
-        offline=lambda: _as_answer(Document("", body=body_of("", offline)), numbered),
+        offline=lambda: Rewritten(sections=[]),
     )
     answer = work.ask(task)
     if answer.degraded:
         return offline
-    headings = {number: portion.title for number, portion in _numbered(offline, numbered)}
-    return realised(answer.result, numbered, headings, work, task.name)
-
-
-def _numbered(portions: Iterable[Portion], numbered: Mapping[int, Entry]) -> Iterator[tuple[int, Portion]]:
     number = {id(entry): n for n, entry in numbered.items()}
-    return ((number[id(entry)], portion) for portion in portions for entry in portion.entries)
+    headings = {number[id(entry)]: one.title for one in offline for entry in one.entries}
+    return realised(answer.result, numbered, headings, work, task.name)
 
 
 def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
@@ -398,23 +392,3 @@ def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
         batches[-1].append(entry)
         filled += work.tokens([entry])
     return batches
-
-
-def _as_answer(document: Document, numbered: Mapping[int, Entry]) -> Rewritten:
-    """A document of these entries as a model would have written it."""
-    number = {id(entry): n for n, entry in numbered.items()}
-    sections = [
-        SectionWritten(heading=section.title, entries=[number[id(entry)] for entry in section.entries])
-        for section in document.partitions()
-    ]
-    return Rewritten(title=document.title, sections=sections)
-
-
-def _texts(document: Document) -> list[Block]:
-    """What people wrote between the entries, below the headings it stood under."""
-    blocks: list[Block] = []
-    for path, block in document.placed():
-        if isinstance(block, Text):
-            blocks += [Heading(path[-1], 2)] if len(path) > 1 else []
-            blocks.append(block)
-    return blocks

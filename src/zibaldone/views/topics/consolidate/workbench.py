@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -18,17 +19,25 @@ from zibaldone.search.clustering import unit
 from zibaldone.text.remembered import remembered
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidate.contradictions import slots_of
-from zibaldone.views.topics.consolidate.duplicates import groups, sameness, spokesman
-from zibaldone.views.topics.consolidate.library_index import DocumentProfile, LibraryIndex
+from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness, spokesman
 from zibaldone.views.topics.library import Key, Library, key_of
-from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
 
 R = TypeVar("R", bound=BaseModel)
 V = TypeVar("V")
 _FEW = 20  # entries before which the mean of all is not trusted
 _REMEMBERED = 50_000  # texts whose vectors and token counts are kept
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentProfile:
+    """What is looked up in a document again and again; a function of its body."""
+
+    total: Vectors  # (d,) sum of its entries' vectors
+    entries: int
+    by_sameness: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
+    terms: Counter[str]  # in how many of its entries each occurs
 
 
 class Workbench:
@@ -48,7 +57,7 @@ class Workbench:
         self._embed, self._ask = embed, ask
         self._vectors: dict[str, Vectors] = {}
         self._tokens: dict[str, int] = {}
-        self.index = LibraryIndex(self._profile)
+        self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}  # by id
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(n, d) of some texts, at least one."""
@@ -73,15 +82,20 @@ class Workbench:
             known |= made
         return [known[line] for line in lines]
 
-    def _profile(self, document: Document) -> DocumentProfile:
+    def profile(self, document: Document) -> DocumentProfile:
+        """Computed once for each body."""
+        held = self._profiles.get(document.id)
+        if held is not None and held[0] is document.body:
+            return held[1]
         current = [entry for entry in document.entries if entry.current]
-        return DocumentProfile(
+        made = DocumentProfile(
             self.total(document.entries),
             len(document.entries),
-            slots_of(current),
-            {hash(key): entry for entry in current if (key := sameness(entry))},
+            {key: entry for entry in current if (key := sameness(entry))},
             Counter(term for entry in document.entries for term in terms_of(entry.text)),
         )
+        self._profiles[document.id] = (document.body, made)
+        return made
 
     @property
     def has_model(self) -> bool:
@@ -146,13 +160,12 @@ class Work:
 
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
         """Take the statistics from these: of terms for titles and summaries, of vectors for likeness."""
-        total, listed, index = self.workbench.total(entries), list(documents), self.workbench.index
-        index.follow(listed)
-        self.df.update(index.df)
-        if listed:
-            totals, counts = index.totals(listed)
-            self.entries += int(counts.sum())
-            total = np.add.reduce(np.concatenate([total[None], totals]), axis=0)
+        total = self.workbench.total(entries)
+        for document in documents:
+            profile = self.workbench.profile(document)
+            self.df.update(profile.terms)
+            self.entries += profile.entries
+            total = total + profile.total
         for entry in entries:
             self.df.update(terms_of(entry.text))
         self.entries += len(entries)
@@ -177,7 +190,8 @@ class Work:
 
     def document_centres(self, documents: Iterable[Document]) -> Vectors:
         """(n, d) of documents."""
-        return self.lean(*self.workbench.index.totals(list(documents)))
+        profiles = [self.workbench.profile(document) for document in documents]
+        return self.lean(np.stack([one.total for one in profiles]), [one.entries for one in profiles])
 
 
 @remembered(50_000)

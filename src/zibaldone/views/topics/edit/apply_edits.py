@@ -6,23 +6,24 @@ rebuild may have filed it elsewhere, and new words whose place is gone are noted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from datetime import datetime
 
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.buffer import append
-from zibaldone.views.topics.consolidate.contradictions import claims, settle
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.edit.document_diff import words_of
 from zibaldone.views.topics.edit.edit_messages import RequestedEdit, mark_of, read
-from zibaldone.views.topics.edit.locate_edits import Desk, entry_home, heading_home, rewritten, section_home
-from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
-from zibaldone.views.topics.markdown.document import Document, Heading, Text, one_line
+from zibaldone.views.topics.library import CURRENT, Library, key_of
+from zibaldone.views.topics.markdown.document import Block, Document, Heading, one_line
 from zibaldone.views.topics.markdown.entry import Entry, When
 
-_EVENT = "edited"
 _BY_EDITOR = "summary_by_editor"  # in aux: the fingerprint of a summary that a person wrote
+
+Place = tuple[Document, int]  # a document, and a place in its body
 
 
 def apply(library: Library, messages: Sequence[Message], workbench: Workbench) -> Library:
@@ -32,15 +33,17 @@ def apply(library: Library, messages: Sequence[Message], workbench: Workbench) -
     model is asked, and CURRENT is not flushed: a full one is by the next message that is no edit. Summaries
     and token counts are made once, after the last edit. Raises ModelFailed when the embedder does not answer.
     """
-    changed: dict[str, bool] = {}  # by document: whether its summary is to be made anew
+    changed: dict[str, bool] = {}  # by document: True if its summary is to be made anew
     for message in messages:
         if (request := read(message)) is None:
             continue
-        desk = Desk(library, message, request)
-        {"entry": _entry, "text": _text, "heading": _heading, "summary": _summary}[request.part](desk)
-        library = _closed(desk, workbench)
-        for doc_id in desk.changed:
-            changed[doc_id] = changed.get(doc_id, False) or request.part == "entry"
+        steps = {"entry": _entry, "heading": _heading, "summary": _summary}
+        after = steps[request.part](library, request, message, workbench)
+        for document in after.everything():
+            before = library.document(document.id)
+            if before is None or (before.body, before.summary) != (document.body, document.summary):
+                changed[document.id] = changed.get(document.id, False) or request.part == "entry"
+        library = after
     return _summed_up(
         library,
         changed.keys(),
@@ -50,86 +53,161 @@ def apply(library: Library, messages: Sequence[Message], workbench: Workbench) -
 
 
 def withdraw(library: Library, messages: Iterable[Message], workbench: Workbench) -> Library:
-    """Without the headings, paragraphs and summaries that these edits brought, when they are forgotten.
+    """Without the headings and summaries that these edits brought, when they are forgotten.
 
     Their entries go with `forgetting.forget`, which knows them by their sources.
     """
     work = Work(workbench, library)
-    now = {one.id: one for one in library.everything()}
+    now = dict(library.documents)
     for request in filter(None, map(read, messages)):
+        words = one_line(request.words)
         for document in list(now.values()):
-            left = _withdrawn(document, request, work)
-            if left is not document:
-                now[document.id] = left
-    changed = {doc_id: one for doc_id, one in now.items() if one is not library.document(doc_id)}
-    withdrawn = _filed(library, changed, work, "forgotten", None)
-    return _summed_up(withdrawn, changed.keys(), work, keep=lambda one: bool(one.summary))
+            if request.part == "summary" and document.summary and document.summary == words:
+                now[document.id] = replace(document, summary="")
+            if request.part == "heading" and any(one.title == words for one in document.headings):
+                new = title(document.entries, work)
+                now[document.id] = document.with_body(
+                    replace(block, title=new)
+                    if isinstance(block, Heading) and block.title == words
+                    else block
+                    for block in document.body
+                )
+    changed = [one for doc_id, one in now.items() if one is not library.documents[doc_id]]
+    for document in changed:
+        library = _filed(library, document, "forgotten", None)
+    ids = {one.id for one in changed}
+    return _summed_up(library, ids, work, keep=lambda one: bool(one.summary))
 
 
-def _entry(desk: Desk) -> None:
-    request, seq = desk.request, desk.message.seq
-    if any(entry.last == seq and entry.text == request.words for entry in desk.library.entries()):
-        return  # it was done before
-    home = entry_home(desk) if request.kind != "added" else None
-    if home is not None:
-        (doc_id, at), old = home
-        desk.gone = old
-        desk.put(doc_id, at, [_made(desk, old)] if request.words else [], instead=1)
-    elif request.words:
-        _add(desk, _made(desk, None))
+def _entry(library: Library, request: RequestedEdit, message: Message, workbench: Workbench) -> Library:
+    seq, time = message.seq, message.time
+    assert time is not None  # what is stored has one
+    if any(entry.last == seq and entry.text == request.words for entry in library.entries()):
+        return library  # it was done before
+    place = _entry_place(library, request) if request.kind != "added" else None
+    old = place[0].body[place[1]] if place else None
+    assert old is None or isinstance(old, Entry)
+    if old is None and not request.words:
+        return library
+    new = _made(request, message, old)
+    if place is None:
+        place = _section_end(library, request)
+        if place is None:
+            noted = replace(new, label=new.label or request.label)
+            return append(library, [noted], time, Work(workbench, library))
+    at, body = place[1], list(place[0].body)
+    body[at : at + bool(old)] = [new] if request.words else []
+    library = _filed(library, place[0].with_body(body), "edited", When.of(time))
+    if old is not None:
+        if not any(key_of(one) == key_of(old) for one in library.entries()):
+            parts = {key: parts for key, parts in library.parts.items() if key != key_of(old)}
+            library = replace(library, parts=parts)
+        if request.words and old.last and not any(one.last == old.last for one in library.entries()):
+            library = _pointed(library, old.last, seq)
+    return library
 
 
-def _text(desk: Desk) -> None:
-    request = desk.request
-    if request.kind != "added" and request.before is not None:
-        for document in desk.documents():
-            for at, block in enumerate(document.body):
-                if isinstance(block, Text) and (new := rewritten(block, request.before, request.words)):
-                    desk.put(document.id, at, [new], instead=1)
-                    return
-    if request.words:
-        _add(desk, Text(request.words))
-
-
-def _heading(desk: Desk) -> None:
-    request = desk.request
-    if request.kind != "added" and (home := heading_home(desk)) is not None:
-        doc_id, at = home
-        document = desk.library.document(doc_id)
-        assert document
+def _heading(library: Library, request: RequestedEdit, message: Message, _: Workbench) -> Library:
+    time = message.time
+    assert time is not None  # what is stored has one
+    places = _places(library, request, Heading) if request.kind != "added" else ()
+    # Of those with the old title, the one below the same headings, or else the first.
+    place = next(iter(sorted(places, key=lambda one: _marks(one[1])[:-1] != request.path[:-1])), None)
+    if place is not None:
+        (document, at), _path = place
         old = document.body[at]
         assert isinstance(old, Heading)
         new = [Heading(request.words, request.level or old.level)] if request.kind == "changed" else []
-        desk.put(doc_id, at, new, instead=1)
-        return
-    target = desk.library.documents.get(request.document)
-    if request.kind != "removed" and target is not None and request.path:
-        above = request.path[:-1]
-        sections = target.partitions()
-        inside = [tuple(map(mark_of, one.path[: len(above)])) == above for one in sections]
-        last = max((number for number, is_in in enumerate(inside) if is_in), default=len(inside) - 1)
-        at = sum(len(section.body) for section in sections[: last + 1])
-        desk.put(target.id, at, [Heading(request.words, request.level or len(request.path))])
+        return _put(library, (document, at), new, time, instead=1)
+    target = library.documents.get(request.document)
+    if request.kind == "removed" or target is None or not request.path:
+        return library
+    above, at = request.path[:-1], 0
+    end = len(target.body)
+    for section in target.partitions():
+        at += len(section.body)
+        if above and _marks(section.path[: len(above)]) == above:
+            end = at
+    return _put(library, (target, end), [Heading(request.words, request.level or len(request.path))], time)
 
 
-def _summary(desk: Desk) -> None:
+def _summary(library: Library, request: RequestedEdit, message: Message, _: Workbench) -> Library:
     """Nothing when no document has the summary that was edited: another has been made since then."""
-    before, words = desk.request.before, one_line(desk.request.words)
-    for document in desk.documents():
-        named = document.id == desk.request.document
-        if document.id != CURRENT and _is_summary(document, before, named=named):
+    assert message.time is not None  # what is stored has one
+    words = one_line(request.words)
+    for document in _named_first(library, request):
+        before = mark_of(document.summary) if document.summary else None
+        named = request.before is not None or document.id == request.document
+        if document.id != CURRENT and before == request.before and named:
             aux = {**document.aux, _BY_EDITOR: mark_of(words)}
-            desk.changed[document.id] = replace(document, summary=words, aux=aux)
-            return
+            new = replace(document, summary=words, aux=aux)
+            return _filed(library, new, "edited", When.of(message.time))
+    return library
 
 
-def _is_summary(document: Document, before: str | None, *, named: bool) -> bool:
-    return mark_of(document.summary) == before if before else named and not document.summary
+def _named_first(library: Library, request: RequestedEdit) -> list[Document]:
+    return sorted(library.everything(), key=lambda document: document.id != request.document)
 
 
-def _made(desk: Desk, old: Entry | None) -> Entry:
+def _places(
+    library: Library, request: RequestedEdit, kind: type[Heading | Entry]
+) -> Iterator[tuple[Place, tuple[str, ...]]]:
+    """Where blocks with the old words stand, with the titles above; in the document that is named first."""
+    for document in _named_first(library, request):
+        for at, (path, block) in enumerate(document.placed()):
+            if isinstance(block, kind) and mark_of(words_of(block)) == request.before:
+                yield (document, at), path
+
+
+def _entry_place(library: Library, request: RequestedEdit) -> Place | None:
+    """The entry of the same words and sources; else of some of the sources; else what it was merged into."""
+    fitting: list[Place] = []
+    for (document, at), _ in _places(library, request, Entry):
+        sources = getattr(document.body[at], "sources", ())
+        if sources == request.sources:
+            return document, at
+        if not request.sources or not sources or not set(request.sources).isdisjoint(sources):
+            fitting.append((document, at))
+    if fitting:
+        return fitting[0]
+    for document in _named_first(library, request):
+        for at, block in enumerate(document.body):
+            parts = library.parts.get(key_of(block), ()) if isinstance(block, Entry) else ()
+            if any(
+                mark_of(o.text) == request.before and set(o.sources) & set(request.sources) for o in parts
+            ):
+                return document, at
+    return None
+
+
+def _section_end(library: Library, request: RequestedEdit) -> Place | None:
+    """The end of the section with the edit's path: in its document, else where there is just one such."""
+    target, path = library.documents.get(request.document), request.path
+    if target is not None:
+        whole = _ends(target, lambda marks: marks == path)
+        if ends := whole or (_ends(target, lambda marks: marks[-1:] == path[-1:]) if path else [0]):
+            return target, ends[0]
+    if not path:
+        return None
+    places = [
+        (document, ends[0])
+        for document in library.documents.values()
+        if (ends := _ends(document, lambda marks: marks == path))
+    ]
+    return places[0] if len(places) == 1 else None
+
+
+def _ends(document: Document, wanted: Callable[[tuple[str, ...]], bool]) -> list[int]:
+    ends, at = [], 0
+    for section in document.partitions():
+        at += len(section.body)
+        if wanted(_marks(section.path)):
+            ends.append(at)
+    return ends
+
+
+def _made(request: RequestedEdit, message: Message, old: Entry | None) -> Entry:
     """The new entry: with what its signature says now; bare words take the old entry's signature over."""
-    request, message = desk.request, desk.message
     assert message.time is not None  # what is stored has one
     known = request.signed or old or Entry("")
     return Entry(
@@ -140,55 +218,31 @@ def _made(desk: Desk, old: Entry | None) -> Entry:
         label=known.label,
         supersedes=known.supersedes,
         superseded_by=known.superseded_by,
-        extra=known.extra,
-        marker=old.marker if old else "-",
     )
 
 
-def _add(desk: Desk, block: Entry | Text) -> None:
-    """At the end of its section, else in CURRENT, where everything is an entry."""
-    home = section_home(desk)
-    if home is not None:
-        desk.put(*home, [block])
-        return
-    entry = _made(desk, None) if isinstance(block, Text) else block
-    desk.noted = replace(entry, label=entry.label or desk.request.label)
-
-
-def _closed(desk: Desk, workbench: Workbench) -> Library:
-    """With the marks that follow, and the edit in the update logs."""
-    if not desk.changed and desk.noted is None:
-        return desk.library
-    time = desk.message.time
-    assert time is not None  # what is stored has one
-    work = Work(workbench, desk.library)
-    _mark_anew(desk)
-    if desk.gone is not None and not any(
-        key_of(one) == key_of(desk.gone) for document in desk.documents() for one in document.entries
-    ):
-        work.parts.pop(key_of(desk.gone), None)
-    filed = _filed(desk.library, desk.changed, work, _EVENT, When.of(time))
-    if desk.noted is None:
-        return filed
-    return append(filed, [desk.noted], time, Work(workbench, filed))
-
-
-def _filed(
-    library: Library, changed: Mapping[str, Document], work: Work, event: str, time: When | None
+def _put(
+    library: Library, place: Place, blocks: Iterable[Block], time: datetime, instead: int = 0
 ) -> Library:
-    """The library with these documents, less the empty ones; their summaries and tokens are as they were."""
-    if not changed:
-        return library
-    current = changed.get(CURRENT, library.current)
-    filed = {doc_id: document for doc_id, document in changed.items() if doc_id != CURRENT}
-    removed = [doc_id for doc_id, one in filed.items() if not one.entries and not one.texts]
-    written = [logged(document, event, time) for document in filed.values()]
-    return replace(
-        library.with_documents(written, removed),
-        current=current if current.body else Document(CURRENT),
-        opened=library.opened if current.body else None,
-        parts=work.parts,
-    )
+    """Blocks before the one at that place, in place of so many; the edit stands in the update log."""
+    document, at = place
+    body = (*document.body[:at], *blocks, *document.body[at + instead :])
+    return _filed(library, document.with_body(body), "edited", When.of(time))
+
+
+def _filed(library: Library, document: Document, event: str, time: When | None) -> Library:
+    """The library with this document, or without it where it has no entries any more."""
+    if document.id == CURRENT and not document.body:
+        return replace(library, current=Document(CURRENT), opened=None)
+    if document.id != CURRENT and not document.entries:
+        return library.with_documents((), [document.id])
+    return _shelved(library, document if document.id == CURRENT else logged(document, event, time))
+
+
+def _shelved(library: Library, document: Document) -> Library:
+    if document.id == CURRENT:
+        return replace(library, current=document)
+    return library.with_documents([document])
 
 
 def _summed_up(
@@ -211,68 +265,18 @@ def _summed_up(
     return library
 
 
-def _mark_anew(desk: Desk) -> None:
-    """The new entry supersedes what the old one did, and what it contradicts."""
-    seq, old = desk.message.seq, desk.gone
-    if old is not None and old.last and desk.request.words:
-        now = list(desk.documents())
-        if not any(one.last == old.last for document in now for one in document.entries):
-            _change(desk, {key_of(one): _pointed(one, old.last, seq) for d in now for one in d.entries})
-    slots = {claim.slot for entry in _new(desk) if entry.current for claim in claims(entry)}
-    if slots:
-        rivals = [
-            entry
-            for document in desk.documents()
-            if document.id != CURRENT
-            for entry in document.entries
-            if entry.current and any(claim.slot in slots for claim in claims(entry))
-        ]
-        ranked = sorted(rivals, key=lambda one: one.last)
-        settled = settle(enumerate(ranked))
-        _change(desk, {key_of(one): one for one in settled.values()})
+def _pointed(library: Library, old: int, new: int) -> Library:
+    """What the old message had superseded is superseded by the new one."""
+
+    def pointed(entry: Entry) -> tuple[Entry]:
+        by = tuple(new if seq == old else seq for seq in entry.superseded_by)
+        return (replace(entry, superseded_by=by) if by != entry.superseded_by else entry,)
+
+    pointing = [one for one in library.everything() if any(old in e.superseded_by for e in one.entries)]
+    for document in pointing:
+        library = _shelved(library, document.map_entries(pointed))
+    return library
 
 
-def _new(desk: Desk) -> Iterator[Entry]:
-    for doc_id, document in desk.changed.items():
-        if doc_id != CURRENT:
-            yield from (one for one in document.entries if one.sources == (desk.message.seq,))
-
-
-def _change(desk: Desk, changed: Mapping[Key, Entry]) -> None:
-    """These entries for those of the same words and sources, wherever they stand."""
-    for document in list(desk.documents()):
-        body = tuple(
-            changed.get(key_of(block), block) if isinstance(block, Entry) else block
-            for block in document.body
-        )
-        if body != document.body:
-            desk.changed[document.id] = document.with_body(body)
-
-
-def _pointed(entry: Entry, old: int, new: int) -> Entry:
-    if old not in entry.superseded_by:
-        return entry
-    return replace(entry, superseded_by=tuple(new if seq == old else seq for seq in entry.superseded_by))
-
-
-def _withdrawn(document: Document, request: RequestedEdit, work: Work) -> Document:
-    if request.part == "summary" and document.summary and document.summary == one_line(request.words):
-        return replace(document, summary="")
-    if request.part == "heading" and any(
-        block.title == one_line(request.words) for block in document.headings
-    ):
-        wanted = Heading(request.words).title
-        new = title(document.entries, work)
-        return document.with_body(
-            replace(block, title=new) if isinstance(block, Heading) and block.title == wanted else block
-            for block in document.body
-        )
-    if request.part == "text" and request.words:
-        mark = mark_of(Text(request.words).text)
-        body = [
-            (rewritten(block, mark, "") or block) if isinstance(block, Text) else block
-            for block in document.body
-        ]
-        if tuple(body) != document.body:
-            return document.with_body(body)
-    return document
+def _marks(path: Iterable[str]) -> tuple[str, ...]:
+    return tuple(mark_of(title) for title in path)

@@ -9,6 +9,8 @@ and the edit is forgotten with them.
 from __future__ import annotations
 
 import hashlib
+import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -44,9 +46,6 @@ class RequestedEdit:
 
 def to_messages(edits: Iterable[tuple[str, Edit]], library: Library) -> list[Message]:
     """A message for each edit of a document (by its id), in their order; `library` is what was edited."""
-    by_document: dict[str, list[Edit]] = {}
-    for document, edit in edits:
-        by_document.setdefault(document, []).append(edit)
     return [
         Message(
             _content(edit),
@@ -54,29 +53,20 @@ def to_messages(edits: Iterable[tuple[str, Edit]], library: Library) -> list[Mes
             session=SESSION,
             metadata=_metadata(document, edit) | _sources(document, edit, library),
         )
-        for document, some in by_document.items()
-        for edit in renamed(some)
+        for document, edit in edits
     ]
 
 
-def renamed(edits: Sequence[Edit]) -> list[Edit]:
-    """With a heading that went and one that came in its place as one heading with a new title.
-
-    So the entries below it stay below it. Where the person meant another section the outcome is the same,
-    since the entries that went and came are edits of their own.
-    """
-    gone = [removed for removed in edits if removed.part == "heading" and removed.kind == "removed"]
-    joined: list[Edit] = []
-    for edit in edits:
-        if edit.part == "heading" and edit.kind == "added":
-            old = next((removed for removed in gone if removed.path[:-1] == edit.path[:-1]), None)
-            if old is not None:
-                gone.remove(old)
-                edit = replace(edit, kind="changed", before=old.before)
-        if edit.part == "heading" and edit.kind == "removed" and not any(edit is removed for removed in gone):
-            continue
-        joined.append(edit)
-    return joined
+def with_ids(messages: Sequence[Message]) -> list[Message]:
+    """What is of no document with ids that are the same when the same file is imported again."""
+    named: list[Message] = []
+    seen: Counter[str] = Counter()
+    for message in messages:
+        edit = json.dumps([message.content, message.metadata], ensure_ascii=True, sort_keys=True)
+        seen[edit] += 1
+        mark = hashlib.blake2b(f"{seen[edit]} {edit}".encode(), digest_size=16).hexdigest()
+        named.append(message if message.metadata["document"] else replace(message, id=f"edit-{mark}"))
+    return named
 
 
 def read(message: Message) -> RequestedEdit | None:
@@ -84,6 +74,8 @@ def read(message: Message) -> RequestedEdit | None:
     metadata = message.metadata
     kind = next((one for one in _KINDS if one == metadata.get("edit")), None)
     part = next((one for one in _PARTS if one == metadata.get("part")), None)
+    if metadata.get("part") == "text":  # as paragraphs were called once
+        part = "entry"
     if message.role != ROLE or kind is None or part is None:
         return None
     before, document, level = metadata.get("before"), metadata.get("document"), metadata.get("level")

@@ -1,4 +1,4 @@
-"""Topic documents (§3.2): front matter, headings, entries, and what people wrote between them.
+"""Topic documents (§3.2): front matter, headings and entries.
 
     ---
     id: cats-3f2a
@@ -6,8 +6,8 @@
     token_count: 120
     created_time: 2023-05-08T13:56Z
     update_log:
-    - {time: '2023-05-08T13:56Z', event: created}
-    aux: {}
+    - time: 2023-05-08T13:56Z
+      event: created
     ---
 
     # Cats
@@ -19,15 +19,12 @@ All values are immutable; `parsing.parse` reads a document, `printing.render` wr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zibaldone.errors import InvalidInput
-from zibaldone.views.topics.markdown.entry import Entry, When, known, tidy
-
-_BREAK = re.compile(r"[\r\n]+")
+from zibaldone.views.topics.markdown.entry import Entry, When, known
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +39,7 @@ class Heading:
         object.__setattr__(self, "level", min(max(self.level, 1), 6))
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Free lines that a person wrote, verbatim: paragraphs with blank lines between them, tables, code."""
-
-    text: str  # never blank in a document
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "text", tidy_lines(self.text))
-
-
-Block = Heading | Entry | Text
+Block = Heading | Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,31 +83,25 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A topic document. Empty texts are dropped from the body, and texts that follow each other are one."""
+    """A topic document."""
 
     id: str
     summary: str = ""  # "keyword, keyword; a sentence"; one line
     token_count: int = 0  # of what it says, without metadata, by whoever has the tokenizer
     created_time: When | None = None
     update_log: tuple[Event, ...] = ()
-    aux: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON, and front matter nobody knows
+    aux: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON
     body: tuple[Block, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", one_line(self.id))
         object.__setattr__(self, "summary", one_line(self.summary))
         object.__setattr__(self, "created_time", known(self.created_time))
-        if Text in map(type, self.body):
-            object.__setattr__(self, "body", tuple(_joined(self.body)))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """In the order of the document, superseded ones too."""
         return tuple(block for block in self.body if isinstance(block, Entry))
-
-    @property
-    def texts(self) -> tuple[Text, ...]:
-        return tuple(block for block in self.body if isinstance(block, Text))
 
     @property
     def headings(self) -> tuple[Heading, ...]:
@@ -157,11 +138,11 @@ class Document:
         return replace(self, body=tuple(body))
 
     def map_entries(self, change: Callable[[Entry], Iterable[Entry]]) -> Document:
-        """Every entry replaced by none, one or several; headings that held entries and hold none now go."""
+        """Every entry replaced by none, one or several; headings without entries go."""
         body: list[Block] = []
         for block in self.body:
             body.extend(change(block) if isinstance(block, Entry) else (block,))
-        return self.with_body(_without_emptied(self.body, body))
+        return self.with_body(_without_empty(body))
 
     def with_entries(self, entries: Iterable[Entry], under: Iterable[Heading] = ()) -> Document:
         """With entries at the end of the section below these headings, topmost first, or at the end of all.
@@ -189,54 +170,16 @@ class Document:
 
 
 def one_line(text: str) -> str:
-    return " ".join(part for line in _BREAK.split(text) if (part := line.strip()))
+    return " ".join(text.split())
 
 
-def tidy_lines(text: str) -> str:
-    """As entry.tidy, but the first line keeps its indentation."""
-    body = tidy(f".\n{text}")[1:]
-    return body.lstrip("\n")
-
-
-def _joined(body: Iterable[Block]) -> Iterator[Block]:
-    """Texts next to each other as one, and none that is empty."""
-    waiting: list[str] = []
-    for block in body:
-        if isinstance(block, Text):
-            waiting += [block.text] if block.text else []
-            continue
-        if waiting:
-            yield Text("\n\n".join(waiting))
-            waiting = []
-        yield block
-    if waiting:
-        yield Text("\n\n".join(waiting))
-
-
-def _without_emptied(before: tuple[Block, ...], body: list[Block]) -> list[Block]:
-    """The new body without the headings that had entries below them before, and have nothing now."""
-    held = _filled(before)
-    holds = _filled(body)
-    kept = iter(range(len(held)))
-    return [block for block in body if not isinstance(block, Heading) or _stays(next(kept), held, holds)]
-
-
-def _stays(number: int, held: list[bool], holds: list[bool]) -> bool:
-    return holds[number] or not held[number]
-
-
-def _filled(body: Iterable[Block]) -> list[bool]:
-    """Of each heading, whether an entry or a text stands below it, also below a subheading."""
-    filled: list[bool] = []
-    open_: list[tuple[int, int]] = []  # (level, number) from the topmost heading down to here
-    for block in body:
-        if isinstance(block, Heading):
-            open_ = [
-                *((level, number) for level, number in open_ if level < block.level),
-                (block.level, len(filled)),
-            ]
-            filled.append(False)
-        else:
-            for _, number in open_:
-                filled[number] = True
-    return filled
+def _without_empty(body: list[Block]) -> list[Block]:
+    """The body without the headings that have no entry below them, not even below a subheading."""
+    kept: list[Block] = []
+    below = 0  # level of what was kept last; of an entry one below all headings
+    for block in reversed(body):
+        level = block.level if isinstance(block, Heading) else 7
+        if level == 7 or below > level:
+            kept.append(block)
+            below = level
+    return kept[::-1]

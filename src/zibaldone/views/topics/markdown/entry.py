@@ -1,6 +1,6 @@
 """A memory entry: one fact with its signature, such as `- <seq=12,time=2023-05-08,source=AI> fact` (§3.2).
 
-Attributes in the order in which they are printed; all may be absent, and unknown ones are kept:
+Attributes in the order in which they are printed; all may be absent:
 
     seq            number of the message it comes from, or a range after merging: `12-15`
     part           which of its message's entries it is, from 1, where there are several
@@ -22,16 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from zibaldone.errors import InvalidInput
-from zibaldone.views.topics.markdown.lines import BULLET_MARK, is_rule
-from zibaldone.views.topics.markdown.signature import (
-    KEY,
-    KNOWN,
-    quoted,
-    read_runs,
-    read_signature,
-    runs,
-    span,
-)
+from zibaldone.views.topics.markdown.signature import quoted, read_runs, read_signature, runs, span
 
 AI = "AI"  # the source of what the assistant said
 
@@ -96,8 +87,6 @@ class Entry:
     sources: tuple[int, ...] = ()  # seqs of the messages that it comes from
     supersedes: tuple[int, ...] = ()
     superseded_by: tuple[int, ...] = ()
-    extra: tuple[tuple[str, str], ...] = ()  # attributes that only their writer knows
-    marker: str = "-"  # of its bullet: "-", "*", "+", or a number such as "3."
     part: int = 0  # its place among the entries of its message, from 1; 0 where it is the only one
 
     def __post_init__(self) -> None:
@@ -118,13 +107,6 @@ class Entry:
         put(self, "source", self.source or None)
         put(self, "label", self.label or None)
         put(self, "time", known(self.time))
-        if not BULLET_MARK.fullmatch(self.marker):
-            raise InvalidInput(
-                f"{self.marker!r} marks no bullet; give '-', '*', '+' or a number such as '3.'"
-            )
-        for key, _ in self.extra:
-            if not KEY.fullmatch(key) or key.lower() in KNOWN:
-                raise InvalidInput(f"{key!r} cannot name an extra attribute: a word that is none of {KNOWN}")
 
     @property
     def seq(self) -> str:
@@ -142,17 +124,18 @@ class Entry:
 
     @property
     def recency(self) -> tuple[int, bool, int]:
-        """Of two entries that contradict each other the greater one holds: the newer, or else a person's.
+        """Of two entries that contradict each other the greater holds; of one message the one said later.
 
-        Of one message the one that is said later.
+        The assistant's reply is as recent as the message that it replies to, so that there a person is
+        believed before it (§A.1, prompt B).
         """
-        return self.last, self.by_person, self.part
+        return self.last - (not self.by_person), self.by_person, self.part
 
     @property
     def line(self) -> str:
         """As it stands in a document, without its bullet; lines after the first are not indented."""
         signature = _signature(self)
-        if not signature and not _reads_back(self.text, self.marker):
+        if not signature and read_signature(self.text.partition("\n")[0]):
             signature = "<seq=?>"
         return f"{signature} {self.text}".strip(" ")
 
@@ -165,7 +148,6 @@ def merged(entries: Sequence[Entry], text: str | None = None) -> Entry:
     holds = max(entries, key=lambda entry: entry.recency)
     seqs = [seq for entry in entries for seq in (entry.first, entry.last) if seq]
     gone = all(entry.superseded_by for entry in entries)
-    extra = dict.fromkeys(pair for entry in (holds, *entries) for pair in entry.extra)
     return replace(
         holds,
         text=holds.text if text is None else text,
@@ -174,7 +156,14 @@ def merged(entries: Sequence[Entry], text: str | None = None) -> Entry:
         sources=tuple(seq for entry in entries for seq in entry.sources),
         supersedes=tuple(seq for entry in entries for seq in entry.supersedes),
         superseded_by=tuple(seq for entry in entries for seq in entry.superseded_by) if gone else (),
-        extra=tuple(extra),
+    )
+
+
+def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
+    """Both with the marks that the one took the other's place."""
+    return (
+        replace(newer, supersedes=(*newer.supersedes, older.last)) if older.last else newer,
+        replace(older, superseded_by=(*older.superseded_by, newer.last)) if newer.last else older,
     )
 
 
@@ -192,50 +181,34 @@ def tidy(text: str) -> str:
     return text.strip()
 
 
-def read_entry(text: str, marker: str = "-") -> Entry:
+def read_entry(text: str) -> Entry:
     """An entry from what stands after its bullet; never fails: what is no signature is text."""
     signature = read_signature(text.partition("\n")[0])
     if signature is None:
-        return Entry(text, marker=marker)
+        return Entry(text)
     attributes, end = signature
-    return _entry(attributes, text[end:], marker)
-
-
-def _entry(attributes: Iterable[tuple[str, str]], text: str, marker: str) -> Entry:
-    """An entry of attributes as written: the first of a name that can be read counts, all others are kept."""
-    seq: tuple[int, ...] = ()
-    part = 0
-    texts: dict[str, str] = {}
     lists: dict[str, tuple[int, ...]] = {}
-    extra = []
-    for key, value in attributes:
-        name = key.lower()
-        numbers = read_runs(value) if name in {"seq", "msgs", "supersedes", "superseded_by"} else None
-        if name == "seq" and numbers and not seq:
-            seq = numbers
-        elif name == "part" and not part and (place := _PLACE.fullmatch(value)):
-            part = int(place[0])
-        elif name in {"time", "source", "label"} and name not in texts:
-            texts[name] = value
-        elif numbers and name != "seq" and name not in lists:
+    for name in ("seq", "msgs", "supersedes", "superseded_by"):
+        if (value := attributes.get(name, "")) not in {"", "?"}:
+            numbers = read_runs(value)
+            if numbers is None:
+                return Entry(text)
             lists[name] = numbers
-        elif name not in KNOWN:
-            extra.append((key, value))
-        elif value not in {"", "?"}:
-            extra.append((f"{name}_as_written", value))
+    part = attributes.get("part", "")
+    if part and not _PLACE.fullmatch(part):
+        return Entry(text)
+    seq = lists.get("seq", ())
     return Entry(
-        text,
+        text[end:],
         first=seq[0] if seq else 0,
         last=seq[-1] if seq else 0,
-        time=When(texts["time"]) if texts.get("time") else None,
-        source=texts.get("source"),
-        label=texts.get("label"),
+        time=When(attributes["time"]) if attributes.get("time") else None,
+        source=attributes.get("source"),
+        label=attributes.get("label"),
         sources=lists.get("msgs", seq),
         supersedes=lists.get("supersedes", ()),
         superseded_by=lists.get("superseded_by", ()),
-        extra=tuple(extra),
-        marker=marker,
-        part=part,
+        part=int(part or 0),
     )
 
 
@@ -245,24 +218,15 @@ def _signature(entry: Entry) -> str:
     known = {
         "seq": entry.seq,
         "part": str(entry.part or ""),
-        "time": quoted(entry.time.text) if entry.time else "",
-        "source": quoted(entry.source or ""),
-        "label": quoted(entry.label or ""),
+        "time": entry.time and quoted(entry.time.text),
+        "source": entry.source and quoted(entry.source),
+        "label": entry.label and quoted(entry.label),
         "msgs": runs(other),
         "supersedes": runs(entry.supersedes),
         "superseded_by": runs(entry.superseded_by),
     }
     parts = [f"{key}={value}" for key, value in known.items() if value]
-    if entry.extra and not parts:
-        parts = ["seq=?"]
-    parts += [f"{key}={quoted(value)}" for key, value in entry.extra]
     return f"<{','.join(parts)}>" if parts else ""
-
-
-def _reads_back(text: str, marker: str) -> bool:
-    """Whether a text without a signature is read as just that after its bullet."""
-    line = text.partition("\n")[0]
-    return read_signature(line) is None and not is_rule(f"{marker} {line}")
 
 
 def _rising(seqs: Iterable[int]) -> tuple[int, ...]:

@@ -1,55 +1,64 @@
-"""An exported folder on disk: written whole, read with care, and never written over what somebody edited.
+"""An exported folder on disk: a Markdown file for each document, and `index.md`, which says whose they are.
 
-Beside what `exported.py` says, the index has `export` (a random name), `owner` (a hash of the user's id) and
-`taken`: the fingerprints of the edited files that were imported, which ask for nothing any more.
+The front matter of each file has its document's id and, as `exported`, the fingerprint that the document had:
+a file of another fingerprint was edited. It is written whole, and never over what somebody edited.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 from zibaldone.errors import InvalidImport, InvalidInput
+from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, fingerprint
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import When
-from zibaldone.views.topics.markdown.export_marks import (
-    INDEX,
-    Exported,
-    file_names,
-    fingerprint,
-    read_index,
-    render_index,
+from zibaldone.views.topics.markdown.parsing import parse, read_front_matter
+from zibaldone.views.topics.markdown.printing import front_matter, render
+
+INDEX = "index.md"
+_NAME_CHARACTERS = 60
+EMPTY = (
+    "empty: nothing was changed; take out its lines one by one, or use memory.forget"
+    " ('zibaldone forget') to remove everything"
 )
-from zibaldone.views.topics.markdown.front_matter import dump, read_front_matter
-from zibaldone.views.topics.markdown.parsing import parse
-from zibaldone.views.topics.markdown.printing import render
+_EXPORTED = re.compile(r"^exported: .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
-    """What is in an exported folder now."""
+class Conflict:
+    """A document that a person edited while memory changed it too: nothing of the edit is taken over."""
 
-    export: str
-    exported: Mapping[str, Exported]  # by the documents' ids
-    taken: Mapping[str, str]  # by file: the fingerprint it had when it was imported
-    files: Mapping[str, str]  # texts by name, without the index
-    aux: Mapping[str, Any] = field(repr=False)  # the index's fields
-    body: str = field(repr=False)  # of the index
-
-    def asking(self) -> dict[str, str]:
-        """The files that were not imported as they are."""
-        return {name: text for name, text in self.files.items() if _print_of(text) != self.taken.get(name)}
+    file: str
+    document: str  # id
+    diff: str  # for a person
 
 
-def read_folder(folder: Path, user: str) -> Folder:
-    """Raises InvalidImport when it is no export of this user, or when a file is no text."""
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file of an exported folder."""
+
+    path: Path
+    text: str
+    document: Document  # as the file has it; without an id where somebody added the file
+    exported: str  # fingerprint of the document as it was exported, or as it was imported since
+
+    @property
+    def is_edited(self) -> bool:
+        """True if it says something that memory was not told."""
+        return fingerprint(self.document) != self.exported
+
+
+def read_folder(folder: Path, user: str) -> list[ExportedFile]:
+    """Raises InvalidImport when it is no export of this user, or when a file cannot be read."""
     if not folder.is_dir():
         raise InvalidImport(f"{str(folder)!r} is no folder: give one that was exported")
     try:
@@ -57,30 +66,18 @@ def read_folder(folder: Path, user: str) -> Folder:
             raise InvalidImport(
                 f"{str(folder)!r} has no {INDEX}: give a folder that was exported, as a whole"
             )
-        index = _text(folder / INDEX)
-        names = [
-            path.name
+        if read_front_matter(_text(folder / INDEX))[0].get("owner") != owner_of(user):
+            raise InvalidImport(
+                f"{str(folder)!r} is not an export of user {user!r}: give the user whose documents they are"
+            )
+        paths = [
+            path
             for path in sorted(folder.iterdir())
             if path.suffix.lower() == ".md" and path.name != INDEX and path.name[0] != "." and path.is_file()
         ]
-        files = {name: _text(folder / name) for name in names}
+        return [_file(path) for path in paths]
     except OSError as error:
         raise InvalidImport(f"cannot read {str(folder)!r}: {error.strerror}") from error
-    exported = read_index(index)
-    front, body = read_front_matter(index)
-    if front.aux.get("owner") != owner_of(user):
-        raise InvalidImport(
-            f"{str(folder)!r} is not an export of user {user!r}: give the user whose documents they are"
-        )
-    taken = front.aux.get("taken")
-    return Folder(
-        str(front.aux.get("export", "")),
-        {number: about for number, about in exported.items() if _is_plain(about.file)},
-        {str(key): str(value) for key, value in taken.items()} if isinstance(taken, dict) else {},
-        files,
-        front.aux,
-        body,
-    )
 
 
 def write_folder(folder: Path, documents: Sequence[Document], user: str, time: When) -> tuple[str, ...]:
@@ -91,24 +88,26 @@ def write_folder(folder: Path, documents: Sequence[Document], user: str, time: W
     nothing is written, for any other folder that is not empty, and for edits that were not imported.
     """
     names = file_names(documents)
+    texts = {names[one.id]: render(one, exported=fingerprint(one)) for one in documents}
+    texts[INDEX] = _index(documents, names, user, time)
     try:
-        earlier = _earlier(folder, user)
-        kept: dict[str, str] = {}
-        if earlier is not None:
-            _check_edits(folder, earlier, documents, set(names.values()))
-            known = {*names.values(), *(about.file for about in earlier.exported.values())}
-            kept = {name: mark for name, mark in earlier.taken.items() if name not in known}
-        front = {"export": uuid4().hex[:16], "owner": owner_of(user), "taken": kept}
-        index = render_index(documents, time).replace("---\n", f"---\n{dump(front)}", 1)
-        texts = {names[one.id]: render(one) for one in documents} | {INDEX: index}
-        if earlier is None:
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             _write_new(folder, texts)
-        else:
-            for name, text in texts.items():
-                _replace(folder / name, text)
-            for about in earlier.exported.values():
-                if about.file not in texts:
-                    (folder / about.file).unlink(missing_ok=True)
+            return tuple(texts)
+        earlier = _earlier(folder, user)
+        current = {fingerprint(one) for one in documents}
+        for file in earlier:
+            is_ours = file.document.id or file.path.name in texts
+            if is_ours and file.is_edited and fingerprint(file.document) not in current:
+                raise InvalidInput(
+                    f"{file.path.name!r} in {str(folder)!r} was edited and not imported: import the folder"
+                    " first, or export into a new one"
+                )
+        for name, text in texts.items():
+            _replace(folder / name, text)
+        for file in earlier:
+            if file.document.id and file.path.name not in texts:
+                file.path.unlink(missing_ok=True)
     except OSError as error:
         raise InvalidInput(
             f"cannot write {str(folder)!r} ({error.strerror}): choose another folder"
@@ -116,16 +115,46 @@ def write_folder(folder: Path, documents: Sequence[Document], user: str, time: W
     return tuple(texts)
 
 
-def mark_taken(folder: Path, read: Folder, files: Iterable[str]) -> None:
-    """Note in the index that these files were imported as they were read."""
-    taken = {**read.taken, **{name: _print_of(read.files[name]) for name in files}}
-    try:
-        _replace(folder / INDEX, f"---\n{dump({**read.aux, 'taken': taken})}---\n{read.body}")
-    except OSError as error:
-        raise InvalidInput(
-            f"the edits are stored, but {INDEX} in {str(folder)!r} cannot be written ({error.strerror}):"
-            " export into another folder before you edit on"
-        ) from error
+def review(
+    files: Iterable[ExportedFile], documents: Mapping[str, Document]
+) -> tuple[list[tuple[str, Edit]], list[Conflict], list[ExportedFile]]:
+    """What edited files ask for, by the documents' ids; conflicts; and the files without a conflict.
+
+    Raises InvalidImport for a file that was emptied.
+    """
+    ids = {name: doc_id for doc_id, name in file_names(documents.values()).items()}
+    edits: list[tuple[str, Edit]] = []
+    conflicts: list[Conflict] = []
+    taken: list[ExportedFile] = []
+    for file in (one for one in files if one.is_edited):
+        name = file.path.name
+        doc_id = file.document.id or ids.get(name, "")
+        now = documents.get(doc_id, Document(doc_id))
+        if doc_id and fingerprint(now) == fingerprint(file.document):
+            continue
+        if now.body and not file.text.strip():
+            raise InvalidImport(f"{name} is {EMPTY}")
+        if doc_id and file.exported != fingerprint(now):
+            stored = render(now) if now.body else ""
+            conflicts.append(Conflict(name, doc_id, conflict_diff(stored, render(file.document), name=name)))
+        else:
+            edits += [(doc_id, edit) for edit in diff(now, file.document)]
+            taken.append(file)
+    return edits, conflicts, taken
+
+
+def mark_imported(files: Iterable[ExportedFile]) -> None:
+    """Note in these files that memory was told of what they say."""
+    for file in files:
+        try:
+            _replace(
+                file.path, _EXPORTED.sub(f"exported: '{fingerprint(file.document)}'", file.text, count=1)
+            )
+        except OSError as error:
+            raise InvalidInput(
+                f"the edits are stored, but {str(file.path)!r} cannot be written ({error.strerror}):"
+                " export into another folder before you edit on"
+            ) from error
 
 
 def owner_of(user: str) -> str:
@@ -133,10 +162,40 @@ def owner_of(user: str) -> str:
     return hashlib.blake2b(user.encode(), digest_size=8, person=b"owner").hexdigest()
 
 
-def _earlier(folder: Path, user: str) -> Folder | None:
-    """The export that is there; None where there is nothing yet."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return None
+def file_names(documents: Iterable[Document]) -> dict[str, str]:
+    """A file name for each id, after the title; no two alike, also where capitals do not count."""
+    names: dict[str, str] = {}
+    taken = {INDEX}
+    for document in documents:
+        words = re.findall(r"\w+", unicodedata.normalize("NFKC", document.title).casefold())
+        stem = "-".join(words)[:_NAME_CHARACTERS].strip("-_") or "topic"
+        name, number = f"{stem}.md", 1
+        while name in taken:
+            number += 1
+            name = f"{stem}-{number}.md"
+        taken.add(name)
+        names[document.id] = name
+    return names
+
+
+def _index(documents: Sequence[Document], names: Mapping[str, str], user: str, time: When) -> str:
+    lines = [f"{front_matter({'exported': str(time), 'owner': owner_of(user)})}\n# Topics\n"]
+    for document in documents:
+        title = re.sub(r"([\\\[\]])", r"\\\1", document.title)
+        link = f"[{title}]({quote(names[document.id])})"
+        lines.append(f"- {link}: {document.summary}" if document.summary else f"- {link}")
+    return "\n".join(lines) + "\n"
+
+
+def _file(path: Path) -> ExportedFile:
+    text = _text(path)
+    try:
+        return ExportedFile(path, text, parse(text), read_front_matter(text)[0].get("exported", ""))
+    except InvalidImport as error:
+        raise InvalidImport(f"{path.name}: {error}") from error
+
+
+def _earlier(folder: Path, user: str) -> list[ExportedFile]:
     try:
         return read_folder(folder, user)
     except InvalidImport as error:
@@ -144,21 +203,6 @@ def _earlier(folder: Path, user: str) -> Folder | None:
             f"{str(folder)!r} is neither empty nor an export that can be replaced ({error}):"
             " choose a new folder"
         ) from error
-
-
-def _check_edits(folder: Path, earlier: Folder, documents: Sequence[Document], names: Iterable[str]) -> None:
-    """Raises InvalidInput where a file that would be lost has something that memory was not told."""
-    marks = {about.file: {about.fingerprint} for about in earlier.exported.values()}
-    for document in documents:
-        if document.id in earlier.exported:
-            marks[earlier.exported[document.id].file].add(fingerprint(document))
-    for name in sorted({*names, *marks} & earlier.files.keys()):
-        known = {*marks.get(name, ()), earlier.taken.get(name)}
-        if _print_of(earlier.files[name]) not in known:
-            raise InvalidInput(
-                f"{name!r} in {str(folder)!r} was edited and not imported: import the folder first,"
-                " or export into a new one"
-            )
 
 
 def _write_new(folder: Path, texts: Mapping[str, str]) -> None:
@@ -175,21 +219,15 @@ def _write_new(folder: Path, texts: Mapping[str, str]) -> None:
 
 def _replace(path: Path, text: str) -> None:
     """The file has the old text or the new one, whatever happens."""
-    with _temporary(path) as name:
-        with name.open("w", encoding="utf-8", newline="") as file:
+    written = path.with_name(f".{path.name[:40]}.{uuid4().hex}")
+    try:
+        with written.open("w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        name.replace(path)
-
-
-@contextmanager
-def _temporary(path: Path) -> Iterator[Path]:
-    name = path.with_name(f".{path.name[:40]}.{uuid4().hex}")
-    try:
-        yield name
+        written.replace(path)
     finally:
-        name.unlink(missing_ok=True)
+        written.unlink(missing_ok=True)
 
 
 def _text(path: Path) -> str:
@@ -199,16 +237,3 @@ def _text(path: Path) -> str:
         raise InvalidImport(
             f"{path.name} is not UTF-8 text ({error.reason} at byte {error.start}): save it as UTF-8"
         ) from error
-
-
-def _print_of(text: str) -> str:
-    """The fingerprint of what a file says; of what cannot be read, none that a document has."""
-    try:
-        return fingerprint(parse(text))
-    except InvalidImport:
-        return "unreadable"
-
-
-def _is_plain(name: str) -> bool:
-    """Whether it names a file of the folder itself: somebody may have written another path into the index."""
-    return name == Path(name).name and "\\" not in name and name.lower().endswith(".md") and name != INDEX

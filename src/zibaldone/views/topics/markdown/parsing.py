@@ -1,153 +1,86 @@
-"""Reads a topic document from Markdown, as printed or as a person left it.
+"""Reads a topic document from Markdown, as printed or as a person left it; none of their words is lost.
 
-What people write by hand is read in the most sensible way, and none of their words is lost: other bullets and
-numbers, bullets without a signature or with parts of one, wrapped lines, nested bullets (part of the entry
-above them, unless they have a signature), tables, code and paragraphs, which stay where they stand.
+A bullet of any kind is an entry, and so is a paragraph; indented lines, and lines that follow without a gap,
+belong to the entry above them.
 """
 
 from __future__ import annotations
 
-from zibaldone.views.topics.markdown.document import Block, Document, Heading, Text
+import re
+from datetime import date
+
+import yaml
+
+from zibaldone.errors import InvalidImport
+from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import read_entry
-from zibaldone.views.topics.markdown.front_matter import read_front_matter
-from zibaldone.views.topics.markdown.lines import (
-    BULLET,
-    HEADING,
-    Fences,
-    indent,
-    is_rule,
-    is_structure,
-    unescaped,
-)
-from zibaldone.views.topics.markdown.signature import read_signature
+
+_FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_BULLET = re.compile(r"(?:[-*+•]|[0-9]{1,3}[.)])(?:[ \t]+(.*))?", re.DOTALL)
+_HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?", re.DOTALL)
+_RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})\s*")
 
 
 def parse(text: str) -> Document:
-    """The document of a text: of anything, but for front matter of which no sense can be made.
+    """The id, summary and body of a text of any kind; without front matter the id is empty.
 
-    Raises InvalidImport for that; it names line and fix. Without front matter the id is empty.
+    Raises InvalidImport, which names line and fix, for front matter that is no YAML.
     """
+    fields, body = read_front_matter(text)
+    return Document(fields.get("id", ""), fields.get("summary", ""), body=parse_body(body))
+
+
+def read_front_matter(text: str) -> tuple[dict[str, str], str]:
+    """The texts among the fields between two lines of `---`, and what follows; no fields without these."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    front, rest = read_front_matter(text)
-    return Document(
-        id=front.id,
-        summary=front.summary,
-        token_count=front.token_count,
-        created_time=front.created_time,
-        update_log=front.update_log,
-        aux=front.aux,
-        body=parse_body(rest),
-    )
+    front = _FRONT.match(text)
+    if front is None:
+        return {}, text
+    try:
+        fields = yaml.safe_load(front[1])
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = 2 + (min(mark.line, front[1].count("\n") - 1) if mark else 0)
+        why = getattr(error, "problem", None) or type(error).__name__
+        raise InvalidImport(
+            f"line {line}: the front matter cannot be read: {why}; put texts in quotes, or delete it"
+        ) from error
+    if not isinstance(fields, dict):
+        return {}, text
+    texts = {str(name): str(value) for name, value in fields.items() if isinstance(value, str | int | date)}
+    return texts, text[front.end() :]
 
 
 def parse_body(text: str) -> tuple[Block, ...]:
     """The blocks of a text without front matter; never fails."""
-    return _BodyReader(text.split("\n")).read()
+    blocks: list[Block] = []
+    entry: list[str] = []  # lines of the open one
+    blanks = 0  # lines since the last that was not blank
 
+    def close() -> None:
+        if entry:
+            blocks.append(read_entry("\n".join(entry)))
+            entry.clear()
 
-def is_entry(line: str) -> bool:
-    """Whether it is a bullet with a signature, however far indented."""
-    bullet = BULLET.fullmatch(line.lstrip(" \t"))
-    return bool(bullet and read_signature(bullet[2] or "") is not None)
-
-
-class _BodyReader:
-    """Goes through the lines once; gathers those of an entry or a text until it is closed."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
-        self._fences = Fences(lines, is_entry)
-        self._blocks: list[Block] = []
-        self._entry: list[str] = []  # lines of the open entry
-        self._marker = "-"
-        self._indent = 0  # of its bullet
-        self._text: list[str] = []  # lines of the open text; never both
-        self._blanks = 0  # lines since the last that was not blank
-
-    def read(self) -> tuple[Block, ...]:
-        at = 0
-        while at < len(self._lines):
-            if not self._lines[at].strip():
-                self._blanks += 1
-                at += 1
-                continue
-            at = self._take(at)
-            self._blanks = 0
-        self._close()
-        return tuple(self._blocks)
-
-    def _take(self, at: int) -> int:
-        """Read the line (with its fence, if it opens one); where to read on."""
-        line = self._lines[at]
-        if self._entry and indent(line) >= 2:
-            self._indented(line)
-        elif end := self._fences.end(at):
-            self._free(self._lines[at:end])
-            return end
-        elif not is_structure(line) or _unclosed_fence(line):
-            self._plain(line)
-        elif heading := HEADING.fullmatch(line.strip()):
-            self._close()
-            self._blocks.append(Heading(heading[2] or "", len(heading[1])))
+    for line in text.split("\n"):
+        if not line or line.isspace():
+            blanks += 1
+            continue
+        if entry and line.startswith(("  ", "\t")):
+            entry += [""] * blanks + [line[1:] if line[0] == "\t" else line[2:]]
+        elif heading := _HEADING.fullmatch(line):
+            close()
+            blocks.append(Heading(heading[2] or "", len(heading[1])))
+        elif bullet := _BULLET.fullmatch(line):
+            close()
+            entry.append(bullet[1] or "")
+        elif _RULE.fullmatch(line):
+            close()
+        elif entry and not blanks:
+            entry.append(line.strip())
         else:
-            self._bullet(line)
-        return at + 1
-
-    def _indented(self, line: str) -> None:
-        """A line below a bullet: an entry of its own, or more of the open one's text."""
-        bullet = BULLET.fullmatch(line.lstrip(" \t")) if not is_rule(line) else None
-        if bullet and (read_signature(bullet[2] or "") is not None or indent(line) <= self._indent):
-            self._bullet(line)
-        else:
-            self._more(unescaped(_outdented(line, self._indent + 2), is_entry))
-
-    def _plain(self, line: str) -> None:
-        wraps = self._entry and not self._blanks and not line.lstrip().startswith((">", "```", "~~~"))
-        if wraps and not is_rule(line):
-            self._more(line.strip())
-        else:
-            self._free([line if self._text else _first(line)])
-
-    def _bullet(self, line: str) -> None:
-        bullet = BULLET.fullmatch(line.lstrip(" \t"))
-        assert bullet
-        self._close()
-        self._entry = [bullet[2] or ""]
-        self._marker = bullet[1]
-        self._indent = indent(line)
-
-    def _more(self, line: str) -> None:
-        self._entry += [""] * self._blanks + [line]
-
-    def _free(self, lines: list[str]) -> None:
-        if not self._text:
-            self._close()
-        else:
-            self._text += [""] * self._blanks
-        self._text += lines if len(lines) > 1 else [unescaped(lines[0], is_structure)]
-
-    def _close(self) -> None:
-        if self._entry:
-            self._blocks.append(read_entry("\n".join(self._entry), self._marker))
-        if self._text:
-            self._blocks.append(Text("\n".join(self._text)))
-        self._entry, self._text = [], []
-
-
-def _unclosed_fence(line: str) -> bool:
-    return line.startswith(("```", "~~~"))
-
-
-def _outdented(line: str, columns: int) -> str:
-    """Without so many columns of white space, as far as there are any; a tab goes as a whole."""
-    at = 0
-    while columns > 0 and line[at] in " \t":
-        columns -= 4 if line[at] == "\t" else 1
-        at += 1
-    return line[at:]
-
-
-def _first(line: str) -> str:
-    """A text's first line without the backslash that kept it, indented, from joining the entry above."""
-    bare = line.lstrip("\\")
-    return line[1:] if bare != line and bare[:1] in {" ", "\t"} else line
+            close()
+            entry.append(line.strip())
+        blanks = 0
+    close()
+    return tuple(blocks)

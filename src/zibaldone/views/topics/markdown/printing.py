@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section, Text
+import yaml
+
+from zibaldone.views.topics.markdown.document import Block, Document, Event, Heading, Section
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.markdown.front_matter import front_matter
-from zibaldone.views.topics.markdown.lines import Fences, escaped, is_structure
-from zibaldone.views.topics.markdown.parsing import is_entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,23 @@ class Region:
     end: int
 
 
-def render(document: Document) -> str:
-    """The whole document, ending in a line break."""
+def render(document: Document, **more: str) -> str:
+    """The whole document, ending in a line break; with more fields of front matter behind its own."""
+    fields = {
+        "id": document.id,
+        "summary": document.summary,
+        "token_count": document.token_count,
+        "created_time": str(document.created_time or ""),
+        "update_log": [_event(event) for event in document.update_log],
+    }
     body = render_body(document.body)
-    return front_matter(document) + (f"\n{body}\n" if body else "")
+    return front_matter(fields | more) + (f"\n{body}\n" if body else "")
+
+
+def front_matter(fields: dict[str, Any]) -> str:
+    """JSON values as YAML between two lines of `---`, in their order."""
+    dumped = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=math.inf)
+    return f"---\n{dumped}---\n"
 
 
 def render_body(blocks: Iterable[Block]) -> str:
@@ -34,13 +48,9 @@ def render_body(blocks: Iterable[Block]) -> str:
     for block in blocks:
         if before is not None:
             pieces.append("\n" if isinstance(block, Entry) and isinstance(before, Entry) else "\n\n")
-        pieces.append("\n".join(_lines(block, before)))
+        pieces.append(_printed(block))
         before = block
     return "".join(pieces)
-
-
-def render_section(section: Section) -> str:
-    return render_body(section.body)
 
 
 def regions(document: Document, level: int = 6) -> tuple[Region, ...]:
@@ -48,35 +58,18 @@ def regions(document: Document, level: int = 6) -> tuple[Region, ...]:
     placed: list[Region] = []
     start = 1
     for section in document.partitions(level):
-        end = start + render_section(section).count("\n")
+        end = start + render_body(section.body).count("\n")
         placed.append(Region(section, start, end))
         start = end + 2  # after an empty line
     return tuple(placed)
 
 
-def _lines(block: Block, before: Block | None) -> Iterator[str]:
-    """The lines of a block, not empty."""
+def _printed(block: Block) -> str:
     if isinstance(block, Heading):
-        yield f"{'#' * block.level} {block.title}".rstrip()
-    elif isinstance(block, Text):
-        yield from _text(block.text.split("\n"), after_entry=isinstance(before, Entry))
-    else:
-        first, *more = block.line.split("\n")
-        yield f"{block.marker} {first}" if first else block.marker
-        for line in more:
-            yield f"  {escaped(line, is_entry)}" if line else ""
+        return f"{'#' * block.level} {block.title}".rstrip()
+    first, *more = block.line.split("\n")
+    return "\n".join([f"- {first}" if first else "-", *(f"  {line}" if line else "" for line in more)])
 
 
-def _text(lines: list[str], *, after_entry: bool) -> Iterator[str]:
-    fences = Fences(lines, is_entry)
-    at = 0
-    while at < len(lines):
-        if end := fences.end(at):
-            yield from lines[at:end]
-            at = end
-            continue
-        line = escaped(lines[at], is_structure)
-        if at == 0 and (line.lstrip("\\")[:1] in {" ", "\t"}) and (after_entry or line[0] == "\\"):
-            line = f"\\{line}"
-        yield line
-        at += 1
+def _event(event: Event) -> dict[str, Any]:
+    return {"time": str(event.time or ""), "event": event.event, **event.detail}

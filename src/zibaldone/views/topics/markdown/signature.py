@@ -12,50 +12,37 @@ from collections.abc import Sequence
 KNOWN = ("seq", "part", "time", "source", "label", "msgs", "supersedes", "superseded_by")
 MAX_SPAN = 1_000  # a longer range names its two ends, and not every message between them
 MAX_SEQS = 100_000  # more are not read as messages of one entry
-KEY = re.compile(r"[^\W\d][\w.-]*")
 
 _PLAIN = re.compile(r"[^\s,=<>\"\\]+(?: [^\s,=<>\"\\]+)*")
-_RUN = re.compile(r"([0-9]{1,18})(?:\s*(?:[-–—]|\.\.)\s*([0-9]{1,18}))?")
-_BETWEEN = re.compile(r"[+;&,]")
-_EMPTY = re.compile(r"<\s*seq\s*=\s*\?\s*>")
-_PART = re.compile(rf"\s*(?:({KEY.pattern})\s*=)?\s*")
-_QUOTED = re.compile(r'("(?:[^"\\]|\\.)*+")\s*(?=[,>])')
-_BARE = re.compile(r"[^,>]*")
+_RUN = re.compile(r"([0-9]{1,18})(?:\s*[-–]\s*([0-9]{1,18}))?")
+_PAIR = r"\s*(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\"|[^,<>\"]*+)\s*"
+_PAIRS = re.compile(_PAIR)
+_SIGNATURE = re.compile(rf"<{_PAIR}(?:,{_PAIR})*>")
 
 
-def read_signature(line: str) -> tuple[list[tuple[str, str]], int] | None:
+def read_signature(line: str) -> tuple[dict[str, str], int] | None:
     """The attributes of the signature that begins the line, and where its text starts; None without one.
 
-    A signature has at least one attribute known to us, so that no link or tag in brackets is taken for one.
+    Attributes that nobody knows, or that stand twice, make it a text like any other.
     """
-    if empty := _EMPTY.match(line):
-        return [], empty.end()
-    if not line.startswith("<"):
+    signature = _SIGNATURE.match(line)
+    if signature is None:
         return None
-    attributes: list[tuple[str, list[str]]] = []
-    at = 1
-    while True:
-        part = _PART.match(line, at)
-        assert part
-        value, at = _value(line, part.end())
-        if part[1]:
-            attributes.append((part[1], [value]))
-        elif attributes and value:  # the comma belonged to the value, which should have been quoted
-            attributes[-1][1].append(value)
-        elif value:
+    attributes: dict[str, str] = {}
+    for pair in _PAIRS.finditer(signature[0], 1):
+        name, value = pair[1].lower(), pair[2].strip()
+        if name not in KNOWN or name in attributes:
             return None
-        if at >= len(line):
+        try:
+            attributes[name] = str(json.loads(value, strict=False)) if value[:1] == '"' else value
+        except ValueError:
             return None
-        at += 1
-        if line[at - 1] == ">":
-            break
-    known = any(key.lower() in KNOWN for key, _ in attributes)
-    return ([(key, ", ".join(values)) for key, values in attributes], at) if known else None
+    return attributes, signature.end()
 
 
 def quoted(value: str) -> str:
     """As it stands in a signature: in quotes where it would be misread without."""
-    if not value or (value.isprintable() and _PLAIN.fullmatch(value)):
+    if value.isprintable() and _PLAIN.fullmatch(value):
         return value
     return json.dumps(value, ensure_ascii=False)
 
@@ -79,25 +66,11 @@ def runs(seqs: Sequence[int]) -> str:
 
 
 def read_runs(text: str) -> tuple[int, ...] | None:
-    """The inverse of runs, tolerant of other separators; None when it is no list of seqs."""
+    """The inverse of runs; None when it is no list of seqs."""
     seqs: set[int] = set()
-    for part in _BETWEEN.split(text):
+    for part in text.split("+"):
         run = _RUN.fullmatch(part.strip())
         if not run or not int(run[1]) or len(seqs) > MAX_SEQS:
             return None
         seqs.update(span(*sorted((int(run[1]), int(run[2] or run[1])))))
     return tuple(sorted(seqs))
-
-
-def _value(line: str, at: int) -> tuple[str, int]:
-    """The value that starts here, and where the comma or bracket after it stands (or the end)."""
-    if quoted := _QUOTED.match(line, at):
-        try:
-            value = json.loads(quoted[1], strict=False)
-        except ValueError:
-            pass
-        else:
-            return value, quoted.end()
-    bare = _BARE.match(line, at)
-    assert bare
-    return bare[0].strip(), bare.end()

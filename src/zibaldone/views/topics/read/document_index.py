@@ -9,9 +9,10 @@ import numpy as np
 
 from zibaldone.search.lexical import Doubles, LexicalIndex, inverse_frequency, saturated
 from zibaldone.text.words import terms
-from zibaldone.views.topics.markdown.document import Block, Document, Text
+from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.markdown.printing import Region, regions, render_body
+from zibaldone.views.topics.read.names import Casing
 
 K1, B = 1.5, 0.75  # of BM25 over partitions, as released with the paper
 
@@ -34,11 +35,12 @@ class DocumentIndex:
         self.lines = tuple(render_body(document.body).split("\n")) if document.body else ()
         self.regions: tuple[Region, ...] = regions(document)
         self.places = tuple(_places(document, self.regions))
+        self.casing = Casing(texts=(place.entry.text for place in self.places))
         self.entries, self.partitions = LexicalIndex(), LexicalIndex()
         for place in self.places:
             self.entries.append(terms(place.entry.text))
         for region in self.regions:
-            texts = [block.text for block in region.section.blocks if isinstance(block, Entry | Text)]
+            texts = [entry.text for entry in region.section.entries]
             self.partitions.append(terms("\n".join((*region.section.path, *texts))))
 
     def rows_of(self, start: int, end: int) -> list[int]:

@@ -31,7 +31,6 @@ _BELIEVED = 24  # chains by whose names entries are taken for outdated
 # A name in more entries than these, about as many as a context holds, and in such a share leads everywhere.
 _COMMON_NAME, _COMMON_SHARE = 40, 0.01
 _HOP = 0.06  # what every entry of a chain costs, as a share of the weight of the words asked
-_RESTATED = 0.2  # cosine, names apart, from which two statements may be about one thing
 _NOISE = 0.15  # cosine of a word and a sentence that have nothing to do with each other, about
 _MOST_NAMES = 32  # of a question
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{N}]+)*|[!?,;:]")
@@ -60,7 +59,6 @@ class Follower:
         self._rows: dict[Name, list[int]] = {}
         self._replaced: dict[Name, dict[int, int]] = {}
         self._names: dict[int, list[Name]] = {}
-        self._wordings: dict[Name, frozenset[tuple[str, ...]]] = {}
         self._talking = {word for speaker in self._index.speakers for word in words(speaker)}
         self.starts = self._real(self._index.casing.names(ranked.question)[:_MOST_NAMES])
         taken = {term for name in self.starts for term in terms(" ".join(name))}
@@ -90,54 +88,9 @@ class Follower:
             rows = [row for row in self._holding(name) if not self._index.superseded[row]]
             texts = [self._index.places[row].entry.text for row in rows]
             replaced = outdated(rows, texts, name, {row: self._named(row) for row in rows})
-            if name in self.starts:
-                replaced |= self._restated(name, [row for row in rows if row not in replaced])
             self._replaced[name] = replaced
             self._rows[name] = [row for row in rows if row not in replaced]
         return self._rows[name]
-
-    def _restated(self, name: Name, rows: Sequence[int]) -> dict[int, int]:
-        """Of entries about what is asked, those that the newest one replaces in other words.
-
-        A likeness that is good enough to group by while one question is answered, and no more: that of the
-        entry that fits the question best, with values of one kind, which is what is said of both elsewhere.
-        """
-        values = {row: self._values(name, row) for row in rows}
-        values = {row: named for row, named in values.items() if named}
-        if len(values) < 2:
-            return {}
-        self._learn(list(values))
-        fitting = max(values, key=lambda row: (float(self._weights @ self._covers[row]), row))
-        wordings = {row: _without(self._index.places[row].entry.text, self._named(row)) for row in values}
-        vectors = self._embedded(wordings.values())
-        like = [
-            row
-            for row in values
-            if row == fitting
-            or (
-                float(vectors[wordings[row]] @ vectors[wordings[fitting]]) >= _RESTATED
-                and any(self._one_kind(value, other) for value in values[fitting] for other in values[row])
-            )
-        ]
-        return {row: max(like) for row in like if row != max(like)}
-
-    def _values(self, name: Name, row: int) -> list[Name]:
-        """The names that the entry may say of this one, if it is a plain statement."""
-        named = self._named(row)
-        worded = wordings(self._index.places[row].entry.text, name, named)
-        return [value for _, value in worded if value in named]
-
-    def _one_kind(self, name: Name, other: Name) -> bool:
-        """Whether the same is said of two different names somewhere."""
-        return name != other and not self._said_of(name).isdisjoint(self._said_of(other))
-
-    def _said_of(self, name: Name) -> frozenset[tuple[str, ...]]:
-        if name not in self._wordings:
-            texts = ((self._index.places[row].entry.text, row) for row in self._holding(name))
-            self._wordings[name] = frozenset(
-                wording for text, row in texts for wording, _ in wordings(text, name, self._named(row))
-            )
-        return self._wordings[name]
 
     def _holding(self, name: Name) -> Iterator[int]:
         sets = [set(self._index.postings(term)[0].tolist()) for term in terms(" ".join(name))]

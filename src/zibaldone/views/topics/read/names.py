@@ -20,34 +20,19 @@ _POSSESSIVE = regex.compile(r"['’]s?$")
 class Casing:
     """How often a word stands with a capital letter inside a sentence, and without one."""
 
-    def __init__(self) -> None:
-        self._capital: Counter[str] = Counter()
-        self._small: Counter[str] = Counter()
-
-    def copy(self) -> Casing:
-        other = Casing()
-        other._capital, other._small = self._capital.copy(), self._small.copy()
-        return other
-
-    def learn(self, texts: Iterable[str]) -> None:
+    def __init__(self, parts: Iterable[Casing] = (), texts: Iterable[str] = ()) -> None:
+        self.capital: Counter[str] = Counter()
+        self.small: Counter[str] = Counter()
+        for part in parts:
+            self.capital.update(part.capital)
+            self.small.update(part.small)
         for text in texts:
-            self._count(text, 1)
-
-    def unlearn(self, texts: Iterable[str]) -> None:
-        """The inverse; nothing of the texts stays."""
-        for text in texts:
-            self._count(text, -1)
-
-    def _count(self, text: str, step: int) -> None:
-        tokens = _TOKEN.findall(text)
-        for at, word in enumerate(tokens):
-            if not word[0].isalpha():
-                continue
-            if word[0].isupper():
-                if at and tokens[at - 1].isalnum():
-                    _add(self._capital, word, step)
-            else:
-                _add(self._small, word.casefold(), step)
+            tokens = _TOKEN.findall(text)
+            for at, word in enumerate(tokens):
+                if word[0].isalpha() and not word[0].isupper():
+                    self.small[word.casefold()] += 1
+                elif word[0].isalpha() and at and tokens[at - 1].isalnum():
+                    self.capital[word] += 1
 
     def names(self, text: str) -> list[Name]:
         """The words of each name in the text, without possessive endings.
@@ -83,16 +68,10 @@ class Casing:
         if not word or not word[0].isalpha() or not word[0].isupper():
             return False
         low = word.casefold()
-        capital, small = self._capital[word], self._small[low]
+        capital, small = self.capital[word], self.small[low]
         if at and tokens[at - 1].isalnum():
             return capital >= small and word != "I"
         if low in STOP_WORDS:
             return False
         follows = at + 1 < len(tokens) and tokens[at + 1][:1].isupper()
         return capital > small or (not small and not capital and follows)
-
-
-def _add(counts: Counter[str], word: str, step: int) -> None:
-    counts[word] += step
-    if counts[word] <= 0:
-        del counts[word]

@@ -15,6 +15,7 @@ from zibaldone.search.ranker import SYNONYM, SYNONYM_POWER, Mask, Scores, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
+from zibaldone.views.topics.entry_units import sources_of
 from zibaldone.views.topics.read.document_index import bm25
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.reading_result import EntryHit
@@ -92,7 +93,8 @@ class RankedEntries:
 def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) -> RankedEntries:
     """All entries of an index, which has some, for a question."""
     row_of = {(unit.sources, unit.text): row for row, unit in enumerate(scored.units)}
-    unit = np.array([row_of.get(remark, -1) for remark in index.remarks], dtype=np.int64)
+    keys = [(sources_of(place.entry), place.entry.text) for place in index.places]
+    unit = np.array([row_of.get(key, -1) for key in keys], dtype=np.int64)
     of_units = np.append(scored.scores.total, np.float32(_NOWHERE)).astype(np.float64)
     if scored.inside is not None:
         of_units[:-1][~scored.inside] = _NOWHERE

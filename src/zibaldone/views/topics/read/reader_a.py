@@ -11,19 +11,18 @@ from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Tokenizer
 from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.ranking import RankedEntries
-from zibaldone.views.topics.read.reader_h import MOST_FOUND, likeliest, offline, partitions
+from zibaldone.views.topics.read.reader_h import MOST_FOUND, catalogue, likeliest, offline, partitions
 from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling, ordered
 from zibaldone.views.topics.read.tasks import (
     MOST_CALLS,
     AgentMove,
     Call,
     Called,
-    Listed,
     Round,
     SearchMemory,
 )
 from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
-from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text, shortened
+from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text
 
 _IDLE = 2  # rounds without anything new, one behind the other, after which there is nothing to wait for
 
@@ -61,24 +60,37 @@ class _Seen:
         return new
 
 
-class Agentic:
-    """Needs a model; without one it reads as Infini-H does offline."""
+def read_agentic(
+    ranked: RankedEntries,
+    asker: Asker,
+    tokenizer: Tokenizer,
+    *,
+    user: str,
+    today: date,
+    settings: AgenticSettings = DEFAULT,
+) -> ReadingResult:
+    """Entries best first; without a model as Infini-H reads offline.
 
-    def __init__(self, asker: Asker, tokenizer: Tokenizer, settings: AgenticSettings = DEFAULT) -> None:
-        self.asker, self.tokenizer, self.settings = asker, tokenizer, settings
-
-    def read(self, ranked: RankedEntries, *, user: str, today: date) -> ReadingResult:
-        """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model."""
-        if not len(ranked.index):
-            return ReadingResult((), 0)
-        if not self.asker.has_model:
-            return ReadingResult(offline(ranked), len(ranked.index), stopped="no model")
-        return _AgentSearch(self, ranked, user, today).run()
+    Raises QuestionOpen only, where somebody is going to answer for the model.
+    """
+    if not len(ranked.index):
+        return ReadingResult((), 0)
+    if not asker.has_model:
+        return ReadingResult(offline(ranked), len(ranked.index), stopped="no model")
+    return _AgentSearch(ranked, asker, tokenizer, settings, user, today).run()
 
 
 class _AgentSearch:
-    def __init__(self, reader: Agentic, ranked: RankedEntries, user: str, today: date) -> None:
-        self._asker, self._tokenizer, self._settings = reader.asker, reader.tokenizer, reader.settings
+    def __init__(
+        self,
+        ranked: RankedEntries,
+        asker: Asker,
+        tokenizer: Tokenizer,
+        settings: AgenticSettings,
+        user: str,
+        today: date,
+    ) -> None:
+        self._asker, self._tokenizer, self._settings = asker, tokenizer, settings
         self._index, self._ranked, self._question = ranked.index, ranked, ranked.question
         self._user, self._today = user, today
         self._tools = Toolset(ranked.index)
@@ -86,12 +98,7 @@ class _AgentSearch:
         self._rounds: list[Round] = []
         self._calls = 0
         self._note = ""
-        likely = likeliest(ranked)
-        shown = [ranked.index.documents[id_].document for id_ in likely[: self._settings.catalogue]]
-        self._catalogue = tuple(
-            Listed(id=document.id, summary=shortened(document.summary or document.title))
-            for document in shown
-        )
+        self._catalogue = catalogue(ranked.index, likeliest(ranked)[: settings.catalogue])
         self._seen.documents.update(document.id for document in self._catalogue)
 
     def run(self) -> ReadingResult:

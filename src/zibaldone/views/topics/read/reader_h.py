@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,57 +22,44 @@ _PER_CHAINED = 3  # selected entries per followed one, where no chain leads
 _DEEPEST = 3  # of a document's entries: how well the best ones fit says how well it does
 
 
-@dataclass(frozen=True, slots=True)
-class HybridSettings:
-    documents: int = 10  # that are picked
-    catalogue: int = 200  # that a model may choose from, the likeliest; the paper shows all
-    partitions: int = 10  # heading blocks of the other documents
-    picked: float = 1.5  # what an entry gains by its document being picked, in the ranking's scale
-    timeout_s: float | None = 10.0  # for the model; then the offline choice stands in
-    summaries_only: bool = False  # the ablation of section 4.3.2: whole documents, picked by their summaries
+_DOCUMENTS = 10  # that are picked
+_CATALOGUE = 200  # documents that a model may choose from, the likeliest; the paper shows all
+_PARTITIONS = 10  # heading blocks of the other documents
+_PICKED = 1.5  # what an entry gains by its document being picked, in the ranking's scale
+_TIMEOUT_S = 10.0  # for the model; then the offline choice stands in
 
 
-DEFAULT = HybridSettings()
-SUMMARIES_ONLY = HybridSettings(summaries_only=True)
+def read_hybrid(ranked: RankedEntries, asker: Asker | None = None, *, user: str) -> ReadingResult:
+    """Entries best first; without a model words and vectors choose the documents.
 
-
-class Hybrid:
-    """Reads without a model too: then words and vectors choose the documents."""
-
-    def __init__(self, asker: Asker | None = None, settings: HybridSettings = DEFAULT) -> None:
-        self._asker, self._settings = asker, settings
-
-    def read(self, ranked: RankedEntries, *, user: str) -> ReadingResult:
-        """Entries best first. Raises QuestionOpen only, where somebody is going to answer for the model."""
-        index, settings = ranked.index, self._settings
-        if not len(index):
-            return ReadingResult((), 0)
-        likely = by_summary(ranked) if settings.summaries_only else likeliest(ranked)
-        first = likely[: settings.documents]
-
-        def alone() -> tuple[EntryHit, ...]:
-            return whole(ranked, first) if settings.summaries_only else offline(ranked)
-
-        if self._asker is None or not self._asker.has_model:
-            return ReadingResult(alone(), len(index), first)
-        shown = [index.documents[id_].document for id_ in likely[: settings.catalogue]]
-        listed = tuple(
-            Listed(id=document.id, summary=shortened(document.summary or document.title))
-            for document in shown
+    Raises QuestionOpen only, where somebody is going to answer for the model.
+    """
+    index = ranked.index
+    if not len(index):
+        return ReadingResult((), 0)
+    likely = likeliest(ranked)
+    first = likely[:_DOCUMENTS]
+    if asker is None or not asker.has_model:
+        return ReadingResult(offline(ranked), len(index), first)
+    listed = catalogue(index, likely[:_CATALOGUE])
+    task = PickDocuments(ranked.question, listed, _DOCUMENTS, likely)
+    answer = asker.ask(task, user=user, timeout_s=_TIMEOUT_S)
+    if answer.degraded:
+        return ReadingResult(
+            offline(ranked), len(index), first, model_calls=answer.calls, note=answer.degraded
         )
-        task = PickDocuments(ranked.question, listed, settings.documents, likely)
-        answer = self._asker.ask(task, user=user, timeout_s=settings.timeout_s)
-        known = {document.id for document in listed}
-        if answer.degraded:
-            return ReadingResult(alone(), len(index), first, model_calls=answer.calls, note=answer.degraded)
-        chosen = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
-        picked = tuple(chosen[: settings.documents])
-        if settings.summaries_only:
-            entries = whole(ranked, picked)
-        else:
-            missed = partitions(index, ranked.question, settings.partitions, without=picked)
-            entries = _joined(ranked, picked, missed, settings.picked)
-        return ReadingResult(entries, len(index), picked, model_calls=answer.calls)
+    known = {document.id for document in listed}
+    chosen = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
+    picked = tuple(chosen[:_DOCUMENTS])
+    missed = partitions(index, ranked.question, _PARTITIONS, without=picked)
+    entries = _joined(ranked, picked, missed, _PICKED)
+    return ReadingResult(entries, len(index), picked, model_calls=answer.calls)
+
+
+def catalogue(index: ReadingIndex, ids: Sequence[str]) -> tuple[Listed, ...]:
+    """Documents as a model is shown them."""
+    held = [index.documents[id_].document for id_ in ids]
+    return tuple(Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in held)
 
 
 def offline(ranked: RankedEntries) -> tuple[EntryHit, ...]:
@@ -161,21 +148,6 @@ def in_blocks(ranked: RankedEntries, hits: Sequence[EntryHit]) -> tuple[EntryHit
     ]
     followed = [hit for hit in hits if hit.why == "followed"]
     return falling(ordered([followed, whole_blocks])[:MOST_FOUND])
-
-
-def whole(ranked: RankedEntries, documents: Sequence[str]) -> tuple[EntryHit, ...]:
-    """All entries of these documents, one document after the other."""
-    rows = [int(row) for id_ in documents for row in ranked.index.of_document[id_]]
-    return falling(ranked.hits(rows[:MOST_FOUND], "picked"))
-
-
-def by_summary(ranked: RankedEntries) -> tuple[str, ...]:
-    """Documents with anything in them, by how near their summaries are to the question."""
-    held = [id_ for id_, rows in ranked.index.of_document.items() if len(rows)]
-    shown = [ranked.index.documents[id_].document for id_ in held]
-    question, *rows = ranked.embed([ranked.question, *(one.summary or one.title for one in shown)])
-    near = {id_: float(row @ question) for id_, row in zip(held, rows, strict=True)}
-    return tuple(sorted(near, key=lambda id_: (-round(near[id_], 6), id_)))
 
 
 def _said_otherwise(

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from zibaldone.search.lexical import Doubles, Ints
-from zibaldone.views.topics.entry_units import remarks
-from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.document_index import DocumentIndex, EntryPlace
 from zibaldone.views.topics.read.names import Casing, Name
-
-
-class Shelf(Protocol):
-    """What reading needs of a library."""
-
-    @property
-    def documents(self) -> Mapping[str, Document]:
-        """By id."""
-
-    @property
-    def current(self) -> Document:
-        """CURRENT: what was written lately, searched as any document."""
 
 
 class ReadingIndex:
@@ -33,22 +19,15 @@ class ReadingIndex:
     Threads may share it: what it works out late is the same whoever works it out.
     """
 
-    def __init__(self, shelf: Shelf, before: ReadingIndex | None = None) -> None:
+    def __init__(self, library: Library, before: ReadingIndex | None = None) -> None:
         """What `before`, of an earlier state, knows of unchanged documents is taken over."""
         held = before.documents if before else {}
-        wanted = {**shelf.documents, shelf.current.id: shelf.current}
         self.documents: dict[str, DocumentIndex] = {
             id_: held[id_] if id_ in held and held[id_].document is document else DocumentIndex(document)
-            for id_, document in wanted.items()
+            for id_, document in ((one.id, one) for one in library.everything())
         }
-        self.current = shelf.current.id
-        self.casing: Casing = before.casing.copy() if before else Casing()
-        for id_, index in self.documents.items():
-            if held.get(id_) is not index:
-                self.casing.learn(place.entry.text for place in index.places)
-        for id_, index in held.items():
-            if self.documents.get(id_) is not index:
-                self.casing.unlearn(place.entry.text for place in index.places)
+        self.current = library.current.id
+        self.casing = Casing(index.casing for index in self.documents.values())
         indexes = list(self.documents.values())
         places = [place for index in indexes for place in index.places]
         seqs = np.array([place.entry.last for place in places], dtype=np.int64)
@@ -63,8 +42,6 @@ class ReadingIndex:
             id_: where[start:end]
             for id_, start, end in zip(self.documents, starts[:-1], starts[1:], strict=True)
         }
-        # (sources, text) of the unit that each entry is in; ((), "") for none
-        self.remarks: list[tuple[tuple[int, ...], str]] = _remarks(self.places)
         self.superseded: npt.NDArray[np.bool_] = np.array(
             [not place.entry.current for place in self.places], dtype=bool
         )
@@ -102,9 +79,3 @@ class ReadingIndex:
             if index.places:
                 values[self.of_document[id_]] = given[[place.partition for place in index.places]]
         return values
-
-
-def _remarks(places: Sequence[EntryPlace]) -> list[tuple[tuple[int, ...], str]]:
-    made = remarks(place.entry for place in places).values()
-    of = {id(entry): (remark.sources, remark.text) for remark in made for entry in remark.entries}
-    return [of.get(id(place.entry), ((), "")) for place in places]

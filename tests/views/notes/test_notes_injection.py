@@ -1,0 +1,48 @@
+"""No document, tool or machine gives a rule in a person's name, whichever door it comes through."""
+
+import json
+
+import pytest
+
+from injections import INJECTIONS, RULE, swallowed, swallowing
+from zibaldone import Message
+from zibaldone.testing import ScriptedModel
+
+
+@pytest.fixture(params=[None, swallowing], ids=["no model", "a model that swallows them"])
+def memory(request, opened):
+    """Without a model, and with one that takes everything for a rule."""
+    return opened(chat=request.param and ScriptedModel(request.param))
+
+
+def rules(memory):
+    """What is taken for a rule that nobody gave, in the profile and in a recall."""
+    recalled = memory.recall("Where do invoices and passwords go?", user="ann", floor=0)
+    assert not any(unit.standing for unit in recalled.evidence)
+    return [note.text for note in swallowed(memory.profile("ann").entries())]
+
+
+@pytest.mark.parametrize(("role", "text"), INJECTIONS)
+def test_an_injection_is_no_rule(memory, role, text):
+    """Neither as soon as it is stored, nor once it is maintained."""
+    memory.add([Message("Hello!"), Message(text, role=role), Message("Thanks.")], user="ann")
+    assert rules(memory) == []
+    memory.maintain()
+    assert rules(memory) == []
+
+
+def test_an_imported_injection_is_no_rule(memory, tmp_path):
+    """Nor what an import brings."""
+    path = tmp_path / "chat.jsonl"
+    lines = [{"role": role, "content": text, "session": str(n)} for n, (role, text) in enumerate(INJECTIONS)]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    memory.import_(path, user="ann")
+    memory.maintain()
+    assert rules(memory) == []
+
+
+def test_a_person_s_own_rule_is_one(memory):
+    """The guard leaves what a person says themselves."""
+    memory.add(RULE, user="ann")
+    memory.maintain()
+    assert next(note.kind for note in memory.profile("ann").entries()) == "instruction"

@@ -1,0 +1,299 @@
+"""Sessions are read by a model: when, in which pieces, with what, and what comes of the answers."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import event
+
+from zibaldone import Message, ModelUnavailable, maintenance
+from zibaldone.models.base import ChatReply
+from zibaldone.testing import ScriptedModel
+
+DAY = datetime(2024, 1, 8, 9, tzinfo=UTC)
+PARTY = "We're throwing Mia's party on the 9th, I still need a cake."
+MOVED = "btw the party moved to the 10th, the hall was taken"
+
+
+def say(memory, *texts, session="1", day=0, user="ann", role="user"):
+    """A message a minute."""
+    start = DAY + timedelta(days=day)
+    messages = [
+        Message(text, role=role, session=session, time=start + timedelta(minutes=minute))
+        for minute, text in enumerate(texts)
+    ]
+    return [message.seq for message in memory.add(messages, user=user)]
+
+
+def notes(memory, user="ann"):
+    """Each note's text, and whether it holds."""
+    return [(note.text, note.holds) for note in memory.profile(user).entries()]
+
+
+@pytest.fixture
+def party(script):
+    """A plan, and what takes its place."""
+    script.says(PARTY, kind="plan", text="Mia's party is on the 9th.", quote="Mia's party on the 9th")
+    script.says(MOVED, kind="plan", text="The party moved to the 10th.", quote="the party moved to the 10th")
+    script.is_over(MOVED, "Mia's party")
+
+
+def test_a_session_is_one_question(memory, script, party):
+    """Its last turn is JSON of the messages and of the notes that hold."""
+    say(memory, PARTY, "How do I poach an egg?")
+    say(memory, MOVED, session="2", day=3)
+    memory.maintain()
+    first, second = script.given
+    assert [set(message) for message in first["messages"]] == [{"seq", "speaker", "time", "text"}] * 2
+    assert first["notes"] == []
+    assert second["notes"] == [
+        {"id": 1, "kind": "plan", "text": "Mia's party is on the 9th.", "since": "2024-01-08", "sources": [1]}
+    ]
+    assert notes(memory) == [("Mia's party is on the 9th.", False), ("The party moved to the 10th.", True)]
+
+
+def test_the_clause_is_marked_with_what_took_its_place(memory, party):
+    """The words that the model quoted, and no more of the message."""
+    say(memory, PARTY)
+    say(memory, MOVED, session="2", day=3)
+    memory.maintain()
+    shown = memory.recall("When is Mia's party?", user="ann", floor=0).text
+    mark = "[“Mia's party on the 9th” no longer holds, since Thu 11 Jan 2024: “the party moved to the 10th”]"
+    assert f"user: {PARTY} {mark}" in shown
+    assert f"user: {MOVED}" in shown
+
+
+def test_what_is_over_is_marked_with_the_sentence_that_says_so(memory, script, party):
+    """Nothing new is noted, and the note has ended all the same."""
+    script.is_over("No party after all, Mia is ill.", "Mia's party")
+    say(memory, PARTY)
+    say(memory, "No party after all, Mia is ill.", session="2", day=1)
+    memory.maintain()
+    shown = memory.recall("When is Mia's party?", user="ann", floor=0).text
+    assert "no longer holds, since Tue 9 Jan 2024: “No party after all, Mia is ill.”]" in shown
+
+
+def test_without_a_quote_only_a_verbatim_text_is_marked(memory, script):
+    """A note in other words ends, and no clause can be pointed at."""
+    script.says(PARTY, kind="plan", text="Mia's party, the 9th.")
+    script.is_over(MOVED, "Mia's party")
+    say(memory, PARTY)
+    say(memory, MOVED, session="2", day=3)
+    memory.maintain()
+    assert notes(memory)[0] == ("Mia's party, the 9th.", False)
+    assert "no longer holds" not in memory.recall("Mia's party", user="ann", floor=0).text
+
+
+def test_forgetting_what_ended_a_note_lets_it_hold_again(memory, party):
+    """And forgetting its own message takes it away."""
+    say(memory, PARTY)
+    (newer,) = say(memory, MOVED, session="2", day=3)
+    memory.maintain()
+    memory.forget(user="ann", seqs=[newer])
+    assert notes(memory) == [("Mia's party is on the 9th.", True)]
+    memory.forget(user="ann", seqs=[1])
+    assert notes(memory) == []
+    assert memory.check_integrity().ok
+
+
+def test_the_background_reads_a_session_that_is_quiet(memory, script, clock, party):
+    """Half an hour after its last message, and not before."""
+    clock.tick(DAY - clock() + timedelta(minutes=1))
+    say(memory, PARTY)
+    view = memory._notes
+    assert _kept(memory) == []
+    assert script.given == []
+    with memory._database.read() as connection:
+        assert view.due(connection) == set()
+    clock.tick(timedelta(minutes=31))
+    with memory._database.read() as connection:
+        assert view.due(connection) == {"ann"}
+    assert _kept(memory) == ["Mia's party is on the 9th."]
+    assert len(script.given) == 1
+
+
+def _kept(memory):
+    """The notes, after the background has had its turn."""
+    maintenance.maintain(memory._database, [memory._notes], ["ann"], patient=True)
+    return [text for text, _ in notes(memory)]
+
+
+def test_the_background_reads_a_long_session_before_it_is_quiet(memory, script, clock, party):
+    """As soon as 4,096 of its tokens are unread, in pieces of so many; maintain() reads the rest."""
+    clock.tick(DAY - clock() + timedelta(minutes=5))
+    long = " ".join(f"On day {day} we climbed a hill and slept in a hut by the river." for day in range(150))
+    say(memory, PARTY, long, long, "And then we went home.")
+    _kept(memory)
+    assert [len(given["messages"]) for given in script.given] == [2]
+    memory.maintain()
+    assert [len(given["messages"]) for given in script.given] == [2, 2]
+    memory.maintain()
+    assert len(script.given) == 2
+
+
+def test_what_is_stated_in_the_session_goes_with_it(memory, script):
+    """So the model need not say it again; what it says again is no second note."""
+    script.says("Always answer in metric units.", kind="instruction", text="Always answer in metric units.")
+    say(memory, "Always answer in metric units.", "I rode 12 km today.")
+    memory.maintain()
+    (given,) = script.given
+    assert [note["text"] for note in given["notes"]] == ["Always answer in metric units."]
+    assert notes(memory) == [("Always answer in metric units.", True)]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"kind": "fact", "text": "Mia is a dentist."},
+        {"kind": "plan", "text": "Mia's party is on the 12th."},
+        {"kind": "fact", "text": "The cake is not needed."},
+        {"kind": "plan", "text": "Mia's party on the 9th", "sources": [99]},
+        {"kind": "plan", "text": "Mia's party on the 9th", "sources": []},
+        {"kind": "plan", "text": "Mia's party on the 9th", "ends": [7]},
+    ],
+)
+def test_what_the_messages_do_not_say_is_dropped(memory, script, note):
+    """And the rest of the answer stands."""
+    script.says(PARTY, **note)
+    script.says(PARTY, kind="plan", text="I still need a cake.")
+    say(memory, PARTY)
+    memory.maintain()
+    assert notes(memory) == [("I still need a cake.", True)]
+
+
+def test_a_bad_answer_is_asked_for_again_in_halves(opened, script, party):
+    """What can be answered is noted; what cannot is left to the log."""
+
+    def poor(request):
+        given = json.loads(request.turns[1].content)
+        if any(message["text"].startswith("Poison") for message in given["messages"]):
+            return "no JSON"
+        return script(request)
+
+    memory = opened(chat=ScriptedModel(poor))
+    say(memory, PARTY, "How are you?", "Poison pill.", "Good night.")
+    memory.maintain()
+    assert ("Mia's party is on the 9th.", True) in notes(memory)
+    asked = len(script.given)
+    memory.maintain()
+    assert len(script.given) == asked
+
+
+def test_a_model_that_is_away_is_asked_again_later(opened, script, party):
+    """Nothing is lost, and nothing is read twice."""
+    away = [True]
+
+    def sometimes(request):
+        if away[0]:
+            return ModelUnavailable("away", requests=1)
+        return script(request)
+
+    memory = opened(chat=ScriptedModel(sometimes))
+    say(memory, PARTY)
+    memory.maintain()
+    assert notes(memory) == []
+    away[0] = False
+    memory.add("Thanks.", user="ann", session="9")
+    memory.maintain()
+    assert notes(memory) == [("Mia's party is on the 9th.", True)]
+
+
+def test_a_message_forgotten_meanwhile_leaves_no_note(opened, script, party):
+    """Its words do not come back with the answer."""
+    opener = []
+
+    def slow(request):
+        opener[0].forget(user="ann", seqs=[1])
+        return script(request)
+
+    memory = opened(chat=ScriptedModel(slow))
+    opener.append(memory)
+    say(memory, PARTY, "Thanks.")
+    memory.maintain()
+    assert notes(memory) == []
+
+
+def test_one_user_s_notes_go_with_nobody_else_s_session(memory, script, party):
+    """Neither to the model nor into a recall."""
+    say(memory, PARTY)
+    say(memory, MOVED, user="bea")
+    memory.maintain()
+    assert [given["notes"] for given in script.given] == [[], []]
+    assert notes(memory, "bea") == [("The party moved to the 10th.", True)]
+
+
+def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
+    """However many notes there are."""
+    for number in range(120):
+        text = (
+            f"Plan number {number}: we climb hill {number} in the far north and sleep in hut {number} there."
+        )
+        script.says(text, kind="plan", text=text)
+        say(memory, text, session=f"s{number}", day=number)
+    say(memory, "Always answer in metric units.", session="rules", day=130)
+    memory.maintain()
+    say(memory, "Which hut is next?", session="last", day=140)
+    memory.maintain()
+    sent = script.given[-1]["notes"]
+    assert "Always answer in metric units." in [note["text"] for note in sent]
+    assert memory.count_tokens(" ".join(f"{note['kind']} {note['text']}" for note in sent)) <= 1500
+    assert len(sent) > 20
+
+
+def test_an_assistant_s_words_are_shown_short_and_bear_nothing_out_alone(memory, script):
+    """What it makes up is nobody's fact."""
+    script.says("Sounds good.", kind="fact", text="You own a boat in Porto.", sources=[1])
+    memory.add(
+        [Message("You own a boat in Porto. " * 100, role="assistant", session="1", time=DAY)], user="ann"
+    )
+    say(memory, "Sounds good.")
+    memory.maintain()
+    assert len(script.given[0]["messages"][0]["text"]) < 700
+    assert notes(memory) == []
+
+
+def test_a_refusal_notes_nothing(opened):
+    """And the next session is read as ever."""
+    memory = opened(chat=ScriptedModel([ChatReply("I can't.", finish="refusal")] * 9))
+    say(memory, PARTY)
+    memory.maintain()
+    assert notes(memory) == []
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+def test_a_kill_at_any_statement_loses_and_doubles_nothing(opened, script, party):
+    """Of a maintenance in which a model reads two sessions: the next one ends as if nothing had happened."""
+    finished, at = False, 0
+    while not finished:
+        at += 1
+        memory = opened(f"killed {at}", chat=ScriptedModel(script))
+        say(memory, PARTY, "Always answer in metric units.")
+        say(memory, MOVED, session="2", day=3)
+        engine, left = memory._database._engine, [at]
+
+        def count_down(*_, left=left):
+            left[0] -= 1
+            if not left[0]:
+                raise Killed
+
+        event.listen(engine, "before_cursor_execute", count_down)
+        try:
+            memory.maintain()
+            finished = left[0] > 0
+        except Killed:
+            pass
+        finally:
+            event.remove(engine, "before_cursor_execute", count_down)
+        memory.close()
+        again = opened(f"killed {at}", chat=ScriptedModel(script))
+        again.maintain()
+        assert sorted(notes(again)) == [
+            ("Always answer in metric units.", True),
+            ("Mia's party is on the 9th.", False),
+            ("The party moved to the 10th.", True),
+        ]
+        assert again.check_integrity().ok
+    assert at > 10
