@@ -30,7 +30,7 @@ from zibaldone.memory import Memory, now_utc
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
-from zibaldone.validation import TimeLike, count, key, members, shown, to_time
+from zibaldone.validation import TimeLike, count, key, members, shown, to_time, whole_text
 from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
@@ -277,9 +277,8 @@ class KVMemory:
         Raises InvalidInput when the question does not fit the window, or the settings no engine.
         """
         self._open()
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be a string, not {shown(query)}")
         count("max_new_tokens", max_new_tokens, least=1)
+        whole_text("query", query)
         sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, max_new_tokens)
         keep = uuid4().hex if remember else ""
 
@@ -303,8 +302,7 @@ class KVMemory:
         self._open()
         if not isinstance(prompt, KVPrompt):
             raise InvalidInput(f"prompt must be what prompt() gave, not {shown(prompt)}")
-        if not isinstance(text, str):
-            raise InvalidInput(f"text must be a string, not {shown(text)}")
+        whole_text("text", text)
         stored = self._add(prompt.query, text, prompt.now, prompt.user, prompt.session)
         if prompt.scope is not None and prompt.scope.keep:
             layers = len(self._encoder.tap.shapes)
@@ -338,9 +336,8 @@ class KVMemory:
         `seqs=()` asks without any memory.
         """
         self._open()
-        for name, text in (("question", question), ("answer", answer)):
-            if not isinstance(text, str):
-                raise InvalidInput(f"{name} must be a string, not {shown(text)}")
+        whole_text("question", question)
+        whole_text("answer", answer)
         sought = self._sought(question, user, session, budget_tokens, top_k, seqs, now, 0)
 
         def once() -> AnswerScore:
@@ -395,10 +392,9 @@ class KVMemory:
 
         `session` narrows to one.
         """
-        key("user", user)
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be a string, not {shown(query)}")
         self._open()
+        key("user", user)
+        whole_text("query", query)
         at = to_time(now_utc() if now is None else now, "now")
         question = question_of(self._encoder.tokenizer, self._encoder.form, query, at)
 

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from zibaldone.errors import InvalidInput
-from zibaldone.validation import count, shown
+from zibaldone.validation import count, flag, shown
 
 Normalization = Literal["softmax", "reciprocal_rank"]
 Aggregation = Literal["max", "sum"]
@@ -79,8 +79,7 @@ class MemArt:
         for name in ("context_tokens", "segment_tokens"):
             if getattr(self, name) is not None:
                 count(name, getattr(self, name), least=0 if name == "context_tokens" else 1)
-        if not isinstance(self.pinned, bool):
-            raise InvalidInput(f"pinned must be True or False, not {shown(self.pinned)}")
+        flag("pinned", self.pinned)
         if isinstance(self.layers, str):
             if self.layers not in ("calibrated", "all"):
                 raise InvalidInput(f"layers must be 'calibrated', 'all' or numbers, not {shown(self.layers)}")

@@ -13,6 +13,7 @@ from zibaldone.views.kvcache.model.encoding import cut, tokens_in
 from zibaldone.views.kvcache.model.tap import RawKV
 from zibaldone.views.kvcache.model.turns import question_of
 from zibaldone.views.kvcache.retrieve.index import Index
+from zibaldone.views.kvcache.retrieve.probe import scaled
 from zibaldone.views.kvcache.retrieve.ranking import rank
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
 from zibaldone.views.kvcache.storage.manifest import KVBlock
@@ -45,7 +46,7 @@ class LayeredMemory:
         """A layer's blocks for its raw queries, in the order of the log."""
         view = self._view
         kv_of = view.encoder.tap.shapes[layer].kv_of
-        per_layer = [LayerQueries(layer, view.probe.scaled(layer, queries), None, kv_of)]
+        per_layer = [LayerQueries(layer, scaled(view.encoder, layer, queries), None, kv_of)]
         boxes_alone = replace(view.config, rescore=0)
         places, _, _ = rank(self.index, per_layer, boxes_alone, len(self.index.blocks), frozenset(), None)
         taken: list[KVBlock] = []

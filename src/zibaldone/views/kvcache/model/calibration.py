@@ -26,11 +26,8 @@ from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.model.encoding import Encoder, SessionChain
 from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
-from zibaldone.views.kvcache.retrieve.fetching import Fetcher
-from zibaldone.views.kvcache.retrieve.probe import Probe
+from zibaldone.views.kvcache.retrieve.probe import queries_of
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores, padded
-from zibaldone.views.kvcache.storage.store import KVStore
-from zibaldone.views.kvcache.storage.tiers import Tiers
 
 _MOST_LAYERS, _MOST_HEADS = 4, 8
 _LEAST = 0.3  # mean reciprocal rank of a head that is listened to; by chance it is 0.1
@@ -98,7 +95,7 @@ def plain_needles(seed: int = 0) -> Needles:
 
 
 @torch.no_grad()
-def calibrate(encoder: Encoder, asking: Probe, needles: Needles) -> Calibration:
+def calibrate(encoder: Encoder, needles: Needles) -> Calibration:
     """Run the self-test: every layer and head, by the exact scores of the needle's keys."""
     time = datetime(2024, 3, 1, 12, tzinfo=UTC)
     chain = _Kept(encoder)
@@ -110,7 +107,7 @@ def calibrate(encoder: Encoder, asking: Probe, needles: Needles) -> Calibration:
     questions = [
         question_of(encoder.tokenizer, encoder.form, question, time) for question, _ in needles.questions
     ]
-    queries = [asking.queries(question, [], list(every)) for question in questions]
+    queries = [queries_of(encoder, question, [], list(every)) for question in questions]
     scores: dict[int, tuple[float, ...]] = {}
     for layer in every:
         turns = _Turns(chain, layer, encoder.tap.device)
@@ -159,13 +156,7 @@ def listening(
     path = root / "models" / f"{identity}-{sought.digest}.json"
     calibration = Calibration.kept(path)
     if calibration is None:
-        tiers = Tiers(encoder.tap.device, 0, 0)
-        try:
-            calibration = calibrate(
-                encoder, Probe(encoder, Fetcher(KVStore(root), encoder, tiers), {}), sought
-            )
-        finally:
-            tiers.close()
+        calibration = calibrate(encoder, sought)
         calibration.keep(path)
     return dict(calibration.heads), calibration
 

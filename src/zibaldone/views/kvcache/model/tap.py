@@ -158,10 +158,7 @@ class Tap:
         Raises UnsupportedModel, which says why.
         """
         check_config(model.config)
-        if model.training:
-            raise UnsupportedModel(
-                "it is in training mode, in which keys are random: call model.eval() first"
-            )
+        _refuse_training(model)
         self.model, self.users = model, 0
         self.lock = ForkSafeLock()  # held by whoever lets the model run
         self.original = model.config._attn_implementation  # noqa: SLF001 - there is no public reading of it
@@ -347,10 +344,7 @@ class Tap:
     def _check(self) -> None:
         if not self._hooks:
             raise UnsupportedModel("it was given back: attach it again")
-        if self.model.training:
-            raise UnsupportedModel(
-                "it is in training mode, in which keys are random: call model.eval() first"
-            )
+        _refuse_training(self.model)
         if _versions(self.model) != self._weights:
             raise UnsupportedModel(
                 "its weights have changed since it was attached, its blocks are another's: attach it anew"
@@ -420,6 +414,11 @@ class Tap:
                 f"keys that are put back at their positions change its logits by {error:.3g}: this kind of"
                 " attention cannot be reused in blocks"
             )
+
+
+def _refuse_training(model: nn.Module) -> None:
+    if model.training:
+        raise UnsupportedModel("it is in training mode, in which keys are random: call model.eval() first")
 
 
 def _same_heads(handed: Tensor, cached: Tensor) -> tuple[int, ...]:

@@ -73,7 +73,7 @@ class Probe:
         before = self._fetcher.fetch(reader, behind).raw
         began = time.perf_counter()
         asks = bool(index.blocks and self._layers)
-        queries = self.queries(question, before, list(self._layers)) if asks else {}
+        queries = queries_of(self._encoder, question, before, list(self._layers)) if asks else {}
         synchronize(self._encoder.tap.device)
         probed = time.perf_counter()
         per_layer = [
@@ -89,41 +89,44 @@ class Probe:
         ended = time.perf_counter()
         return Choice(index, chosen, scores, rescored, (probed - began) * 1000, (ended - probed) * 1000)
 
-    def queries(
-        self, question: QuestionTokens, before: Sequence[Raw], layers: Sequence[int]
-    ) -> dict[int, Tensor]:
-        """Raw queries of those tokens of a question that ask: (heads, tokens, dim) by layer."""
-        queries = self.probe(question.ids, before, layers)
-        words = question.words
-        if self._encoder.config.asking == "all" or words.stop <= words.start:
-            return queries
-        end = len(question.ids)  # counted from there, since a long question is cut in front
-        kept = slice(words.start - end, words.stop - end or None)
-        return {
-            layer: query[:, kept] if query[:, kept].numel() else query for layer, query in queries.items()
-        }
 
-    @torch.no_grad()
-    def probe(self, ids: Sequence[int], before: Sequence[Raw], layers: Sequence[int]) -> dict[int, Tensor]:
-        """Raw queries of these tokens behind the pinned prefix and `before`: (heads, tokens, dim) by layer.
+def queries_of(
+    encoder: Encoder, question: QuestionTokens, before: Sequence[Raw], layers: Sequence[int]
+) -> dict[int, Tensor]:
+    """Raw queries of those tokens of a question that ask: (heads, tokens, dim) by layer."""
+    queries = probe(encoder, question.ids, before, layers)
+    words = question.words
+    if encoder.config.asking == "all" or words.stop <= words.start:
+        return queries
+    end = len(question.ids)  # counted from there, since a long question is cut in front
+    kept = slice(words.start - end, words.stop - end or None)
+    return {layer: query[:, kept] if query[:, kept].numel() else query for layer, query in queries.items()}
 
-        The pass ends at the deepest layer that is asked for.
-        """
-        if not ids:
-            return {}
-        tap = self._encoder.tap
-        parts = [*([self._encoder.standing] if self._encoder.standing else []), *before]
-        done = sum(part[0].tokens for part in parts)
-        given = ids[-(self._encoder.window - done) :]
-        with tap.open(wanted=layers, stop=True) as session:
-            tap.forward(given, tap.prefilled(parts, final=done + len(given), raw=True), done)
-        return {layer: self.scaled(layer, query[0]) for layer, query in session.queries.items()}
 
-    def scaled(self, layer: int, queries: Tensor) -> Tensor:
-        """Queries whose products with raw keys are the model's own attention logits, but for positions."""
-        if not self._encoder.config.scaled:
-            return queries
-        return queries.float() * self._encoder.tap.shapes[layer].scaling
+@torch.no_grad()
+def probe(
+    encoder: Encoder, ids: Sequence[int], before: Sequence[Raw], layers: Sequence[int]
+) -> dict[int, Tensor]:
+    """Raw queries of these tokens behind the pinned prefix and `before`: (heads, tokens, dim) by layer.
+
+    The pass ends at the deepest layer that is asked for.
+    """
+    if not ids:
+        return {}
+    parts = [*([encoder.standing] if encoder.standing else []), *before]
+    done = sum(part[0].tokens for part in parts)
+    given = ids[-(encoder.window - done) :]
+    with encoder.tap.open(wanted=layers, stop=True) as session:
+        cache = encoder.tap.prefilled(parts, final=done + len(given), raw=True)
+        encoder.tap.forward(given, cache, done)
+    return {layer: scaled(encoder, layer, query[0]) for layer, query in session.queries.items()}
+
+
+def scaled(encoder: Encoder, layer: int, queries: Tensor) -> Tensor:
+    """Queries whose products with raw keys are the model's own attention logits, but for positions."""
+    if not encoder.config.scaled:
+        return queries
+    return queries.float() * encoder.tap.shapes[layer].scaling
 
 
 def last_of(blocks: Sequence[KVBlock], tokens: int, *, whole_turns: bool = False) -> tuple[KVBlock, ...]:
