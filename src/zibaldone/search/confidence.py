@@ -17,8 +17,8 @@ from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import is_unspaced, words
 
 # Logistic regression on questions about LoCoMo's, BEAM's, LongMemEval's and the bundled conversations, beside
-# questions about other conversations and about what was never said; docs/decisions.md has the table, judged with
-# each data set left out. The number of units itself was a sign too, until ten million tokens showed that it
+# questions about other conversations and about what was never said (docs/decisions.md), judged with each data
+# set left out. The number of units itself was a sign too, until ten million tokens showed that it
 # does not carry over. As many of both kinds: where more can be answered, more can than this says.
 _CONSTANT = -7.30
 _COVERED = 4.87
