@@ -407,9 +407,9 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_927,
+    ".": 9_918,
     "adapters": 1_859,
-    "cli": 4_026,
+    "cli": 3_939,
     "comparing": 1_222,
     "demo": 406,
     "importers": 3_864,
@@ -417,7 +417,7 @@ CEILINGS = {
     "models": 2_702,
     "rebuilding": 753,
     "search": 3_570,
-    "server": 8_175,
+    "server": 8_086,
     "storage": 5_632,
     "testing": 510,
     "text": 3_583,

@@ -44,7 +44,6 @@ def rebuild(
         typer.Option(
             "--prices",
             help="With --estimate: of a million tokens of prompt, answer, embedding; 0.15,0.6,0.02.",
-            show_default=False,
         ),
     ] = None,
     user: OptionalUser = None,

@@ -19,18 +19,13 @@ if TYPE_CHECKING:
 
 Record = Annotated[
     Path | None,
-    typer.Option(
-        "--record",
-        help="Answer from this folder of recordings, and keep there what is new.",
-        show_default=False,
-    ),
+    typer.Option("--record", help="Answer from this folder of recordings, and keep there what is new."),
 ]
 OnMiss = Annotated[
     str | None,
     typer.Option(
         "--on-miss",
         help="What is not recorded: ask, leave_open, offline or error. Without a model: leave_open.",
-        show_default=False,
     ),
 ]
 
@@ -114,9 +109,7 @@ def audit(
     *,
     user: OptionalUser = None,
     since: Since = None,
-    newest: Annotated[
-        int | None, typer.Option("--newest", help="Only the newest so many.", show_default=False)
-    ] = None,
+    newest: Annotated[int | None, typer.Option("--newest", help="Only the newest so many.")] = None,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:

@@ -18,7 +18,7 @@ _NO_HIERARCHY = "nothing yet: 'zibaldone maintain --view hierarchy' makes episod
 
 
 def chunks(
-    number: Annotated[int | None, typer.Argument(help="Show this one's items.", show_default=False)] = None,
+    number: Annotated[int | None, typer.Argument(help="Show this one's items.")] = None,
     *,
     history: Annotated[bool, typer.Option("--history", help="Show what was superseded instead.")] = False,
     user: User = MYSELF,
@@ -51,9 +51,7 @@ def chunks(
 
 
 def themes(
-    number: Annotated[
-        int | None, typer.Argument(help="Show this one's semantics.", show_default=False)
-    ] = None,
+    number: Annotated[int | None, typer.Argument(help="Show this one's semantics.")] = None,
     *,
     user: User = MYSELF,
     memory: Folder,
@@ -82,7 +80,7 @@ def themes(
 
 
 def episodes(
-    number: Annotated[int | None, typer.Argument(help="Tell this one.", show_default=False)] = None,
+    number: Annotated[int | None, typer.Argument(help="Tell this one.")] = None,
     *,
     user: User = MYSELF,
     memory: Folder,
