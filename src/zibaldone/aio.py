@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from zibaldone.deadline import with_time_left
@@ -78,9 +77,7 @@ class AsyncMemory(Awaited[Memory]):
     async def __aenter__(self) -> AsyncMemory:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     def items(self, user: Key) -> AsyncItems:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
 
@@ -342,9 +341,7 @@ class Memory:
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def attach(self, make: Callable[[Database, Tokenizer], V]) -> V:
@@ -520,21 +517,31 @@ class Memory:
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
         def passages(database: Database) -> tuple[Evidence, ...]:
-            return search(
-                database,
-                self._variants.serving(whose, self._messages),
-                self._variants.serving(whose, self._notes),
-                question,
-                most,
-                tokenizer=self._tokenizer,
-                own=self._counted,
-                narrowing=narrowing,
-                decay_days=decay_days,
-            )
+            return self._passages(database, question, most, narrowing, decay_days)
 
         views: list[View] = [self._messages, self._notes]
         with self._way.taken(), inspection.damage_is_named(self._database, whose, views):
             return self._variants.steadily(whose, views, partial(self._read, whose, passages))
+
+    def _passages(
+        self,
+        database: Database,
+        question: Query,
+        most: int,
+        narrowing: Narrowing,
+        decay_days: float | None = None,
+    ) -> tuple[Evidence, ...]:
+        return search(
+            database,
+            self._variants.serving(question.scope.user, self._messages),
+            self._variants.serving(question.scope.user, self._notes),
+            question,
+            most,
+            tokenizer=self._tokenizer,
+            own=self._counted,
+            narrowing=narrowing,
+            decay_days=decay_days,
+        )
 
     def _read(self, user: str, work: Callable[[Database], R]) -> R:
         """What `work` gives of the database, or of its replica."""
@@ -748,23 +755,15 @@ class Memory:
         flag("dry_run", dry_run)
         flag("keep_texts", keep_texts)
         selected = forgetting.selector(seqs, session, before, everything)
+        remove: Callable[..., Receipt] = partial(forgetting.forget, selected=selected)
         if flag("shred", shred):
             if not everything:
                 raise InvalidInput("a key is of all that a user said: shred=True needs everything=True")
-            return shredding.shred(
-                self._database,
-                self._stores(),
-                user,
-                dry_run=dry_run,
-                keep_texts=keep_texts,
-                now=self._now(),
-                also=list(self._variants.instances()),
-            )
-        return forgetting.forget(
+            remove = shredding.shred
+        return remove(
             self._database,
             self._stores(),
             user,
-            selected,
             dry_run=dry_run,
             keep_texts=keep_texts,
             now=self._now(),
@@ -1025,16 +1024,7 @@ class Memory:
 
         def rank(query: str, passages: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
             question = replace(self._query(query, whose, None, passages * PASSAGE_TOKENS, None), within=seqs)
-            return search(
-                self._database,
-                self._variants.serving(whose, self._messages),
-                self._variants.serving(whose, self._notes),
-                question,
-                passages,
-                tokenizer=self._tokenizer,
-                own=self._counted,
-                narrowing=Narrowing(),
-            )
+            return self._passages(self._database, question, passages, Narrowing())
 
         def forget(seqs: Sequence[int]) -> Receipt:
             return self.forget(user=whose, seqs=seqs)

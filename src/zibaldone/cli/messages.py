@@ -134,7 +134,8 @@ def import_(
     if isinstance(given, Path) and not holds_memory(memory):  # then what cannot be imported makes none
         with OpenedSource(given) as source:
             must_be_readable(reading(source, file_format, options["branches"]), strict=strict)
-    with open_memory(memory, create=True) as opened, out.byte_progress("importing", shown=not as_json) as bar:
+    bar_of = out.progress("importing", shown=not as_json, of_bytes=True)
+    with open_memory(memory, create=True) as opened, bar_of as bar:
         try:
             try:
                 done = opened.import_(given, user=user, progress=bar, **options)
@@ -182,7 +183,6 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Recall what memory knows about a question: a context ready for a prompt."""
-    chosen: dict[str, Any] = {} if floor is None else {"floor": floor}
     with memory_of(memory, user) as opened:
         recalled = opened.recall(
             question,
@@ -196,7 +196,7 @@ def recall(
             views=view or None,
             now=now,
             noise=noise,
-            **chosen,
+            floor=floor,
         )
         if as_json:
             out.write_json(out.recall_object(recalled, why=why))

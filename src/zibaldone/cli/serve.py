@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -199,11 +200,8 @@ def create_key(
     """Make a key; its token is shown this once, and only its hash is kept."""
     if admin == (user is not None):
         raise InvalidInput("say whom the key is for: --user NAME, or --admin for every user")
-    keys = _opened(memory)
-    try:
+    with closing(_opened(memory)) as keys:
         created = keys.create(user=user, agent=agent, read_only=read_only)
-    finally:
-        keys.close()
     if as_json:
         out.write_json(created)
     else:
@@ -214,11 +212,8 @@ def create_key(
 @keys_app.command("list")
 def list_keys(*, memory: Folder, as_json: AsJson = False) -> None:
     """List the keys; never their tokens."""
-    keys = _opened(memory)
-    try:
+    with closing(_opened(memory)) as keys:
         known = keys.all_keys()
-    finally:
-        keys.close()
     if as_json:
         out.write_json(known)
     elif known:
@@ -247,11 +242,8 @@ def revoke_key(
     as_json: AsJson = False,
 ) -> None:
     """Let a key open nothing any more, at once, in a running server too."""
-    keys = _opened(memory)
-    try:
+    with closing(_opened(memory)) as keys:
         revoked = keys.revoke(key_id)
-    finally:
-        keys.close()
     if as_json:
         out.write_json(revoked)
     else:

@@ -76,18 +76,9 @@ async def add(call: RestCall[UserQuery, AddMessagesJson]) -> Reply:
 async def list_messages(call: RestCall[MessagesQuery, None]) -> Reply:
     """List messages in the order in which they were stored, page by page."""
     query = call.query
-    page = await call.memory.messages(
-        user=call.user,
-        session=query.session,
-        after=query.after,
-        limit=query.limit if query.last is None else None,
-        last=query.last,
-        roles=query.roles,
-        since=query.since,
-        until=query.until,
-        metadata=query.metadata,
-        agent=call.agent(query.agent),
-    )
+    chosen = query.model_dump(exclude={"user", "agent", "limit"})
+    limit = query.limit if query.last is None else None
+    page = await call.memory.messages(user=call.user, agent=call.agent(query.agent), limit=limit, **chosen)
     more = query.last is None and len(page) == query.limit
     return Reply(
         MessagePageJson(
@@ -207,16 +198,7 @@ async def forget(call: RestCall[UserQuery, ForgetJson]) -> Reply:
     body, user = call.body, call.user
     if call.principal.agent is not None:
         await _must_be_own(call, user)
-    receipt = await call.memory.forget(
-        user=user,
-        seqs=body.seqs,
-        session=body.session,
-        before=body.before,
-        everything=body.everything,
-        dry_run=body.dry_run,
-        keep_texts=body.keep_texts,
-        shred=body.shred,
-    )
+    receipt = await call.memory.forget(user=user, **body.model_dump())
     return Reply(ReceiptJson.model_validate(receipt))
 
 

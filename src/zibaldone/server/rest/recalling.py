@@ -74,14 +74,8 @@ async def timeline(call: RestCall[TimelineQuery, None]) -> Reply:
     """Dated lines: of each session its title and first statement, and what a model noted."""
     call.must_be_for_all_agents()
     query = call.query
-    lines = await call.memory.timeline(
-        query.query,
-        user=call.user,
-        session=query.session,
-        since=query.since,
-        until=query.until,
-        limit=query.limit,
-    )
+    chosen = query.model_dump(exclude={"user", "query"})
+    lines = await call.memory.timeline(query.query, user=call.user, **chosen)
     shown = [TimelineLineJson.model_validate(line) for line in lines]
     return Reply(TimelineJson(text=text_of(lines), lines=shown))
 

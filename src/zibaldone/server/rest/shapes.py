@@ -210,8 +210,7 @@ class NarrowedJson(InputShape):
 
     def narrowing(self) -> dict[str, Any]:
         """Keywords of `Memory.recall` and `Memory.search`, without the agent."""
-        names = ("session", "exclude_session", "roles", "since", "until", "metadata", "now")
-        return {name: getattr(self, name) for name in names}
+        return self.model_dump(include=NarrowedJson.model_fields.keys() - {"agent"})
 
 
 class SearchJson(NarrowedJson):
