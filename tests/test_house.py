@@ -407,15 +407,15 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_902,
+    ".": 9_866,
     "adapters": 1_856,
-    "cli": 3_910,
+    "cli": 3_907,
     "comparing": 1_222,
     "demo": 406,
     "importers": 3_864,
     "kv": 753,
     "models": 2_702,
-    "rebuilding": 753,
+    "rebuilding": 736,
     "search": 3_570,
     "server": 8_009,
     "storage": 5_632,
