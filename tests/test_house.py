@@ -407,7 +407,7 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_866,
+    ".": 9_861,
     "adapters": 1_856,
     "cli": 3_907,
     "comparing": 1_222,
@@ -417,7 +417,7 @@ CEILINGS = {
     "models": 2_702,
     "rebuilding": 736,
     "search": 3_570,
-    "server": 8_009,
+    "server": 7_985,
     "storage": 5_632,
     "testing": 507,
     "text": 3_583,

@@ -855,8 +855,7 @@ class Memory:
 
         A dry run says what would go; with a `policy`, what would go by that one.
         """
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         flag("dry_run", dry_run)
         if option("policy", policy, Retention) is not None and not dry_run:
             raise InvalidInput("a policy can be tried with dry_run=True; retain(policy, user=...) sets it")
@@ -938,8 +937,7 @@ class Memory:
         Raises InvalidImport when nothing of it can be read, NoUser, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.
         """
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         flag("strict", strict)
         flag("again", again)
         flag("attachments", attachments)
@@ -1070,14 +1068,12 @@ class Memory:
 
     def usage(self, *, user: Key | None = None) -> list[Usage]:
         """What models were used for: calls, tokens and time per user, day, view and task."""
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         return self._meter.usage(user)
 
     def stats(self, *, user: Key | None = None) -> Stats:
         """What is stored, of one user or of all."""
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         return inspection.stats(self._database, list(self._views.values()), self._meter, user)
 
     def check_integrity(self) -> Integrity:
@@ -1205,8 +1201,7 @@ class Memory:
         reached, offline answers stand in and the report counts them. `progress` is called with messages read
         and messages to be read.
         """
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         function("progress", progress, optional=True)
         chosen = self._chosen(views)
         forgetting.finish_all(self._database, self._stores())

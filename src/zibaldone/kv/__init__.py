@@ -329,7 +329,11 @@ class KVMemory:
             raise InvalidInput(f"prompt must be what prompt() gave, not {shown(prompt)}")
         if not isinstance(text, str):
             raise InvalidInput(f"text must be a string, not {shown(text)}")
-        stored = self._stored(prompt.query, text, prompt.now, prompt.user, prompt.session)
+        turns = [
+            {"role": "user", "content": prompt.query, "time": prompt.now},
+            {"role": "assistant", "content": text, "time": prompt.now},
+        ]
+        stored = tuple(self.memory.add(turns, user=prompt.user, session=prompt.session))
         if prompt.scope is not None and prompt.scope.keep:
             layers = len(self._encoder.tap.shapes)
             left = take_left(self.view.store.root, prompt.user, prompt.scope.keep, layers)
@@ -535,7 +539,11 @@ class KVMemory:
                 done = self._answering.answer(sights, options, catch=remember)
                 answers, made = [answer for answer, _ in done], [generated for _, generated in done]
         if remember:
-            stored = self._stored(first.query, answers[0].text, first.now, user, first.session)
+            turns = [
+                {"role": "user", "content": first.query, "time": first.now},
+                {"role": "assistant", "content": answers[0].text, "time": first.now},
+            ]
+            stored = self.memory.add(turns, user=user, session=first.session)
             if made and made[0].raw is not None:
                 keys = keys_of(
                     self._encoder,
@@ -547,15 +555,6 @@ class KVMemory:
                 )
                 self._writer.put(lambda: self._write(user, stored, keys, sights[0].seqs, deletions))
         return answers
-
-    def _stored(
-        self, query: str, answer: str, now: datetime, user: str, session: str | None
-    ) -> tuple[Message, ...]:
-        turns = [
-            {"role": "user", "content": query, "time": now},
-            {"role": "assistant", "content": answer, "time": now},
-        ]
-        return tuple(self.memory.add(turns, user=user, session=session))
 
     def _write_left(self, prompt: KVPrompt, stored: Sequence[Message], left: LeftKeys) -> None:
         """What an engine left, into the pool."""

@@ -8,8 +8,7 @@ from starlette.responses import Response
 
 from zibaldone.errors import InvalidInput
 from zibaldone.profile import HEADINGS, NEEDS_A_MODEL
-from zibaldone.server.page.door import PageAction, PageCall
-from zibaldone.server.page.forms import field
+from zibaldone.server.page.door import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 from zibaldone.views.notes import KINDS, Kind, UserNote
 from zibaldone.views.notes.note import kind_of
