@@ -31,6 +31,7 @@ class Question:
     asked_at: datetime | None
     visible: int  # how many messages of the conversation were said before it
     evidence: tuple[int, ...] = ()  # seqs of the messages that hold the answer
+    sources: tuple[int, ...] = ()  # all that it is made from, also what an assistant said
     evidence_sessions: tuple[str, ...] = ()  # beside them, where sessions are all that is named
     answers: tuple[str, ...] = ()  # forms of the right answer, the reference first
     nuggets: tuple[str, ...] = ()  # what a rubric wants an answer to say
@@ -146,6 +147,7 @@ def _beam_questions(
                     messages[-1].time,
                     len(messages),
                     evidence=tuple(by_source[n].seq for n in sources if by_source[n].role == "user"),
+                    sources=tuple(by_source[n].seq for n in sources),
                     answers=_texts([next((probe[key] for key in _REFERENCES if probe.get(key)), None)]),
                     nuggets=tuple(_OPENING.sub("", str(nugget)) for nugget in probe.get("rubric") or []),
                     known=kind != "abstention",

@@ -12,7 +12,7 @@ from zibaldone.testing import FakeOpenAIServer
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
 ROOT = Path(__file__).parent.parent
-OTHERWISE_TESTED = {"adapters.md", "coming-from.md", "kv.md", "leaderboard.md", "log.md"}
+OTHERWISE_TESTED = {"adapters.md", "coming-from.md", "kv.md"}
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = {

@@ -55,7 +55,6 @@ LAYERS = (
         "leases",
         "maintenance",
         "outdating",
-        "planner",
         "planning",
         "rebuilding",
         "recall",
@@ -148,7 +147,7 @@ def test_every_item_of_the_list_says_something():
 def test_the_architecture_page_names_what_is_there():
     """Every module and table that the page names is in the house, and no table is missing."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    tables = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    tables = set(re.findall(r"`(\w+)`", page.split("\n## Tables\n")[1].split("\n## ")[0]))
     assert tables == set(metadata.tables)
     modules = {"/".join(place(path)[i:]) for path in MODULES for i in range(len(place(path)))}
     modules |= {"/".join(place(path)[i:-1]) for path in MODULES for i in range(len(place(path)) - 1)}
@@ -407,30 +406,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_861,
+    ".": 9_755,
     "adapters": 1_856,
-    "cli": 3_907,
-    "comparing": 1_222,
+    "cli": 3_905,
+    "comparing": 1_216,
     "demo": 406,
-    "importers": 3_864,
+    "importers": 3_688,
     "kv": 753,
     "models": 2_702,
     "rebuilding": 736,
-    "search": 3_570,
-    "server": 7_985,
+    "search": 2_751,
+    "server": 7_983,
     "storage": 5_632,
     "testing": 507,
-    "text": 3_583,
+    "text": 3_019,
     "verification": 988,
-    "views": 1_955,
+    "views": 1_945,
     "views/chunks": 3_108,
-    "views/hierarchy": 4_039,
+    "views/hierarchy": 4_024,
     "views/kvcache": 6_619,
     "views/messages": 331,
     "views/notes": 1_990,
-    "views/topics": 6_487,
+    "views/topics": 6_416,
 }
-TESTS_CEILING = 56_800
+TESTS_CEILING = 55_900
 
 
 def lines_in(path: Path) -> int:

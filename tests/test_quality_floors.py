@@ -14,9 +14,9 @@ BUDGET_TOKENS = 200  # few enough that no view finds everything
 NOW = datetime(2025, 4, 8, tzinfo=UTC)  # the day after the last message
 
 # Share of the phrases found. Raise a floor when a view gets better; lower it only with a reason in
-# docs/log.md. Two of the 77 phrases below what was measured.
+# docs/decisions.md. Two of the 77 phrases below what was measured.
 FLOORS = {
-    "messages": 0.766,
+    "messages": 0.688,  # without rules of language, which were made on this conversation
     "chunks": 0.584,
     "hierarchy": 0.506,
     "topics": 0.584,

@@ -45,8 +45,8 @@ def choose(
     """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
 
     First what is standing, in its room; then evidence, in what is left. Greedy by score with skipping:
-    diversity, coverage and score per token were measured and gave nothing (docs/log.md). The text never has
-    more tokens than the budget.
+    diversity, coverage and score per token were measured and gave nothing (docs/decisions.md). The text
+    never has more tokens than the budget.
 
     Where something would stand in it twice, as always known and as evidence, it is chosen anew with one of
     the two.

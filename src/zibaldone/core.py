@@ -188,8 +188,6 @@ class Trace:
     floor: float  # below this confidence nothing is recalled
     ms: float
     aim: str = "fact"  # what the answer was taken to need: see search/request.Aim
-    planned_by: str = "offline"  # or the model that said so
-    plan_note: str = ""  # why a model that was asked what the question needs did not say it
     note: str = ""  # in words, when not all of the question was read
     parts: tuple[Part, ...] = ()  # in the order in which they were filled
     # Seqs that might be recalled; None: all.

@@ -99,7 +99,7 @@ from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
 from zibaldone.worker import TURN_S, BackgroundWorker
 
-# Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/leaderboard.md.
+# Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
 DEFAULT_VIEWS = ("messages", "notes")
 MAINTAINED = DEFAULT_VIEWS
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
@@ -142,7 +142,6 @@ class Memory:
         maintained: Sequence[str] = MAINTAINED,
         retention: Retention | None = None,
         audit: bool | FromEnvironment = FROM_ENVIRONMENT,
-        plan_with_model: bool = False,
         background: bool = False,
         workers: int = 4,
         clock: Callable[[], datetime] = now_utc,
@@ -164,8 +163,7 @@ class Memory:
         views that are kept in step with the log without being asked for; others can still be maintained and
         recalled by name. `retention` is what goes by itself, and what fades, of users for whom `retain` said
         nothing else; by default everything stays. With `audit` it is noted who reads, writes and forgets;
-        unless given, ZIBALDONE_AUDIT says whether. With `plan_with_model` the chat model is asked what each
-        recall's question needs (see `planner`; offline rules stand in when it takes long). With `background`,
+        unless given, ZIBALDONE_AUDIT says whether. With `background`,
         threads maintain while the program does other things; `workers` is how many users, and how many model
         calls of one user, go side by side in a maintenance. `blocks` is a bucket for blocks of chunks and
         saved indexes, such as "s3://bucket/prefix" (extra `s3`): given once, the memory knows it. Without
@@ -184,7 +182,6 @@ class Memory:
         number("busy_timeout_s", busy_timeout_s, least=0, most=_LONGEST_S)
         count("workers", workers, least=1)
         flag("background", background)
-        flag("plan_with_model", plan_with_model)
         is_audited = flag("audit", settings.audit(audit))
         option("ceilings", ceilings, Ceilings)
         option("chunks", chunks, MemAttention)
@@ -222,7 +219,6 @@ class Memory:
         self._database.audit_clock = self._now if is_audited else None
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
-        self._planner = self._asker if plan_with_model else None
         self._embedder, self._chat = chosen, answering
         self._config = chunks, placement, hierarchy, topics
         wired = self._wire(chosen, self._asker, answering)
@@ -319,9 +315,7 @@ class Memory:
     @property
     def is_embedded(self) -> bool:
         """Whether a recall waits for nothing outside of the process: neither a server's rows nor a model."""
-        return (
-            not self._database.shared and self._embedder is shared_static_embedder() and self._planner is None
-        )
+        return not self._database.shared and self._embedder is shared_static_embedder()
 
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
@@ -459,7 +453,6 @@ class Memory:
                 count=self._count,
                 notes=serving(self._notes) if with_notes else None,
                 narrowing=narrowing,
-                planner=self._planner,
                 decay_days=decay_days,
             )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from zibaldone.search.request import Aim, Request, read_request
+from zibaldone.search.request import Aim, aim_of
 
 _STANDING_TOKENS, _STANDING_AT_MOST = 80, 0.2  # of the budget
 _LEAST_TOKENS = 30  # less room than this holds no note
@@ -24,8 +24,7 @@ class RecallPlan:
     standing_tokens: int
 
 
-def plan(question: str, budget_tokens: int, request: Request | None = None) -> RecallPlan:
-    """By what the question asks for, see search/request; a `request` is what a model has read in it."""
-    aim = (request or read_request(question)).aim
+def plan(question: str, budget_tokens: int) -> RecallPlan:
+    """By what the question asks for, see search/request."""
     standing = int(min(_STANDING_TOKENS, _STANDING_AT_MOST * budget_tokens))
-    return RecallPlan(aim, standing if standing >= _LEAST_TOKENS else 0)
+    return RecallPlan(aim_of(question), standing if standing >= _LEAST_TOKENS else 0)

@@ -10,12 +10,10 @@ from zibaldone import log
 from zibaldone.choosing import Chosen, Count, choose
 from zibaldone.core import Decision, Evidence, Trace, ViewTrace
 from zibaldone.generations import snapshots
-from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
 from zibaldone.narrowing import Narrowing
 from zibaldone.outdating import corrections_instead, current_first
-from zibaldone.planner import request_of
 from zibaldone.planning import plan
 from zibaldone.recalled import Recall
 from zibaldone.rendering import line_tokens, render, shown
@@ -37,7 +35,7 @@ from zibaldone.views.toolkit import described
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
-DEFAULT_FLOOR = 0.01  # docs/log.md has the trade-off curve
+DEFAULT_FLOOR = 0.01  # docs/decisions.md has the trade-off curve
 
 
 @sweeping()
@@ -52,26 +50,22 @@ def recall(
     count: Count,
     notes: NotesView | None,
     narrowing: Narrowing,
-    planner: Asker | None = None,
     decay_days: float | None = None,
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
     `notes` mark what no longer holds, and say what always does; None: nobody asks them.
     Raises RecallGivenUp once the query's deadline has passed.
-    `own` has the tokenizer that the budget is counted with, where it is not the views' own. With a `planner`
-    its model is asked what the question needs; with `decay_days` old evidence comes later (`retention`).
+    `own` has the tokenizer that the budget is counted with, where it is not the views' own.
+    With `decay_days` old evidence comes later (`retention`).
     """
     began = time.perf_counter()
-    read = request_of(query, planner)
-    if read.read_by != OFFLINE:
-        query = replace(query, request=read.request)
     if narrowing.until is not None:
         until = narrowing.until
         query = replace(query, before=until if query.before is None else min(until, query.before))
     query = narrowed(database, query, narrowing)
     answers = _Answers(database, query, tokenizer, own)
-    plan_ = plan(query.text, query.budget_tokens, query.request)
+    plan_ = plan(query.text, query.budget_tokens)
     retrieved = [answers.of(view, query.budget_tokens) for view in views]
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
     candidates = faded(candidates, decay_days, query.now)
@@ -107,8 +101,6 @@ def recall(
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
             aim=plan_.aim.value,
-            planned_by=read.read_by,
-            plan_note=read.note,
             note=_NOT_ALL_READ.format(len(query.whole_text), QUESTION_CHARS_READ) if query.whole_text else "",
             parts=chosen.parts,
             within=_within(database, query),
@@ -292,10 +284,8 @@ def search(
 
 
 def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
-    """What was said in the time that an overview or a list is of, or soon after, comes first."""
-    period = asked_period(query.text, query.now.date()) or query.period
-    if aim not in (Aim.OVERVIEW, Aim.LIST):
-        return candidates
+    """What was said in the time that an overview is of, or soon after, comes first."""
+    period = asked_period(query.text, query.now.date()) if aim is Aim.OVERVIEW else None
     if period is None:
         return candidates
     ends = period.last

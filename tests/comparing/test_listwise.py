@@ -11,9 +11,9 @@ from zibaldone.comparing.evidence import share_found
 from zibaldone.comparing.listwise import Prior, balanced, contests, fit, loss
 from zibaldone.comparing.questions import OwnQuestion
 from zibaldone.comparing.systems import units_of
-from zibaldone.comparing.talks import LineCounter, judge, read_talk
+from zibaldone.comparing.talks import LineCounter, judge, read_talk, to_vector
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, FEATURES, TalkWeights, Weights
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, Weights
 
 SAID = [
     ("user", "I live in Linz."),
@@ -160,14 +160,15 @@ def test_judging_is_the_engines_own_path(stored, talk, budget):
 
 
 def test_other_weights_find_something_else(talk):
-    """Weights that turn the ranking upside down lose what even ones find."""
+    """Weights that turn the ranking upside down lose what the shipped ones find."""
     count = LineCounter(shared_static_embedder())
-    even, against = (TalkWeights.alike(Weights(*[sign] * len(FEATURES))) for sign in (1.0, -1.0))
+    kinds = (DEFAULT_WEIGHTS.among_people, DEFAULT_WEIGHTS.with_assistant)
+    against = TalkWeights(*(Weights(*(-to_vector(weights)).tolist()) for weights in kinds))
 
     def found(weights):
         return sum(judge(talk, talk.posed[0], weights, budget, count) for budget in range(10, 40))
 
-    assert found(even) > found(against)
+    assert found(DEFAULT_WEIGHTS) > found(against)
 
 
 def test_a_question_below_the_floor_finds_nothing(talk):

@@ -151,32 +151,12 @@ def test_named_format_wins(write):
     assert read_file(write("[]"), "chatgpt") == ReadFile("chatgpt", ())
 
 
-_KEYS = sorted(
-    {
-        "mapping",
-        "current_node",
-        "id",
-        "message",
-        "author",
-        "role",
-        "content",
-        "parts",
-        "parent",
-        "create_time",
-    }
-    | {"uuid", "chat_messages", "sender", "text", "type", "attachments", "created_at", "metadata", "title"}
-    | {"sample_id", "conversation", "session_1", "session_1_date_time", "speaker", "dia_id", "blip_caption"}
-    | {
-        "question_id",
-        "haystack_sessions",
-        "haystack_dates",
-        "haystack_session_ids",
-        "messages",
-        "user",
-        "time",
-    }
-    | {"batch_number", "turns", "time_anchor"}
-)
+_KEYS = """
+    attachments author batch_number blip_caption chat_messages content conversation create_time
+    created_at current_node dia_id haystack_dates haystack_session_ids haystack_sessions id mapping
+    message messages metadata parent parts question_id role sample_id sender session_1
+    session_1_date_time speaker text time time_anchor title turns type user uuid
+""".split()
 _VALUES = st.recursive(
     st.none()
     | st.booleans()

@@ -1,7 +1,6 @@
 """What brings a message to the front."""
 
 import math
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -9,24 +8,20 @@ import pytest
 
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.search import ranker
 from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import K1, B
 from zibaldone.search.ranker import (
-    FEATURES,
     AssistantShare,
     TalkWeights,
     Weights,
     _cosines,
     best_first,
     features,
-    look_again,
     read_question,
     score,
 )
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex, _shared
-from zibaldone.text.codes import has_code
 from zibaldone.text.words import terms
 from zibaldone.views.messages import MessagesView
 
@@ -160,30 +155,6 @@ def test_synonyms_reach(talk, asked, said):
     assert talk.ranked(asked)[0] == seq
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ("List my doctors", "Bea: Dr. Verhoef looked at the knee."),
-        ("What does my boyfriend do?", "Bea: The bf tunes pianos."),
-    ],
-)
-def test_a_word_is_the_same_however_it_is_written(talk, asked, said):
-    """A short form comes first, and memory knows of it."""
-    talk.fill()
-    (seq,) = talk.say(said)
-    assert talk.ranked(asked)[0] == seq
-    assert talk.ask(asked).trace.confidence > 0.1
-
-
-@pytest.mark.parametrize(("asked", "other"), [("boyfriend", "bf"), ("doctors", "Dr"), ("go", "went")])
-def test_another_spelling_counts_as_much_as_the_word(talk, asked, other):
-    """Of two messages that say the same, the other form's is as near by words as the question's own."""
-    talk.fill()
-    seqs = talk.say(f"[a] Bea: The {asked} was late.", f"[b] Bea: The {other} was late.")
-    scores = [channel(talk.candidate(asked, seq), "lexical").score for seq in seqs]
-    assert scores[0] == pytest.approx(scores[1])
-
-
 def test_a_code_is_not_taken_for_those_that_are_spelt_like_it(talk):
     """Of serial numbers that differ in a few letters, the one that is asked for comes first."""
     codes = ["qz" + "".join("abc"[n // 3**i % 3] for i in range(6)) for n in range(0, 240, 3)]
@@ -192,184 +163,12 @@ def test_a_code_is_not_taken_for_those_that_are_spelt_like_it(talk):
         assert talk.ranked(f"What did I say about {codes[n]}?")[0] == seqs[n]
 
 
-def test_an_identifier_is_found_as_it_is_written(talk):
-    """Not what has its pieces apart, though that comes first where the pieces are asked for."""
-    pieces, _, whole = talk.say(
-        "[1] Bea: They told the user that the column with the id is too long.",
-        "[2] Bea: We all went home.",
-        "[3] Bea: Yesterday they told the team that the column user_id is far too long.",
-    )
-    talk.fill()
-    assert talk.ranked("user_id")[0] == whole
-    assert talk.ranked("user id")[0] == pieces
-
-
-def test_an_identifier_whose_pieces_stand_everywhere_is_looked_for_in_few_texts(talk, monkeypatch):
-    """Its pieces rank as they would; texts of a long memory are not read for it one by one."""
-    talk.say(*(f"[{n // 10}] Bea: The user id of row {n} is set." for n in range(200)))
-    texts = []
-
-    def noted(text, code):
-        texts.append(text)
-        return has_code(text, code)
-
-    monkeypatch.setattr(ranker, "has_code", noted)
-    assert talk.ranked("Where is user_id set?")
-    assert len(texts) < 100
-
-
-def test_an_identifier_that_an_assistant_alone_named_asks_for_the_assistant():
-    """Of an ordinary word it is no sign: an assistant says more than anybody."""
-    index = index_of(
-        *(
-            (seq, "turn", "user", text)
-            for seq, text in enumerate(("commit", "deploy it", "ok fix", "drop it"), 1)
-        ),
-        (5, "turn", "assistant", "Migration a77c1 adds the weight of a parcel, and the bassoon."),
-    )
-
-    by_assistant = {
-        text: features(index, read_question(text, START.date(), index), np.zeros(256, dtype=np.float32))[0]
-        for text in ("what did a77c1 do", "who has a bassoon")
-    }
-    assert by_assistant["what did a77c1 do"]["by_assistant"][4] == 0
-    assert by_assistant["who has a bassoon"]["by_assistant"][4] >= 1
-
-
 def test_a_synonym_counts_less_than_the_word_itself(talk):
     """Of two messages that differ in the word, the one with the question's own comes first."""
     talk.fill()
     other, same = talk.say("[a] Bea: The doctor was kind.", "[b] Bea: The physician was kind.")
     ranked = talk.ranked("Was the physician kind?")
     assert ranked.index(same) < ranked.index(other)
-
-
-def test_an_answer_comes_before_the_question_that_it_answers(talk):
-    """What stands behind a question mark is preferred to the question."""
-    talk.fill()
-    question, answer = talk.say(
-        "[x] Ann: What instrument do you play, Bea?", "[x] Bea: I play an instrument, the bassoon."
-    )
-    ranked = talk.ranked("What instrument do they play?")
-    assert ranked.index(answer) < ranked.index(question)
-
-
-def test_who_asks_when_gets_what_tells_a_time(talk):
-    """Of the same words, those with a word of time answer a question for a time."""
-    talk.fill()
-    plain, timed = talk.say("[a] Ann: The roof was mended.", "[b] Ann: The roof was mended last week.")
-    ranked = talk.ranked("When was the roof mended?")
-    assert ranked.index(timed) < ranked.index(plain)
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "other"),
-    [
-        ("Where was the regatta held?", "The regatta was held near Split.", "The regatta was held gladly."),
-        (
-            "In which city was the regatta held?",
-            "The regatta was held in Split.",
-            "The regatta was held again.",
-        ),
-        ("How many boats had the regatta?", "The regatta had 14 boats.", "The regatta had fine boats."),
-        (
-            "What score had the regatta?",
-            "The regatta had a score of nine.",
-            "The regatta had a score of sorts.",
-        ),
-    ],
-)
-def test_who_asks_for_a_place_or_a_number_gets_what_tells_one(talk, question, answer, other):
-    """Of much the same words, those with a place's name, or a number, answer a question for it."""
-    talk.fill()
-    said, told = talk.say(f"[a] Ann: {other}", f"[b] Ann: {answer}")
-    ranked = talk.ranked(question)
-    assert ranked.index(told) < ranked.index(said)
-
-
-@pytest.mark.parametrize(
-    ("text", "where", "how_many"),
-    [
-        ("Where did she live?", True, False),
-        ("Which countries has she seen?", True, False),
-        ("What coastal town is it?", True, False),
-        ("How old is he?", False, True),
-        ("What percentage was it?", False, True),
-        ("What does she like?", False, False),
-        ("How did she get there?", False, False),
-        ("Everywhere, is it?", False, False),
-    ],
-)
-def test_whether_it_asks_for_a_place_or_a_number(text, where, how_many):
-    """Questions with "where", "which city", "how many" and the like."""
-    question = read_question(text, START.date(), UnitIndex(ZEROS, shared_static_embedder()))
-    assert (question.asks_where, question.asks_how_many) == (where, how_many)
-
-
-def _of_games() -> UnitIndex:
-    """Ten games, two more, the second told to an assistant, five things that are no games, and its answer."""
-    static = shared_static_embedder()
-    games = [
-        "chess",
-        "poker",
-        "bridge",
-        "checkers",
-        "backgammon",
-        "dominoes",
-        "rummy",
-        "darts",
-        "bingo",
-        "dice",
-    ]
-    texts = [f"We play {game}." for game in [*games, "cribbage", "cribbage"]]
-    texts += [f"The {thing} needs paint." for thing in ("roof", "gate", "shed", "barn", "fence")]
-    units = [
-        Unit((row,), 0, text, "message", 12, str(row), "user", "Ann", START)
-        for row, text in enumerate(texts, 1)
-    ]
-    units.append(Unit((18,), 0, "We can.", "message", 12, "12", "assistant", None, START))
-    index = UnitIndex(static.dimension, static)
-    index.extend(units, static.embed([unit.text for unit in units]))
-    return index
-
-
-def _looked_again(index: UnitIndex, inside=None):
-    """Totals: the ten first games in order, and all others alike."""
-    totals = np.array([*np.linspace(2, 1.1, 10), *[1] * 8], dtype=np.float32)
-    look_again(index, totals, np.ones(1, dtype=np.float32), inside)
-    return totals
-
-
-def test_a_list_goes_on_with_what_is_like_its_beginning():
-    """Behind the first units, which stay as they were."""
-    totals = _looked_again(_of_games())
-    assert totals[10] > totals[12:17].max()
-    assert list(np.argsort(-totals)[:10]) == list(range(10))
-
-
-def test_what_is_told_to_an_assistant_stands_for_itself():
-    """It is not raised for being like others, nor is what the assistant says."""
-    totals = _looked_again(_of_games())
-    assert totals[11] == totals[17] == 1
-
-
-def test_a_list_begins_inside_of_what_may_be_recalled():
-    """What lies outside begins none: of a few units all are the beginning."""
-    index = _of_games()
-    totals = _looked_again(index, np.arange(len(index)) >= 8)
-    assert list(totals[10:]) == [1] * 8
-
-
-def test_who_asks_for_a_list_has_it_looked_for_twice():
-    """And who asks for one thing has not."""
-    index = _of_games()
-    nothing = np.zeros(ZEROS, dtype=np.float32)
-    totals = {}
-    for text in ("What games are there?", "Is there a game?"):
-        question = read_question(text, START.date(), index)
-        totals[text] = score(index, question, nothing, TalkWeights.alike(Weights())).total
-    listed, other = totals.values()
-    assert listed[10] - listed[12] > other[10] - other[12]
 
 
 def test_names_of_a_script_without_spaces_are_found(talk):
@@ -577,21 +376,6 @@ def test_a_match_in_a_long_message_weighs_less_than_in_a_short_one():
     assert found.lexical[0] < found.lexical[2]
 
 
-def test_windows_and_names_count_as_much_as_turns_lean():
-    """Half as much where turns lean half as much; what a turn says itself counts the same."""
-    others = [(seq, "message", "user", "Gravel and envelopes are dear.") for seq in range(3, 9)]
-    said = [(1, "message", "user", "The bees, Ann, sleep."), (2, "message", "user", "Below my bassoon.")]
-    index = index_of(*said, *others)
-    wholly, _ = asked(index, features)
-    index.leaning = 0.5
-    half, _ = asked(index, features)
-    for name in ("lexical_2", "lexical_5", "dense_2", "proper_nouns"):
-        assert wholly[name].any()
-        assert half[name].tolist() == (wholly[name] / 2).tolist()
-    for name in ("lexical", "dense"):
-        assert half[name].tolist() == wholly[name].tolist()
-
-
 def test_each_kind_of_talk_has_its_weights():
     """A session in which an assistant speaks is scored by one set, a session among people by the other."""
     index = UnitIndex(ZEROS, Speechless())
@@ -602,27 +386,52 @@ def test_each_kind_of_talk_has_its_weights():
     ]
     index.extend(units, np.zeros((4, ZEROS), dtype=np.float32))
     assert index.with_assistant.tolist() == [True, True, False, False]
-    nothing = Weights(**dict.fromkeys(FEATURES, 0.0))
+    nothing, words = Weights(), Weights(lexical=1.0)
     question = read_question("bees", START.date(), index)
-    words = replace(nothing, lexical=1.0)
-    for leaning, weights, heard in (
-        (1.0, TalkWeights(words, nothing, nothing), [False, False, True, True]),
-        (1.0, TalkWeights(nothing, words, nothing), [True, True, False, False]),
-        (0.0, TalkWeights(nothing, words, nothing), [False, True, False, False]),
-        (0.0, TalkWeights(nothing, nothing, words), [True, False, False, False]),
+    for weights, heard in (
+        (TalkWeights(words, nothing), [False, False, True, True]),
+        (TalkWeights(nothing, words), [True, True, False, False]),
     ):
-        index.leaning = leaning
         total = score(index, question, np.zeros(ZEROS, dtype=np.float32), weights).total
         assert (total > 0).tolist() == heard
 
 
-def test_a_persons_turns_with_an_assistant_stand_between_short_and_long_ones():
-    """As far as they lean on their neighbours; an assistant's passages do, however much people say."""
-    short, long = Weights(lexical=1.0, dense=0.0), Weights(lexical=2.0, dense=4.0)
-    table = TalkWeights(Weights(), short, long).table(0.75)
-    lexical, dense = (table[FEATURES.index(name)].tolist() for name in ("lexical", "dense"))
-    assert lexical == pytest.approx([Weights().lexical, 1.25, 1.0])
-    assert dense == pytest.approx([Weights().dense, 1.0, 0.0])
+def spoken_in(*said):
+    """An index of (session, role, text), a minute apart."""
+    embedder = shared_static_embedder()
+    units = [
+        Unit((seq,), 0, text, "message", 10, session, role, None, START + seq * timedelta(minutes=1))
+        for seq, (session, role, text) in enumerate(said, 1)
+    ]
+    index = UnitIndex(embedder.dimension, embedder)
+    index.extend(units, embedder.embed([unit.text for unit in units]))
+    return index
+
+
+def test_a_unit_has_the_best_of_its_session():
+    """It has more than the words of another session; what may not be recalled does not count."""
+    index = spoken_in(
+        ("a", "user", "The bees sleep below my bassoon."),
+        ("a", "user", "It rains."),
+        ("b", "user", "Gravel is dear."),
+        ("b", "user", "Paper is dear."),
+        ("b", "assistant", "A bassoon is no home for bees."),
+    )
+    best = asked(index, features)[0]["session"]
+    assert best[0] == best[1] > best[2] == best[3] == best[4]
+    question, nothing = read_question("bassoon bees", START.date(), index), np.zeros(ZEROS, dtype=np.float32)
+    narrowed, _ = features(index, question, nothing, np.array([False, True, True, True, True]))
+    assert narrowed["session"][1] < best[1]
+
+
+def test_what_an_assistant_goes_on_about_makes_no_word_common():
+    """A word weighs as much as it is rare in what people say."""
+    people = [("a", "user", f"{what} is dear.") for what in ("Gravel", "Paper", "Cork", "My bassoon")]
+    chatter = [("a", "assistant", "Tune the bassoon well.")] * 8
+    alone, beside = (
+        asked(spoken_in(*said), features)[0]["lexical"][3] for said in (people, people + chatter)
+    )
+    assert beside == pytest.approx(alone)
 
 
 def test_an_answer_brings_what_it_answers(talk):
@@ -687,46 +496,3 @@ def test_a_log_about_one_thing_finds_that_thing(talk):
     assert talk.ranked("What is our cat called?")[-1] == pin or pin not in talk.ranked(
         "What is our cat called?"
     )
-
-
-MUNDANE = ("The boiler was mended.", "My parcel came late.", "The bus was full.", "The shelf fell down.")
-
-
-def confidence_of(question, *texts):
-    """With which a memory of these texts answers."""
-    index = index_of(*((seq, "message", "user", text) for seq, text in enumerate(texts, 1)))
-    read = read_question(question, START.date(), index)
-    return score(index, read, shared_static_embedder().embed([read.subject])[0]).confidence
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Do I have any pets?", "The gerbil got out of its cage."),
-        ("Which instruments do I play?", "An hour of bassoon every night."),
-        ("What countries have I been to?", "We hiked across Peru in June."),
-        ("What drinks do I like?", "I begin the day with an espresso."),
-        ("What desserts do we like?", "There is ice cream in the cellar."),
-    ],
-)
-def test_a_member_answers_a_question_for_its_kind(question, answer):
-    """It is no question about nothing, though no word is shared; without the member it is one."""
-    assert confidence_of(question, *MUNDANE, answer) > 0.01 > confidence_of(question, *MUNDANE)
-
-
-def test_a_kind_of_which_every_message_is_tells_nothing():
-    """Where all is of animals, an animal is no sign."""
-    animals = [
-        f"The {animal} sleeps." for animal in ("gerbil", "horse", "cat", "goat", "rabbit", "duck")
-    ] * 10
-    index = index_of(*((seq, "message", "user", text) for seq, text in enumerate(animals, 1)))
-    read = read_question("What animals do we keep?", START.date(), index)
-    values, _ = features(index, read, np.zeros(ZEROS, dtype=np.float32))
-    assert not values["tells"].any()
-
-
-def test_a_saved_memory_knows_members_too():
-    """The kinds of a question are found in what was saved and in what came since."""
-    index = index_of((1, "message", "user", "The gerbil got out."), (2, "message", "user", "It rains."))
-    opened = UnitIndex(index.vectors.dimension, shared_static_embedder(), index.save())
-    assert opened.lexical.known(frozenset({"gerbil", "horse"})) == {"gerbil"}

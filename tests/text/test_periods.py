@@ -96,30 +96,6 @@ def test_odd_times_raise_nothing(text: str) -> None:
     asked_period(text, NOW)
 
 
-@pytest.mark.parametrize(
-    ("question", "first", "last"),
-    [
-        ("Was war im April los?", date(2025, 4, 1), date(2025, 4, 30)),
-        ("Was ist zwischen Juli und September passiert?", date(2025, 7, 1), date(2025, 9, 30)),
-        ("¿Qué pasó en mayo?", date(2025, 5, 1), date(2025, 5, 31)),
-        ("¿Qué libros leí en 2023?", date(2023, 1, 1), date(2023, 12, 31)),
-        ("Wie viele Bücher habe ich 2023 gelesen?", date(2023, 1, 1), date(2023, 12, 31)),
-        ("Was hatte ich im Jahr 2022 für ein Auto?", date(2022, 1, 1), date(2022, 12, 31)),
-        ("Où ai-je travaillé depuis 2019 ?", date(2019, 1, 1), None),
-        ("Que fiz no ano de 2021?", date(2021, 1, 1), date(2021, 12, 31)),
-        ("¿Qué hice entre febrero y abril?", date(2025, 2, 1), date(2025, 4, 30)),
-        ("Que s'est-il passé entre le 3 mars et le 5 avril ?", date(2025, 3, 3), date(2025, 4, 5)),
-        ("O que aconteceu em maio de 2024?", date(2024, 5, 1), date(2024, 5, 31)),
-        ("Was habe ich seit März gemacht?", date(2025, 3, 1), None),
-    ],
-)
-def test_other_languages_name_times(question, first, last):
-    """German, Spanish, French and Portuguese."""
-    period = asked_period(question, date(2025, 10, 3))
-    assert period is not None
-    assert (period.first, period.last) == (first, last)
-
-
 def test_a_month_is_none_that_is_a_word_of_another_language():
     """Who asks in English of a Mai or an Abril asks of no month."""
     assert asked_period("What did Mai say to me in the kitchen about the tea?", date(2025, 10, 3)) is None

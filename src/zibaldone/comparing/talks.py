@@ -32,7 +32,6 @@ from zibaldone.search.ranker import (
     TalkWeights,
     Weights,
     features,
-    look_again,
     read_question,
     score,
 )
@@ -57,7 +56,6 @@ class Posed:
     features: Floats  # (n, d), columns in the order of FEATURES
     confidence: float
     assistant: AssistantShare
-    asks_list: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +79,7 @@ def judge(
     if posed.confidence < DEFAULT_FLOOR:
         return 0.0
     index = talk.index
-    table = weights.table(index.leaning)
-    scores = (posed.features @ table)[np.arange(len(index)), index.kinds]
-    if posed.asks_list:
-        look_again(index, scores, table[FEATURES.index("dense"), index.kinds])
+    scores = np.sum(posed.features * weights.of_units(index), axis=1)
     query = Query(posed.question.text, Scope("me"), budget_tokens, posed.now)
     offered = [talk.units[row] for row in rows_offered(index, scores, posed.assistant, query)]
     planned = plan(query.text, budget_tokens)
@@ -183,7 +178,7 @@ def _ask(index: UnitIndex, wanted: OwnQuestion, relevant: Sequence[int], embedde
     columns, confidence = features(index, question, vector)
     share = score(index, question, vector).assistant
     matrix = np.stack([columns[name] for name in FEATURES], axis=1)
-    return Posed(wanted, now, tuple(relevant), matrix, confidence, share, question.asks_list)
+    return Posed(wanted, now, tuple(relevant), matrix, confidence, share)
 
 
 def _relevant(index: UnitIndex, wanted: OwnQuestion) -> list[int]:

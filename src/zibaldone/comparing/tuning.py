@@ -161,13 +161,12 @@ def fitted(talk: Talk, posed: Sequence[Posed]) -> TalkWeights:
     The score with the shipped weights is a feature beside the others, with the prior that it alone counts.
     What it is worth in the end is only a scale: dividing by it leaves every ranking as it is.
     """
-    shipped = [DEFAULT_WEIGHTS.among_people, DEFAULT_WEIGHTS.with_assistant, DEFAULT_WEIGHTS.long_turns]
+    shipped = [DEFAULT_WEIGHTS.among_people, DEFAULT_WEIGHTS.with_assistant]
     sizes = np.abs([to_vector(weights) for weights in shipped]).max(axis=0)
-    table = DEFAULT_WEIGHTS.table(talk.index.leaning)
-    rows = np.arange(len(talk.index))
+    of_units = DEFAULT_WEIGHTS.of_units(talk.index)
 
     def columns(question: Posed) -> Floats:
-        total = (question.features @ table)[rows, talk.index.kinds]
+        total = np.sum(question.features * of_units, axis=1)
         return np.column_stack([question.features * sizes, total]).astype(np.float32)
 
     start = np.append(np.zeros(len(FEATURES)), 1.0)
@@ -207,7 +206,7 @@ def tables(trial: TuningTrial) -> list[Table]:
         Column("tuned", lambda row: share(_mean([q.tuned for q in row[1]]))),
     ]
     weights = [Column("weight", lambda name: name, left=True)]
-    for kind in ("among_people", "with_assistant", "long_turns"):
+    for kind in ("among_people", "with_assistant"):
         head = kind.replace("_", " ")
         weights += [
             Column(f"{head}: shipped", _weight(DEFAULT_WEIGHTS, kind), ".3f"),

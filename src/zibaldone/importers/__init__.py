@@ -8,7 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from zibaldone.errors import InvalidImport, UnknownName
-from zibaldone.importers.base import Conversation, Importer, NotImported
+from zibaldone.importers.base import Conversation, NotImported
+from zibaldone.importers.files import Importer, check_json, head_of
 from zibaldone.importers.source import ImportSource, OpenedSource
 from zibaldone.validation import shown
 
@@ -58,8 +59,6 @@ def recognise(given: str | Path | ImportSource) -> Importer:
     if not isinstance(given, ImportSource):
         with OpenedSource(given) as source:
             return recognise(source)
-    from zibaldone.importers.files import check_json, head_of
-
     is_json = given.only is not None and head_of(given, given.only).is_json  # which refuses what is no text
     known = [get(name) for name in _IMPORTERS]
     for importer in known:
@@ -88,8 +87,6 @@ def _advice(source: ImportSource, *, is_json: bool) -> str:
 
 def _described(source: ImportSource) -> str:
     """What an unknown source looks like."""
-    from zibaldone.importers.files import head_of
-
     if source.only is None:
         what = "it is a directory" if source.kind == "folder" else "it is a ZIP archive"
         return f"{what} with {', '.join(map(repr, source.names[:8])) or 'nothing in it'}"

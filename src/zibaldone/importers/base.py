@@ -14,12 +14,10 @@ An importer turns what a person has on disk, an `ImportSource`, into conversatio
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from zibaldone.core import Message
-from zibaldone.importers.source import ImportSource
 
 Branches = Literal["current", "all"]
 PIECE_MESSAGES = 1000  # a longer conversation comes in pieces of so many
@@ -44,20 +42,3 @@ class Conversation:
         None  # whose memory it is when the caller does not say; None: the file does not say
     )
     refused: tuple[NotImported, ...] = ()
-
-
-class Importer(Protocol):
-    """One format."""
-
-    name: str
-    looks_for: str  # what it must have to be recognised, in words, for error messages
-    names_users: bool  # whether its files may say whose memory they are
-
-    def files(self, source: ImportSource) -> list[str]:
-        """What it would read of the source, in that order; nothing when it is not of this format.
-
-        Judged by content; of names only where the format itself is a set of names.
-        """
-
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
-        """The conversations in the source's own order. Raises InvalidImport for what is none at all."""

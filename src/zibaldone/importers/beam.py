@@ -10,23 +10,23 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from datetime import datetime
+from pathlib import PurePath
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Branches, Conversation
 from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import read_value, with_keys
-from zibaldone.importers.source import ImportSource, OpenedSource
+from zibaldone.importers.files import Importer, read_value, with_keys
+from zibaldone.importers.source import ImportSource
+from zibaldone.importers.texts import date_of
 
-_DATE = re.compile(r"\s*([A-Za-z]{3,9})[\s.-]+(\d{1,2})[\s,-]+(\d{4})\s*")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DATE = re.compile(r"\s*(?P<month>[A-Za-z]{3,9})[\s.-]+(?P<day>\d{1,2})[\s,-]+(?P<year>\d{4})\s*")
 _GENERATOR_INDEX = re.compile(r"\s*->->[\d\s,/NA)]*\Z")  # such as " ->-> 2,14"
 _PLAN = re.compile(r"plan-(\d{1,9})/chat\.json")
 
 
-class BEAM:
+class BEAM(Importer):
     """Session: chat, plan and batch. The `id` by which questions name a message is in its metadata.
 
     A `time_anchor` is the day of all messages up to the next one, and the first is also that of all before
@@ -35,7 +35,6 @@ class BEAM:
 
     name = "beam"
     looks_for = "'batch_number' in the first batch of a chat.json, or of plan-0/chat.json"
-    names_users = False
 
     def files(self, source: ImportSource) -> list[str]:
         """The chats of its plans, or its one chat."""
@@ -61,12 +60,6 @@ class BEAM:
         ]
         path = PurePath(source.label)
         yield Conversation(path.stem if source.only else path.name, tuple(_messages(turns)))
-
-
-def chat_files(folder: Path) -> list[str]:
-    """The files of a folder that is a chat, in their order; nothing of any other."""
-    with OpenedSource(folder) as source:
-        return BEAM().files(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +113,4 @@ def _messages(turns: list[_Turn]) -> Iterator[Message]:
 def _date(node: Node | None) -> datetime | None:
     if node is None or not node.text().strip():
         return None
-    expected = "a date such as 'March-15-2024'"
-    date = _DATE.fullmatch(node.text())
-    if not date or date[1][:3].lower() not in _MONTHS:
-        raise node.fault(expected)
-    try:
-        return datetime(int(date[3]), _MONTHS.index(date[1][:3].lower()) + 1, int(date[2]), tzinfo=UTC)
-    except ValueError as error:
-        raise node.fault(expected) from error
+    return date_of(node, _DATE, "a date such as 'March-15-2024'")

@@ -9,7 +9,7 @@ remembers stand among the messages, and are known of the user.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,13 +17,22 @@ from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Branches, Conversation, NotImported
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file, gathered, read_elements, refusal, with_keys
+from zibaldone.importers.files import (
+    Head,
+    Importer,
+    each_conversation,
+    each_file,
+    gathered,
+    read_elements,
+    refusal,
+)
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import (
     attached,
     attachment,
     known_of_user,
     remembered_lines,
+    titled,
     without_markers,
 )
 from zibaldone.validation import to_time
@@ -34,48 +43,31 @@ _INSTRUCTIONS, _MEMORIES = "ChatGPT custom instructions", "ChatGPT memories"
 _FENCE = "```"
 
 
-class ChatGPT:
+class ChatGPT(Importer):
     """Session: the conversation's id; its title is in the metadata."""
 
     name = "chatgpt"
     looks_for = "'mapping' in the first object of a conversations.json"
-    names_users = False
+    in_folders = r"conversations[^/]*\.json\Z"
 
-    def files(self, source: ImportSource) -> list[str]:
-        """Those with a message tree."""
-        names = (
-            [name for name in source.names if name.endswith(".json")] if source.only is None else source.names
-        )
-        if source.only is None:
-            names = [name for name in names if "conversations" in name.rpartition("/")[2]]
-        return with_keys(source, names, "mapping")
+    def fits(self, head: Head) -> bool:
+        """By the message tree."""
+        return "mapping" in head.keys
 
     def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
         """One conversation each; those without a message have no messages."""
         known: set[str] = set()
 
-        def read_one(name: str) -> Iterator[Conversation]:
-            for node in read_elements(source, name):
-                yield _conversation(node, branches, known)
+        def conversation(node: Node) -> Conversation:
+            title, own = node.get("title"), node.get("conversation_id") or node.get("id")
+            label = (own or node["id"]).label()
+            chat = _Chat(node, label, title.text() if title else "", known)
+            return gathered(chat.title or label, chat.messages(branches))
 
-        return each_file(self.files(source) or source.names, read_one)
-
-
-def _conversation(node: Node, branches: Branches, known: set[str]) -> Conversation:
-    try:
-        named = node.get("title")
-        title = named.text() if named else ""
-        own = node.get("conversation_id") or node.get("id")
-        label = (own or node["id"]).label()
-        chat = _Chat(node, label, title, known)
-        return gathered(title or label, chat.messages(branches))
-    except InvalidImport as error:
-        return Conversation(node.at, (), refused=(refusal(error, _title(node)),))
-
-
-def _title(node: Node) -> str:
-    title = node.value.get("title") if isinstance(node.value, dict) else None
-    return title if isinstance(title, str) else ""
+        return each_file(
+            self.files(source) or source.names,
+            lambda name: each_conversation(read_elements(source, name), conversation, "title"),
+        )
 
 
 @dataclass(slots=True)
@@ -86,7 +78,7 @@ class _Chat:
     label: str
     title: str
     known: set[str]  # ids of what is known of the user, which every conversation repeats
-    last: datetime | None = field(default=None)
+    last: datetime | None = None
 
     def messages(self, branches: Branches) -> Iterator[Message | NotImported]:
         """In the order of the conversation."""
@@ -116,17 +108,13 @@ class _Chat:
                     return to_time(message["create_time"])
                 except (ValueError, OverflowError):
                     break  # its own message says so
-        started = self.node.get("create_time")
-        return started.time() if started else None
+        return self.node.time_of("create_time")
 
     def _of_node(self, key: str, message: Node, branch: dict[str, Any]) -> Iterator[Message]:
         content = message.get("content")
         if content is None:
             return
-        created = message.get("create_time")
-        self.last = (
-            created.time() if created else None
-        ) or self.last  # without a time: that of the one before
+        self.last = message.time_of("create_time") or self.last  # without a time: that of the one before
         kind = content.get("content_type")
         if kind is not None and kind.value in _KNOWN:
             yield from self._known_of_user(message, content)
@@ -137,7 +125,7 @@ class _Chat:
             return
         author, recipient = message["author"], message.get("recipient")
         role, name = author["role"].label(), author.get("name")
-        metadata: dict[str, Any] = {"title": self.title} if self.title else {}
+        metadata = titled(self.title)
         if recipient and recipient.text() != "all":
             metadata["recipient"] = recipient.text()
         if recipient and recipient.text() == "bio":
@@ -158,17 +146,16 @@ class _Chat:
 
     def _known_of_user(self, message: Node, content: Node) -> Iterator[Message]:
         """Custom instructions, and what the assistant remembers: once, however many conversations have it."""
-        if remembered := _text_of(content, "model_set_context"):
-            for line, day in remembered_lines(remembered):
-                time = to_time(day) if day else self.last
-                made = known_of_user(line, "fact", _MEMORIES, "chatgpt:memories", time, role="assistant")
-                yield from self._once(message, made)
+        for line, day in remembered_lines(content.text_of("model_set_context")):
+            time = to_time(day) if day else self.last
+            made = known_of_user(line, "fact", _MEMORIES, "chatgpt:memories", time, role="assistant")
+            yield from self._once(message, made)
         data = (metadata := message.get("metadata")) and metadata.get("user_context_message_data")
         for field_, raw, kind in (
             ("user_profile", "about_user_message", "fact"),
             ("user_instructions", "about_model_message", "instruction"),
         ):
-            text = (_text_of(data, raw) if data else "") or _fenced(_text_of(content, field_))
+            text = (data.text_of(raw) if data else "") or _fenced(content.text_of(field_))
             if text.strip():
                 made = known_of_user(text.strip(), kind, _INSTRUCTIONS, "chatgpt:instructions", self.last)
                 yield from self._once(message, made)
@@ -218,14 +205,14 @@ def _all_keys(mapping: dict[str, Node]) -> list[str]:
 def _noise(message: Node, role: str, kind: str, recipient: str | None) -> str | None:
     """Which kind of noise a message is, if it is any: what the reader of the conversation is not shown."""
     metadata, weight = message.get("metadata"), message.get("weight")
-    hidden = metadata.get("is_visually_hidden_from_conversation") if metadata else None
+    hidden = metadata is not None and metadata.says("is_visually_hidden_from_conversation")
     if kind in _THOUGHTS:
         return "thinking"
     if role == "tool":
         return "result"
     if recipient and recipient != "all":
         return "call"
-    if (hidden and hidden.value is True) or (weight and weight.value == 0) or role == "system":
+    if hidden or (weight and weight.value == 0) or role == "system":
         return "hidden"
     return None
 
@@ -242,13 +229,10 @@ def _content(message: Node, content: Node) -> tuple[str, list[dict[str, Any]]]:
                 attachments += known
     elif thoughts := content.get("thoughts"):
         for thought in thoughts.items():
-            parts += [text for name in ("summary", "content") if (text := _text_of(thought, name))]
+            parts += [text for name in ("summary", "content") if (text := thought.text_of(name))]
     else:
-        parts = [
-            text
-            for name in ("title", "url", "text", "result", "content")
-            if (text := _text_of(content, name))
-        ]
+        names = ("title", "url", "text", "result", "content")
+        parts = [text for name in names if (text := content.text_of(name))]
     for described, file in _files(message):
         parts.append(described)
         attachments.append(file)
@@ -262,38 +246,25 @@ def _part(node: Node) -> tuple[str, list[dict[str, Any]]]:
         return text.text(), []
     kind = node.get("content_type")
     label = kind.text() if kind else "attachment"
-    pointer, size = _text_of(node, "asset_pointer") or None, node.get("size_bytes")
-    size_bytes = size.value if size else None
+    pointer, size = node.text_of("asset_pointer") or None, node.value.get("size_bytes")
     if "image" in label:
         dalle = (metadata := node.get("metadata")) and metadata.get("dalle")
-        prompt = (_text_of(dalle, "prompt") if dalle else "") or None
-        return f"[image: {prompt}]" if prompt else "[image]", [
-            attachment("image", pointer, size_bytes=size_bytes, caption=prompt)
-        ]
+        prompt = (dalle.text_of("prompt") if dalle else "") or None
+        file = attachment("image", pointer, size_bytes=size, caption=prompt)
+        return f"[image: {prompt}]" if prompt else "[image]", [file]
     if "audio" in label:  # what was said stands beside it as a transcription
-        return "", [attachment("audio", pointer, size_bytes=size_bytes)]
+        return "", [attachment("audio", pointer, size_bytes=size)]
     label = label.removesuffix("_asset_pointer").replace("_", " ")
-    return f"[{label}]", [attachment(label, pointer, size_bytes=size_bytes)]
+    return f"[{label}]", [attachment(label, pointer, size_bytes=size)]
 
 
 def _files(message: Node) -> Iterator[tuple[str, dict[str, Any]]]:
     metadata = message.get("metadata")
-    listed = metadata and metadata.get("attachments")
-    for node in listed.items() if listed else []:
-        kind = _text_of(node, "mime_type") or _text_of(node, "mimeType") or None
-        name, size = _text_of(node, "name"), node.get("size")
+    for node in metadata.items_of("attachments") if metadata else []:
+        kind = node.text_of("mime_type") or node.text_of("mimeType") or None
+        name, own_id = node.text_of("name"), node.text_of("id") or None
         if name and not (kind and kind.startswith("image/")):  # images are among the parts
-            own_id = _text_of(node, "id") or None
-            yield (
-                f"[file: {name}]",
-                attachment("file", name, kind, size.value if size else None, own_id=own_id),
-            )
-
-
-def _text_of(node: Node, name: str) -> str:
-    """A field that is a text; "" for any other."""
-    field_ = node.get(name)
-    return field_.value if field_ is not None and isinstance(field_.value, str) else ""
+            yield f"[file: {name}]", attachment("file", name, kind, node.value.get("size"), own_id=own_id)
 
 
 def _fenced(text: str) -> str:

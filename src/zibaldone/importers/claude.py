@@ -8,18 +8,33 @@ are messages of a session of the project, with the role `document`: nobody said 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Branches, Conversation, NotImported
 from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import each_file, gathered, read_elements, refusal, with_keys
+from zibaldone.importers.files import (
+    Importer,
+    each_conversation,
+    each_file,
+    each_message,
+    gathered,
+    read_elements,
+    with_keys,
+)
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.texts import attached, attachment, known_of_user, remembered_lines, without_markers
+from zibaldone.importers.texts import (
+    attached,
+    attachment,
+    known_of_user,
+    remembered_lines,
+    titled,
+    without_markers,
+)
 from zibaldone.message_objects import output_text
 
 _ROLES = {"human": "user", "assistant": "assistant", "system": "system"}
@@ -28,23 +43,19 @@ _PASSING = ("token_budget", "flag")
 _TEXTS = ("text", "transcript", "transcription", "title", "content")  # of a block of a kind that nobody knows
 
 
-class Claude:
+class Claude(Importer):
     """Session: the conversation's uuid; its name is in the metadata as the title."""
 
     name = "claude"
     looks_for = "'chat_messages' in the first object of a conversations.json"
-    names_users = False
 
     def files(self, source: ImportSource) -> list[str]:
         """Those with lists of messages, and what stands beside them."""
         if source.only is not None:
             return with_keys(source, source.names, "chat_messages")
-        json = [name for name in source.names if name.endswith(".json")]
-        chats = with_keys(
-            source, [n for n in json if "conversations" in n.rpartition("/")[2]], "chat_messages"
-        )
-        beside = source.named("memories.json", "projects.json")
-        return [*chats, *beside] if chats else []
+        named = [name for name in source.names if re.search(r"conversations[^/]*\.json\Z", name)]
+        chats = with_keys(source, named, "chat_messages")
+        return [*chats, *source.named("memories.json", "projects.json")] if chats else []
 
     def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
         """One conversation each; those that were never begun have no messages."""
@@ -52,44 +63,37 @@ class Claude:
         def read_one(name: str) -> Iterator[Conversation]:
             file = name.rpartition("/")[2] if source.only is None else ""
             known = {"memories.json": _memories, "projects.json": _project}.get(file)
-            for node in read_elements(source, name):
-                yield known(node) if known else _conversation(node, branches)
+            read = known or (lambda node: _conversation(node, branches))
+            return each_conversation(read_elements(source, name), read, "name")
 
         return each_file(self.files(source) or source.names, read_one)
 
 
 def _conversation(node: Node, branches: Branches) -> Conversation:
-    title = ""
-    try:
-        named = node.get("name")
-        title = named.text() if named else ""
-        uuid = node["uuid"].label()
-        return gathered(title or uuid, _messages(node, uuid, title, branches))
-    except InvalidImport as error:
-        return Conversation(node.at, (), refused=(refusal(error, title),))
+    named = node.get("name")
+    title, uuid = named.text() if named else "", node["uuid"].label()
+    return gathered(title or uuid, _messages(node, uuid, title, branches))
 
 
 def _messages(
     conversation: Node, session: str, title: str, branches: Branches
 ) -> Iterator[Message | NotImported]:
-    started = conversation.get("created_at")
-    time = started.time() if started else None
+    time = conversation.time_of("created_at")
     nodes = conversation["chat_messages"].items()
-    shown = _branch(conversation, nodes)
+    shown = {nodes[place].at for place in _branch(conversation, nodes)}
     ids = Labels()
-    for place, node in enumerate(nodes):
-        if branches == "current" and place not in shown:
-            continue
-        try:
-            uuid, created, sender = ids.take(node["uuid"]), node.get("created_at"), node["sender"]
-            time = created.time() if created else time
-            if sender.value not in tuple(_ROLES):
-                raise sender.fault("'human', 'assistant' or 'system'")
-            turn = _Turn(node, f"claude:{session}:{uuid}", _ROLES[sender.text()], time, session)
-            metadata = {"title": title} if title else {}
-            yield from turn.messages(metadata | ({} if place in shown else {"branch": "other"}))
-        except InvalidImport as error:
-            yield refusal(error, title or session)
+
+    def messages(node: Node) -> Iterator[Message]:
+        nonlocal time
+        uuid, sender = ids.take(node["uuid"]), node["sender"]
+        time = node.time_of("created_at") or time
+        if sender.value not in tuple(_ROLES):
+            raise sender.fault("'human', 'assistant' or 'system'")
+        turn = _Turn(node, f"claude:{session}:{uuid}", _ROLES[sender.text()], time, session)
+        return turn.messages(titled(title) | ({} if node.at in shown else {"branch": "other"}))
+
+    read = nodes if branches == "all" else [node for node in nodes if node.at in shown]
+    return each_message(read, messages, title or session)
 
 
 def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
@@ -139,8 +143,7 @@ class _Turn:
         attachments: list[dict[str, Any]] = []
         before: list[Message] = []
         after: list[Message] = []
-        blocks = self.node.get("content")
-        for number, block in enumerate(blocks.items() if blocks else []):
+        for number, block in enumerate(self.node.items_of("content")):
             noise = self._noise(block, number, metadata)
             if noise is not None:
                 (after if texts else before).append(noise)
@@ -150,9 +153,7 @@ class _Turn:
         if not texts and whole and not before:
             texts = [whole.text()]
         for name in ("attachments", "files"):
-            listed = self.node.get(name)
-            for node in listed.items() if listed else []:
-                texts.append(_file(node, attachments))
+            texts += [_file(node, attachments) for node in self.node.items_of(name)]
         content, markers = without_markers("\n".join(part for part in texts if part))
         yield from before
         if content.strip():
@@ -164,16 +165,16 @@ class _Turn:
         """A block that is no words to anybody, as a message; None for words."""
         kind = block["type"].text()
         own_id = f"{self.own_id}/{number}"
-        name = _text_of(block, "name")
+        name = block.text_of("name")
         if "thinking" in kind:
-            thought = _text_of(block, "thinking") or _text_of(block, "text")
+            thought = block.text_of("thinking") or block.text_of("text")
             further = {**metadata, NOISE: "thinking"}
             return self._message(thought, "thinking", further, own_id) if thought.strip() else None
         if kind == "tool_use":
             given = block.get("input")
             made = {
-                "type": "tool_use",
-                "id": _text_of(block, "id"),
+                "type": kind,
+                "id": block.text_of("id"),
                 "name": name,
                 "input": given.value if given else {},
             }
@@ -184,7 +185,7 @@ class _Turn:
             output = block.get("content")
             text = output_text(output.value) if output else ""
             further = {**metadata, NOISE: "result"}
-            if tool := _text_of(block, "tool_use_id"):
+            if tool := block.text_of("tool_use_id"):
                 further["tool_call_id"] = tool
             return self._message(text or "[tool result]", "tool", further, own_id, name or None)
         return None
@@ -207,15 +208,15 @@ def _words(block: Node, attachments: list[dict[str, Any]]) -> str:
         text for name in _TEXTS if (node := block.get(name)) and (text := output_text(node.value))
     )
     if kind in ("image", "document", "file", "audio"):
-        attachments.append(attachment(kind, _text_of(block, "file_name") or _text_of(block, "title") or None))
+        attachments.append(attachment(kind, block.text_of("file_name") or block.text_of("title") or None))
     return f"[{label}]\n{text}" if text else f"[{label}]"
 
 
 def _file(node: Node, attachments: list[dict[str, Any]]) -> str:
-    name, size = _text_of(node, "file_name"), node.get("file_size")
-    extracted = _text_of(node, "extracted_content")
-    own_id = _text_of(node, "file_uuid") or _text_of(node, "id") or None
-    kind = _text_of(node, "file_type") or None
+    name, size = node.text_of("file_name"), node.get("file_size")
+    extracted = node.text_of("extracted_content")
+    own_id = node.text_of("file_uuid") or node.text_of("id") or None
+    kind = node.text_of("file_type") or None
     attachments.append(attachment("file", name or None, kind, size.value if size else None, own_id=own_id))
     label = f"[file: {name}]" if name else "[file]"
     # a long paste is turned into an attachment: its text is what the user said
@@ -224,44 +225,35 @@ def _file(node: Node, attachments: list[dict[str, Any]]) -> str:
 
 def _memories(node: Node) -> Conversation:
     """What Claude remembers: of the user, and of each project."""
-
-    def made() -> Iterator[Message]:
-        texts = [_text_of(node, "conversations_memory")]
-        projects = node.get("project_memories")
-        if projects:
-            texts += [text.text() for text in projects.fields().values() if isinstance(text.value, str)]
-        for text in texts:
-            for line, _ in remembered_lines(text):
-                message = known_of_user(line, "fact", _MEMORIES, "claude:memories", None, role="assistant")
-                yield node.message(message)
-
-    return gathered(_MEMORIES, made())
+    projects = node.get("project_memories")
+    texts = [node.text_of("conversations_memory")]
+    texts += [projects.text_of(key) for key in projects.fields()] if projects else []
+    made = (
+        known_of_user(line, "fact", _MEMORIES, "claude:memories", None, role="assistant")
+        for text in texts
+        for line, _ in remembered_lines(text)
+    )
+    return gathered(_MEMORIES, map(node.message, made))
 
 
 def _project(node: Node) -> Conversation:
     """What the user told Claude to do in a project, and the documents that they gave it."""
-    starter = node.get("is_starter_project")
-    if starter and starter.value is True:  # an example that comes with the account
+    if node.says("is_starter_project"):  # an example that comes with the account
         return Conversation(node.at, ())
-    title = _text_of(node, "name")
+    title, session = node.text_of("name"), f"claude:project:{node['uuid'].label()}"
+    time, about, ids = node.time_of("created_at"), titled(title), Labels()
 
     def made() -> Iterator[Message | NotImported]:
-        session = f"claude:project:{node['uuid'].label()}"
-        created = node.get("created_at")
-        time = created.time() if created else None
-        if prompt := _text_of(node, "prompt_template").strip():
-            message = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
-            yield node.message(Message(**_fields(message, title)))
-        about = {"title": title} if title else {}
-        if described := _text_of(node, "description").strip():
+        if prompt := node.text_of("prompt_template").strip():
+            instruction = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
+            yield node.message(replace(instruction, metadata={**instruction.metadata, **about}))
+        if described := node.text_of("description").strip():
             yield node.message(Message(described, "document", None, time, session, about, f"{session}/about"))
-        documents = node.get("docs")
-        ids = Labels()
-        for document in documents.items() if documents else []:
-            try:
-                yield from _document(document, session, ids, about, time)
-            except InvalidImport as error:
-                yield refusal(error, title or session)
+        yield from each_message(
+            node.items_of("docs"),
+            lambda document: _document(document, session, ids, about, time),
+            title or session,
+        )
 
     return gathered(title or _INSTRUCTIONS, made())
 
@@ -269,22 +261,9 @@ def _project(node: Node) -> Conversation:
 def _document(
     node: Node, session: str, ids: Labels, about: dict[str, Any], time: datetime | None
 ) -> Iterator[Message]:
-    name, content = " ".join(_text_of(node, "filename").split()), _text_of(node, "content")
+    name, content = " ".join(node.text_of("filename").split()), node.text_of("content")
     own_id = f"{session}/{ids.take(node['uuid'])}"
-    if not content.strip():
-        return
-    created = node.get("created_at")
-    metadata = {**about, **({"file": name} if name else {})}
-    added = created.time() if created else time
-    yield node.message(Message(content, "document", name or None, added, session, metadata, own_id))
-
-
-def _fields(message: Message, title: str) -> dict[str, Any]:
-    metadata = {**message.metadata, **({"title": title} if title else {})}
-    names = ("content", "role", "name", "time", "session", "id")
-    return {name: getattr(message, name) for name in names} | {"metadata": metadata}
-
-
-def _text_of(node: Node, name: str) -> str:
-    field = node.get(name)
-    return field.value if field is not None and isinstance(field.value, str) else ""
+    if content.strip():
+        metadata = {**about, **({"file": name} if name else {})}
+        added = node.time_of("created_at") or time
+        yield node.message(Message(content, "document", name or None, added, session, metadata, own_id))

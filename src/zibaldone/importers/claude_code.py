@@ -6,54 +6,36 @@ from collections.abc import Iterator
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file, read_objects, refusal, try_head
+from zibaldone.importers.files import Head, Importer, each_message, in_pieces, read_objects
 from zibaldone.importers.source import ImportSource
 from zibaldone.text.client_text import own_words
 
 
-class ClaudeCode:
+class ClaudeCode(Importer):
     """Session: its id; the folder that was worked in is in the metadata. Tools and thoughts are noise."""
 
     name = "claude_code"
     looks_for = "'sessionId' with 'uuid' or 'leafUuid' in a line"
-    names_users = False
+    in_folders = r"\.jsonl\Z"
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By the session's id."""
-        names = [name for name in source.names if source.only or name.endswith(".jsonl")]
-        return [name for name in names if (head := try_head(source, name)) and _is_transcript(head.text)]
+        lines = head.text.split("\n", 20)[:20]
+        return head.text[:1] == "{" and any('"sessionId"' in line and '"uuid"' in line for line in lines)
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation a file, in pieces; side chains of subagents are noise."""
-        return each_file(self.files(source) or source.names, lambda name: _transcript(source, name))
+        title = ""
 
-
-def _is_transcript(head: str) -> bool:
-    lines = head.split("\n", 20)[:20]
-    return head[:1] == "{" and any('"sessionId"' in line and '"uuid"' in line for line in lines)
-
-
-def _transcript(source: ImportSource, name: str) -> Iterator[Conversation]:
-    made: list[Message] = []
-    refused: list[NotImported] = []
-    title = ""
-    for node in read_objects(source, name):
-        try:
-            if isinstance(node, NotImported):
-                refused.append(node)
-                continue
+        def messages(node: Node) -> Iterator[Message]:
+            nonlocal title
             if summary := node.get("summary"):
                 title = summary.text()
-            made += _messages(node, title)
-        except InvalidImport as error:
-            refused.append(refusal(error))
-        if len(made) >= PIECE_MESSAGES:
-            yield Conversation(title or name, tuple(made))
-            made = []
-    yield Conversation(title or name, tuple(made), refused=tuple(refused))
+            return _messages(node, title)
+
+        return in_pieces(name, each_message(read_objects(source, name), messages))
 
 
 def _messages(node: Node, title: str) -> Iterator[Message]:
@@ -61,8 +43,8 @@ def _messages(node: Node, title: str) -> Iterator[Message]:
     if kind is None or kind.value not in ("user", "assistant") or message is None:
         return
     own_id = f"claude_code:{node['sessionId'].label()}:{node['uuid'].label()}"
-    sent, folder = node.get("timestamp"), node.get("cwd")
-    hidden = any((flag := node.get(name)) and flag.value is True for name in ("isMeta", "isSidechain"))
+    folder = node.get("cwd")
+    hidden = node.says("isMeta") or node.says("isSidechain")
     content = message["content"].value
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     thoughts = [thought for thought in map(_thought, blocks) if thought]
@@ -79,7 +61,7 @@ def _messages(node: Node, title: str) -> Iterator[Message]:
                 Message(
                     part.content,
                     part.role,
-                    time=sent.time() if sent else None,
+                    time=node.time_of("timestamp"),
                     session=node["sessionId"].label(),
                     metadata=metadata,
                     id=f"{own_id}/{number}" if number else own_id,

@@ -3,70 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file, read_objects, refusal, try_head
+from zibaldone.importers.files import Head, Importer, each_message, in_pieces, read_objects
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
 from zibaldone.text.client_text import own_words
 
 
-class Codex:
+class Codex(Importer):
     """Session: its id. Tools, thoughts and what the program tells the model are noise."""
 
     name = "codex"
     looks_for = "'session_meta', or 'id' with 'instructions' and 'timestamp', in the first line"
-    names_users = False
+    in_folders = r"\.jsonl\Z"
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By the first line."""
-        names = [name for name in source.names if source.only or name.endswith(".jsonl")]
-        return [name for name in names if (head := try_head(source, name)) and _begins(head.keys, head.text)]
+        if {"timestamp", "type", "payload"} <= set(head.keys):
+            return '"session_meta"' in head.text[:4000] or '"response_item"' in head.text[:4000]
+        return {"id", "timestamp", "instructions"} <= set(head.keys)
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation a file."""
-        return each_file(self.files(source) or source.names, lambda name: _rollout(source, name))
+        return in_pieces(name, each_message(read_objects(source, name), _Rollout().messages))
 
 
-def _begins(keys: tuple[str, ...], text: str) -> bool:
-    if {"timestamp", "type", "payload"} <= set(keys):
-        return '"session_meta"' in text[:4000] or '"response_item"' in text[:4000]
-    return {"id", "timestamp", "instructions"} <= set(keys)
+@dataclass(slots=True)
+class _Rollout:
+    """A file on its way in."""
 
+    session: str = "codex"
+    folder: dict[str, Any] = field(default_factory=dict)
+    ids: Occurrences = field(default_factory=lambda: Occurrences("codex"))
 
-def _rollout(source: ImportSource, name: str) -> Iterator[Conversation]:
-    messages: list[Message] = []
-    refused: list[NotImported] = []
-    session, folder = "", ""
-    ids = Occurrences("codex")
-    for node in read_objects(source, name):
-        try:
-            if isinstance(node, NotImported):
-                refused.append(node)
-                continue
-            kind, payload = node.get("type"), node.get("payload") or node
-            if (kind is None or kind.value == "session_meta") and (own := payload.get("id")):
-                session = own.label()
-                folder = str(cwd.value) if (cwd := payload.get("cwd")) else ""
-                ids = Occurrences(f"codex:{session}")
-            elif kind is not None and (kind.value == "response_item" or payload is node):
-                sent = node.get("timestamp")
-                for message in _messages(payload):
-                    metadata = {**message.metadata, **({"folder": folder} if folder else {})}
-                    own_id = ids.name(sent.value if sent else "", message.role, message.content)
-                    time = sent.time() if sent else None
-                    given = replace(
-                        message, session=session or "codex", time=time, metadata=metadata, id=own_id
-                    )
-                    messages.append(node.message(given))
-        except InvalidImport as error:
-            refused.append(refusal(error))
-    yield Conversation(session or name, tuple(messages), refused=tuple(refused))
+    def messages(self, node: Node) -> Iterator[Message]:
+        """Those of a line."""
+        kind, payload = node.get("type"), node.get("payload") or node
+        if (kind is None or kind.value == "session_meta") and (own := payload.get("id")):
+            self.session, cwd = own.label(), payload.get("cwd")
+            self.folder = {"folder": str(cwd.value)} if cwd else {}
+            self.ids = Occurrences(f"codex:{self.session}")
+        elif kind is not None and (kind.value == "response_item" or payload is node):
+            sent = node.get("timestamp")
+            for message in _messages(payload):
+                own_id = self.ids.name(sent.value if sent else "", message.role, message.content)
+                metadata, time = {**message.metadata, **self.folder}, node.time_of("timestamp")
+                made = replace(message, session=self.session, time=time, metadata=metadata, id=own_id)
+                yield node.message(made)
 
 
 def _messages(payload: Node) -> Iterator[Message]:

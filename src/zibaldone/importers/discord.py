@@ -6,65 +6,60 @@ from collections.abc import Iterator
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Branches, Conversation
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file, read_about, read_pieces, with_keys
+from zibaldone.importers.files import Head, Importer, each_message, in_pieces, read_about, read_elements
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.texts import attached, attachment
+from zibaldone.importers.texts import attached, attachment, with_files
 
 _SPOKEN = ("Default", "Reply", "0", "19")
 
 
-class Discord:
+class Discord(Importer):
     """Session: the channel's id; guild and channel are the title. Who speaks is the name."""
 
     name = "discord"
     looks_for = "'guild' with 'channel' in the first object"
-    names_users = False
+    in_folders = r"\.json\Z"
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By the guild and the channel."""
-        names = [name for name in source.names if source.only or name.endswith(".json")]
-        return with_keys(source, names, "guild", "channel")
+        return {"guild", "channel"} <= set(head.keys)
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation a channel, in pieces."""
-        return each_file(self.files(source) or source.names, lambda name: _channel(source, name))
-
-
-def _channel(source: ImportSource, name: str) -> Iterator[Conversation]:
-    about = read_about(source, name)
-    channel, guild = about["channel"], about.get("guild")
-    names = [node.get("name") for node in (guild, channel) if node is not None]
-    title = " / ".join(str(node.value) for node in names if node)
-    session = f"discord:{channel['id'].label()}"
-    yield from read_pieces(source, name, title, lambda node: _messages(node, session, title))
+        about = read_about(source, name)
+        channel, guild = about["channel"], about.get("guild")
+        names = [node.get("name") for node in (guild, channel) if node is not None]
+        title = " / ".join(str(node.value) for node in names if node)
+        session = f"discord:{channel['id'].label()}"
+        nodes = read_elements(source, name, "messages")
+        return in_pieces(title, each_message(nodes, lambda node: _messages(node, session, title), title))
 
 
 def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
-    author, content, sent = node["author"], node.get("content"), node.get("timestamp")
+    author, content = node["author"], node.get("content")
     files = [
         attachment(
             "file",
             file["fileName"].text(),
             size_bytes=size.value if (size := file.get("fileSizeBytes")) else None,
         )
-        for file in (node["attachments"].items() if node.get("attachments") else [])
+        for file in node.items_of("attachments")
     ]
-    parts = [content.text() if content else "", *(f"[file: {file['name']}]" for file in files)]
-    text = "\n".join(part for part in parts if part)
+    text = with_files(content.text() if content else "", files)
     if not text.strip():
         return
-    bot, nickname, kind = author.get("isBot"), author.get("nickname"), node.get("type")
+    kind = node.get("type")
     metadata: dict[str, Any] = {"title": title, **attached(files)}
     if kind is not None and str(kind.value) not in _SPOKEN:
         metadata[NOISE] = "notice"
     yield node.message(
         Message(
             text,
-            role="assistant" if bot and bot.value is True else "user",
-            name=(nickname or author["name"]).text(),
-            time=sent.time() if sent else None,
+            role="assistant" if author.says("isBot") else "user",
+            name=(author.get("nickname") or author["name"]).text(),
+            time=node.time_of("timestamp"),
             session=session,
             metadata=metadata,
             id=f"{session}:{node['id'].label()}",

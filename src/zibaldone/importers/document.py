@@ -62,6 +62,25 @@ class Node:
             raise self.fault("a string")
         return self.value
 
+    def text_of(self, key: str) -> str:
+        """A field that is a string; "" for any other."""
+        value = self._object().get(key)
+        return value if isinstance(value, str) else ""
+
+    def time_of(self, key: str) -> datetime | None:
+        """A field that is a moment, where it is there."""
+        field = self.get(key)
+        return None if field is None else field.time()
+
+    def items_of(self, key: str) -> list[Node]:
+        """The elements of a field that is a list; none where it is absent."""
+        field = self.get(key)
+        return [] if field is None else field.items()
+
+    def says(self, key: str) -> bool:
+        """True if a field is the word `true`."""
+        return self._object().get(key) is True
+
     def label(self) -> str:
         """A string that can serve as an id; a whole number is written out."""
         if isinstance(self.value, int) and not isinstance(self.value, bool):

@@ -7,19 +7,20 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import islice
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Conversation, NotImported
+from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
 from zibaldone.importers.document import Node
-from zibaldone.importers.source import ImportSource, OpenedSource
+from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import (
     TextReader,
     check_text,
     elements,
     fields_before,
     lines,
+    not_utf8,
     parsed,
     whole_characters,
 )
@@ -50,9 +51,7 @@ def head_of(source: ImportSource, name: str) -> Head:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InvalidImport(
-            f"{where}: line {line}: byte {data[error.start]:#04x} is not UTF-8 text: convert it to UTF-8"
-        ) from error
+        raise not_utf8(error, f"{where}: line {line}") from error
     text = text.lstrip()
     if not text:
         raise InvalidImport(f"{where}: is empty")
@@ -72,22 +71,14 @@ def try_head(source: ImportSource, name: str) -> Head | None:
         return None
 
 
-def read_json(path: Path) -> Node:
-    """The file as one JSON value."""
-    with OpenedSource(path) as source:
-        return read_value(source, _only(source))
-
-
 def read_value(source: ImportSource, name: str) -> Node:
     """A file of a source as one JSON value."""
     where = source.where(name)
     with source.open(name) as stream:
         reader = TextReader(stream, where)
-        if not reader.peek():
-            raise InvalidImport(f"{where}: is empty")
+        reader.begin()
         value = reader.value()
-        if reader.peek():
-            raise reader.fault("more follows where the file should end")
+        reader.end()
     return Node(value, "$", where)
 
 
@@ -108,31 +99,12 @@ def read_about(source: ImportSource, name: str) -> Node:
     return about
 
 
-def read_pieces(
-    source: ImportSource, name: str, title: str, messages_of: Callable[[Node], Iterable[Message]]
-) -> Iterator[Conversation]:
-    """The conversation whose messages a file lists, in pieces; what cannot be read is told with the last."""
-    made: list[Message] = []
-    refused: list[NotImported] = []
-    for node in read_elements(source, name, "messages"):
-        try:
-            made += messages_of(node)
-        except InvalidImport as error:
-            refused.append(refusal(error, title))
-        if len(made) >= PIECE_MESSAGES:
-            yield Conversation(title, tuple(made))
-            made = []
-    yield Conversation(title, tuple(made), refused=tuple(refused))
-
-
 def read_objects(source: ImportSource, name: str) -> Iterator[Node | NotImported]:
     """The elements of a JSON list, or the lines of a JSON Lines file, or the one value that the file is."""
     where = source.where(name)
     with source.open(name) as stream:
         reader = TextReader(stream, where)
-        if not reader.peek():
-            raise InvalidImport(f"{where}: is empty")
-        listed = reader.peek() == "["
+        listed = reader.begin() == "["
         if not listed:
             value = reader.value()
             if not reader.peek():
@@ -177,7 +149,40 @@ def each_file(names: Sequence[str], read: Callable[[str], Iterator[Conversation]
             yield Conversation(name, (), refused=(refusal(error, name if len(names) > 1 else ""),))
 
 
-def gathered(name: str, made: Iterator[Message | NotImported], user_hint: str | None = None) -> Conversation:
+def each_message(
+    nodes: Iterable[Node | NotImported], read: Callable[[Node], Iterable[Message]], conversation: str = ""
+) -> Iterator[Message | NotImported]:
+    """The messages of each; one that cannot be read does not hold up the next."""
+    for node in nodes:
+        try:
+            if isinstance(node, NotImported):
+                yield node
+            else:
+                yield from read(node)
+        except InvalidImport as error:
+            yield refusal(error, conversation)
+
+
+def each_conversation(
+    nodes: Iterable[Node | NotImported], read: Callable[[Node], Conversation], title: str = ""
+) -> Iterator[Conversation]:
+    """The conversation that each is; one that cannot be read does not hold up the next.
+
+    `title` is the field by which the report calls it then.
+    """
+    for node in nodes:
+        if isinstance(node, NotImported):
+            yield Conversation(node.where, (), refused=(node,))
+            continue
+        try:
+            yield read(node)
+        except InvalidImport as error:
+            called = node.value.get(title) if isinstance(node.value, dict) else None
+            refused = refusal(error, called if isinstance(called, str) else "")
+            yield Conversation(node.at, (), refused=(refused,))
+
+
+def gathered(name: str, made: Iterable[Message | NotImported], user_hint: str | None = None) -> Conversation:
     """A conversation of what could be read of it; what breaks it off is the last thing refused."""
     messages: list[Message] = []
     refused: list[NotImported] = []
@@ -192,11 +197,39 @@ def gathered(name: str, made: Iterator[Message | NotImported], user_hint: str | 
     return Conversation(name, tuple(messages), user_hint, tuple(refused))
 
 
-def _only(source: ImportSource) -> str:
-    if source.only is None:
-        what = "a directory" if source.kind == "folder" else "a ZIP archive"
-        raise InvalidImport(f"{source.label}: is {what}: give the JSON file inside it")
-    return source.only
+def in_pieces(name: str, made: Iterable[Message | NotImported]) -> Iterator[Conversation]:
+    """A conversation that may be long, some of its messages at a time."""
+    items = iter(made)
+    while (piece := gathered(name, islice(items, PIECE_MESSAGES))).messages or piece.refused:
+        yield piece
+
+
+class Importer:
+    """One format, by the content of its files. Each is read by itself, unless the format says otherwise."""
+
+    name: str
+    looks_for: str  # what it must have to be recognised, in words, for error messages
+    names_users = False  # whether its files may say whose memory they are
+    in_folders = ""  # a pattern of the names that its files may have in a folder or an archive, if it has any
+
+    def fits(self, head: Head) -> bool:
+        """True if a file that begins so is of this format."""
+        raise NotImplementedError
+
+    def files(self, source: ImportSource) -> list[str]:
+        """What it would read of the source, in that order; nothing when it is not of this format."""
+        named = source.names
+        if source.only is None:
+            named = [name for name in named if self.in_folders and re.search(self.in_folders, name)]
+        return [name for name in named if (head := try_head(source, name)) and self.fits(head)]
+
+    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+        """The conversations in the source's own order. Raises InvalidImport for what is none at all."""
+        return each_file(self.files(source) or source.names, lambda name: self.read_one(source, name))
+
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
+        """The conversations of one file."""
+        raise NotImplementedError
 
 
 def _first_keys(text: str) -> Iterator[str]:

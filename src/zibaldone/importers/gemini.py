@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from html import unescape
 
 from zibaldone.core import Message
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file, gathered, read_elements, refusal, try_head
+from zibaldone.importers.files import Head, Importer, each_conversation, gathered, read_elements
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
 
@@ -19,38 +18,24 @@ _ASKED = re.compile(r"^(?:Prompted|Asked|Said)\s+")
 _TAG, _BREAK = re.compile(r"<[^>]+>"), re.compile(r"</?(?:p|br|li|h\d|div|tr)\b[^>]*>\n?")
 
 
-class Gemini:
+class Gemini(Importer):
     """Session: the day, since the file does not say what belongs together."""
 
     name = "gemini"
     looks_for = "'header' with 'titleUrl' or 'products' in a MyActivity.json of Gemini Apps"
-    names_users = False
+    in_folders = r"(?:\A|/)MyActivity\.json\Z"
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By the program that the first activity is of."""
-        names = [source.only] if source.only else source.named("MyActivity.json")
-        return [name for name in names if _is_gemini(source, name)]
+        activity = {"header", "title", "time"} <= set(head.keys)
+        return activity and any(program in head.text[:2000] for program in _PROGRAMS)
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation an activity: newest first, as the file has them."""
-
-        def read_one(name: str) -> Iterator[Conversation]:
-            ids = Occurrences("gemini")
-            for node in read_elements(source, name):
-                try:
-                    yield gathered("Gemini", _messages(node, ids))
-                except InvalidImport as error:
-                    yield Conversation(node.at, (), refused=(refusal(error),))
-
-        return each_file(self.files(source) or source.names, read_one)
-
-
-def _is_gemini(source: ImportSource, name: str) -> bool:
-    head = try_head(source, name)
-    keys = set(head.keys) if head else set()
-    if head is None or not {"header", "title", "time"} <= keys:
-        return False
-    return any(program in head.text[:2000] for program in _PROGRAMS)
+        ids = Occurrences("gemini")
+        return each_conversation(
+            read_elements(source, name), lambda node: gathered("Gemini", _messages(node, ids))
+        )
 
 
 def _messages(node: Node, ids: Occurrences) -> Iterator[Message]:
@@ -65,8 +50,7 @@ def _messages(node: Node, ids: Occurrences) -> Iterator[Message]:
     own_id = ids.name(node["time"].text(), title)
     if question.strip():
         yield node.message(Message(question, time=time, session=session, id=own_id))
-    listed = node.get("safeHtmlItem")
-    answers = [item.get("html") for item in listed.items()] if listed else []
+    answers = [item.get("html") for item in node.items_of("safeHtmlItem")]
     answer = "\n".join(_plain(html.text()) for html in answers if html)
     if answer.strip():
         yield node.message(Message(answer, "assistant", time=time, session=session, id=f"{own_id}/answer"))

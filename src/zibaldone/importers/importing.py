@@ -10,8 +10,8 @@ from typing import get_args
 
 from zibaldone.core import CORRECTS, TIME_KNOWN, Message
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.importers import get, recognise
-from zibaldone.importers.base import Branches, Conversation, Importer, NotImported
+from zibaldone.importers import Importer, get, recognise
+from zibaldone.importers.base import Branches, Conversation, NotImported
 from zibaldone.importers.files import refusal
 from zibaldone.importers.source import ImportSource, OpenedSource
 from zibaldone.message_input import corrected_ids

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zibaldone.core import DEFAULT_SESSION, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.base import PIECE_MESSAGES, Conversation, NotImported
 from zibaldone.importers.document import Node, describe
 from zibaldone.importers.export import MESSAGES
-from zibaldone.importers.files import read_objects, refusal, try_head
+from zibaldone.importers.files import Head, Importer, each_message, gathered, read_objects, refusal
 from zibaldone.importers.source import ImportSource
 
 # other names under which the fields are found in the wild
@@ -46,30 +47,25 @@ _MOST_IDS = 200_000  # held against each other
 _Ids = dict[tuple[str | None, str], tuple[Message, str]]  # (user, id) -> the message and where it stands
 
 
-class JSONLines:
+class JSONLines(Importer):
     """User and session: as the lines say. Messages without an id get one made from all that precedes them."""
 
     name = "jsonl"
     looks_for = "'content' with 'role' or 'type', nor 'messages', 'kwargs', 'values' or 'output'"
     names_users = True
 
-    def files(self, source: ImportSource) -> list[str]:
+    in_folders = rf"(?:\A|/){re.escape(MESSAGES)}\Z"  # our own export
+
+    def fits(self, head: Head) -> bool:
         """By a message's content, or a list of messages."""
-        name = _name(source)
-        head = try_head(source, name) if name else None
-        if name is None or head is None or not head.is_json or _RATED & set(head.keys):
-            return []
         keys = set(head.keys)
         message = "content" in keys or {"type", "data"} <= keys or {"lc", "kwargs"} <= keys
         held = keys & {"messages", *_STATES} or {"object", "output"} <= keys or {"type", "call_id"} <= keys
-        return [name] if message or held or {"type", "summary"} <= keys else []
+        return bool(message or held or {"type", "summary"} <= keys) and not _RATED & keys
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """Single messages are conversations by their users; every list of messages is one of its own."""
-        name = _name(source)
-        assert name is not None  # it finds nothing in another folder
         reader = _Reader(source.where(name))
-        broken_off: InvalidImport | None = None
         try:
             for node in read_objects(source, name):
                 if isinstance(node, NotImported):
@@ -77,16 +73,9 @@ class JSONLines:
                 else:
                     yield from reader.conversations(node)
         except InvalidImport as error:
-            broken_off = error
+            yield Conversation(reader.label, (), refused=(refusal(error),))
         for user in list(reader.loose):
             yield reader.piece(user)
-        if broken_off:
-            raise broken_off
-
-
-def _name(source: ImportSource) -> str | None:
-    """The file that it would read: of a folder or an archive that of our own export."""
-    return source.only or next(iter(source.named(MESSAGES)), None)
 
 
 @dataclass(slots=True)
@@ -116,14 +105,8 @@ class _Reader:
         except InvalidImport as error:
             yield Conversation(own or self.label, (), own, (refusal(error),))
             return
-        messages: list[Message] = []
-        refused: list[NotImported] = []
-        for item in items:
-            try:
-                messages += self._messages(item, Node(label, node.at, node.path), own)
-            except InvalidImport as error:
-                refused.append(refusal(error, label))
-        yield Conversation(label, tuple(messages), own, tuple(refused))
+        at = Node(label, node.at, node.path)
+        yield gathered(label, each_message(items, lambda item: self._messages(item, at, own), label), own)
 
     def piece(self, user: str | None) -> Conversation:
         """The loose messages of a user that wait."""

@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from zibaldone.core import Message
-from zibaldone.importers.base import Branches, Conversation
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import read_elements, try_head
+from zibaldone.importers.files import Head, Importer, each_conversation, gathered, read_elements
 from zibaldone.importers.source import ImportSource
+from zibaldone.importers.texts import date_of
 
-_DATE = re.compile(r"\s*(\d{1,2}):(\d\d)\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})\s*", re.IGNORECASE)
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DATE = re.compile(
+    r"\s*(?P<hour>\d{1,2}):(?P<minute>\d\d)\s*(?P<half>[ap])m\s+on"
+    r"\s+(?P<day>\d{1,2})\s+(?P<month>[a-z]+),?\s+(?P<year>\d{4})\s*",
+    re.IGNORECASE,
+)
+_EXPECTED = "a date such as '1:56 pm on 8 May, 2023'"
 
 
-class LoCoMoImporter:
+class LoCoMoImporter(Importer):
     """User: the sample's id. Session: its number. A turn's `query`, a hidden annotation, is never read."""
 
     name = "locomo"
     looks_for = "'conversation' with 'session_1'"
     names_users = True
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By the conversation, which no other format keeps under this key."""
-        head = try_head(source, source.only) if source.only else None
-        if head is None or "conversation" not in head.keys or {"mapping", "messages"} & set(head.keys):
-            return []
-        return source.names
+        return "conversation" in head.keys and not {"mapping", "messages"} & set(head.keys)
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation per sample."""
-        assert source.only is not None  # it finds nothing in a folder
         ids = Labels()
-        for node in read_elements(source, source.only):
+
+        def conversation(node: Node) -> Conversation:
             sample = ids.take(node["sample_id"])
-            yield Conversation(sample, tuple(_messages(node["conversation"], sample)), user_hint=sample)
+            return gathered(sample, _messages(node["conversation"], sample), sample)
+
+        return each_conversation(read_elements(source, name), conversation, "sample_id")
 
 
 def _messages(conversation: Node, sample: str) -> Iterator[Message]:
@@ -46,7 +49,7 @@ def _messages(conversation: Node, sample: str) -> Iterator[Message]:
         turns = fields[f"session_{number}"]
         if not turns.value:  # a date without turns
             continue
-        time = _date(conversation[f"session_{number}_date_time"])
+        time = date_of(conversation[f"session_{number}_date_time"], _DATE, _EXPECTED)
         for index, turn in enumerate(turns.items(), 1):
             text, caption, own_id = turn["text"].text(), turn.get("blip_caption"), turn.get("dia_id")
             if caption and caption.text().strip():
@@ -62,16 +65,3 @@ def _messages(conversation: Node, sample: str) -> Iterator[Message]:
                         id=f"locomo:{sample}:{number}:{index}",
                     )
                 )
-
-
-def _date(node: Node) -> datetime:
-    expected = "a date such as '1:56 pm on 8 May, 2023'"
-    match = _DATE.fullmatch(node.text())
-    if not match or match[5][:3].lower() not in _MONTHS:
-        raise node.fault(expected)
-    hour = int(match[1]) % 12 + (12 if match[3] in "pP" else 0)
-    month = _MONTHS.index(match[5][:3].lower()) + 1
-    try:
-        return datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
-    except ValueError as error:
-        raise node.fault(expected) from error

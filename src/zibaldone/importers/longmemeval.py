@@ -5,36 +5,41 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from zibaldone.core import Message
-from zibaldone.importers.base import Branches, Conversation
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import read_elements, try_head
+from zibaldone.importers.files import Head, Importer, each_conversation, gathered, read_elements
 from zibaldone.importers.source import ImportSource
+from zibaldone.importers.texts import date_of
 
-_DATE = re.compile(r"\s*(\d{4})/(\d\d?)/(\d\d?)(?:\s*\(\w+\))?(?:\s+(\d\d?):(\d\d))?\s*")
+_DATE = re.compile(
+    r"\s*(?P<year>\d{4})/(?P<month>\d\d?)/(?P<day>\d\d?)(?:\s*\(\w+\))?"
+    r"(?:\s+(?P<hour>\d\d?):(?P<minute>\d\d))?\s*"
+)
+_EXPECTED = "a date such as '2023/07/12 (Wed) 10:14'"
 
 
-class LongMemEvalImporter:
+class LongMemEvalImporter(Importer):
     """User: the question's id. Session: the haystack session's id."""
 
     name = "longmemeval"
     looks_for = "'haystack_sessions'"
     names_users = True
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By the haystack."""
-        head = try_head(source, source.only) if source.only else None
-        return source.names if head and any(key.startswith("haystack_") for key in head.keys) else []
+        return any(key.startswith("haystack_") for key in head.keys)
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation per haystack."""
-        assert source.only is not None  # it finds nothing in a folder
         ids = Labels()
-        for node in read_elements(source, source.only):
+
+        def conversation(node: Node) -> Conversation:
             question = ids.take(node["question_id"])
-            yield Conversation(question, tuple(_messages(node, question)), user_hint=question)
+            return gathered(question, _messages(node, question), question)
+
+        return each_conversation(read_elements(source, name), conversation, "question_id")
 
 
 def _messages(haystack: Node, question: str) -> Iterator[Message]:
@@ -43,7 +48,7 @@ def _messages(haystack: Node, question: str) -> Iterator[Message]:
     labels = _as_many(haystack["haystack_session_ids"], len(sessions))
     met: Counter[str] = Counter()
     for turns, date, node in zip(sessions, dates, labels, strict=True):
-        session, time = node.label(), _date(date)
+        session, time = node.label(), date_of(date, _DATE, _EXPECTED)
         met[session] += 1
         again = f"#{met[session]}" if met[session] > 1 else ""  # some haystacks hold a session twice
         for index, turn in enumerate(turns.items(), 1):
@@ -66,15 +71,3 @@ def _as_many(node: Node, expected: int) -> list[Node]:
     if len(items) != expected:
         raise node.fault(f"a list of {expected}, one for each of the haystack_sessions")
     return items
-
-
-def _date(node: Node) -> datetime:
-    expected = "a date such as '2023/07/12 (Wed) 10:14'"
-    match = _DATE.fullmatch(node.text())
-    if not match:
-        raise node.fault(expected)
-    year, month, day, hour, minute = (int(part or 0) for part in match.groups())
-    try:
-        return datetime(year, month, day, hour, minute, tzinfo=UTC)
-    except ValueError as error:
-        raise node.fault(expected) from error

@@ -13,11 +13,11 @@ import yaml
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.importers.base import Branches, Conversation
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file
+from zibaldone.importers.files import Importer
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.streaming import check_text
+from zibaldone.importers.streaming import check_text, not_utf8
 from zibaldone.validation import to_time
 
 _SUFFIXES = (".md", ".markdown")
@@ -27,7 +27,7 @@ _TIMES = ("created", "date", "created_at", "day")
 _MOST_BYTES = 16 * 2**20  # of one note
 
 
-class Markdown:
+class Markdown(Importer):
     """Session: the note's path; its title is that of the front matter, or the file's name.
 
     Its time is the one that the front matter says, or the day in its name. A note that was changed is another
@@ -36,7 +36,6 @@ class Markdown:
 
     name = "markdown"
     looks_for = "file that ends in .md, alone or in a folder of which these are the most"
-    names_users = False
 
     def files(self, source: ImportSource) -> list[str]:
         """The notes, where nothing but notes and what is pasted into them is there."""
@@ -44,9 +43,9 @@ class Markdown:
         others = [name for name in source.names if name.lower().endswith((".json", ".jsonl", ".txt", ".csv"))]
         return notes if len(notes) > len(others) else []
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation a note."""
-        return each_file(self.files(source) or source.names, lambda name: _note(source, name))
+        return _note(source, name)
 
 
 def _note(source: ImportSource, name: str) -> Iterator[Conversation]:
@@ -59,8 +58,7 @@ def _note(source: ImportSource, name: str) -> Iterator[Conversation]:
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        why = f"byte {data[error.start]:#04x} is not UTF-8 text: convert it to UTF-8"
-        raise InvalidImport(f"{where}: {why}", where=where, why=why) from error
+        raise not_utf8(error, where) from error
     front = _FRONT.match(text)
     fields = _fields(front[1]) if front else {}
     body = text[front.end() :] if front else text

@@ -12,12 +12,12 @@ from typing import Any, BinaryIO
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file, refusal, try_head
+from zibaldone.importers.files import Head, Importer, each_conversation
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.texts import attached, attachment
+from zibaldone.importers.texts import attached, attachment, with_files
 
 _FROM = re.compile(rb"From [^\n]*\d\d:\d\d[^\n]*\n")
 _TAG = re.compile(r"<(?:style|script)\b.*?</(?:style|script)>|<[^>]+>", re.DOTALL | re.IGNORECASE)
@@ -26,44 +26,36 @@ _REPLY = re.compile(r"^\s*(?:(?:re|aw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
 _MOST_BYTES = 64 * 2**20  # of one mail
 
 
-class Mbox:
+class Mbox(Importer):
     """Session: the thread, by its first mail's id. Who wrote is the name; the subject is the title."""
 
     name = "mbox"
     looks_for = "line 'From ' with a time before the headers of a mail"
-    names_users = False
+    in_folders = r"(?:\.|/)mbox\Z"
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By the line before the first mail."""
-        names = [name for name in source.names if source.only or name.endswith((".mbox", "/mbox"))]
-        return [
-            name
-            for name in names
-            if (head := try_head(source, name)) and _FROM.match(head.text.split("\n", 1)[0].encode() + b"\n")
-        ]
+        return _FROM.match(head.text.split("\n", 1)[0].encode() + b"\n") is not None
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation a mail."""
-        return each_file(self.files(source) or source.names, lambda name: _mails(source, name))
+        ids = Occurrences("mbox")
+        with source.open(name) as stream:
+            nodes = (Node(raw, f"mail {i}", source.where(name)) for i, raw in enumerate(_split(stream), 1))
+            yield from each_conversation(nodes, lambda node: _mail(node, ids))
 
 
-def _mails(source: ImportSource, name: str) -> Iterator[Conversation]:
-    ids = Occurrences("mbox")
-    with source.open(name) as stream:
-        for number, raw in enumerate(_split(stream), 1):
-            node = Node(None, f"mail {number}", source.where(name))
-            try:
-                mail = message_from_bytes(raw, policy=policy.default)
-                assert isinstance(mail, EmailMessage)  # the policy makes these
-                messages = tuple(_message(mail, node, ids))
-            except (MessageError, ValueError, LookupError, TypeError, AttributeError, IndexError) as error:
-                # The standard library's parser trips over headers that are no headers.
-                reason = (
-                    error if isinstance(error, InvalidImport) else node.error(f"cannot be parsed ({error})")
-                )
-                yield Conversation(node.at, (), refused=(refusal(reason),))
-                continue
-            yield Conversation(messages[0].session if messages else node.at, messages)
+def _mail(node: Node, ids: Occurrences) -> Conversation:
+    try:
+        mail = message_from_bytes(node.value, policy=policy.default)
+        assert isinstance(mail, EmailMessage)  # the policy makes these
+        messages = tuple(_message(mail, node, ids))
+    except InvalidImport:
+        raise
+    except (MessageError, ValueError, LookupError, TypeError, AttributeError) as error:
+        # The standard library's parser trips over headers that are no headers.
+        raise node.error(f"cannot be parsed ({error})") from error
+    return Conversation(messages[0].session if messages else node.at, messages)
 
 
 def _split(stream: BinaryIO) -> Iterator[bytes]:
@@ -97,7 +89,7 @@ def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Messa
         for part in mail.iter_attachments()
         if part.get_filename()
     ]
-    content = "\n".join([text.strip(), *(f"[file: {file['name']}]" for file in files)]).strip()
+    content = with_files(text.strip(), files)
     if not content:
         return
     own_id = str(mail.get("message-id", "")).strip("<> \n") or ids.name(

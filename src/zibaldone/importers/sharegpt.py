@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
 
 from zibaldone.core import NOISE, Message
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import gathered, read_objects, refusal, with_keys
+from zibaldone.importers.files import Head, Importer, each_conversation, each_message, gathered, read_objects
 from zibaldone.importers.source import ImportSource
 
 _ROLES = {
@@ -30,44 +31,37 @@ _ROLES = {
 _NOISE = {"system": "hidden", "tool": "result", "function_call": "call", "observation": "result"}
 
 
-class ShareGPT:
+class ShareGPT(Importer):
     """Session: the conversation's id, or a digest of it where it has none."""
 
     name = "sharegpt"
     looks_for = "'conversations' with turns 'from' somebody in the first object"
-    names_users = False
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By the list of turns."""
-        return with_keys(source, source.names, "conversations") if source.only else []
+        return "conversations" in head.keys
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation each."""
-        for node in read_objects(source, source.names[0]):
-            if isinstance(node, NotImported):
-                yield Conversation(node.where, (), refused=(node,))
-                continue
-            try:
-                turns, own = node["conversations"], node.get("id")
-                encoded = json.dumps(turns.value, sort_keys=True, ensure_ascii=True).encode()
-                label = own.label() if own else hashlib.sha256(encoded).hexdigest()[:16]
-                yield gathered(label, _messages(turns, label))
-            except InvalidImport as error:
-                yield Conversation(node.at, (), refused=(refusal(error),))
+        return each_conversation(read_objects(source, name), _conversation)
 
 
-def _messages(turns: Node, label: str) -> Iterator[Message | NotImported]:
-    for number, turn in enumerate(turns.items(), 1):
-        try:
-            speaker, value = turn["from"], turn["value"].text()
-            role = _ROLES.get(speaker.text())
-            if role is None:
-                raise speaker.fault(f"one of {', '.join(_ROLES)}")
-            noise = _NOISE.get(speaker.text())
-            if value.strip():
-                session = f"sharegpt:{label}"
-                metadata = {NOISE: noise} if noise else {}
-                own_id = f"{session}:{number}"
-                yield turn.message(Message(value, role, session=session, metadata=metadata, id=own_id))
-        except InvalidImport as error:
-            yield refusal(error, label)
+def _conversation(node: Node) -> Conversation:
+    turns, own = node["conversations"], node.get("id")
+    encoded = json.dumps(turns.value, sort_keys=True, ensure_ascii=True).encode()
+    label = own.label() if own else hashlib.sha256(encoded).hexdigest()[:16]
+    session, number = f"sharegpt:{label}", count(1)
+    return gathered(
+        label, each_message(turns.items(), lambda turn: _message(turn, session, next(number)), label)
+    )
+
+
+def _message(turn: Node, session: str, number: int) -> Iterator[Message]:
+    speaker, value = turn["from"], turn["value"].text()
+    if speaker.text() not in _ROLES:
+        raise speaker.fault(f"one of {', '.join(_ROLES)}")
+    if value.strip():
+        noise = _NOISE.get(speaker.text())
+        metadata = {NOISE: noise} if noise else {}
+        message = Message(value, _ROLES[speaker.text()], session=session, metadata=metadata)
+        yield turn.message(replace(message, id=f"{session}:{number}"))

@@ -9,11 +9,11 @@ from typing import Any
 
 from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Branches, Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file, gathered, read_elements, refusal
+from zibaldone.importers.files import Importer, each_file, each_message, gathered, read_elements
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.texts import attached, attachment
+from zibaldone.importers.texts import attached, attachment, with_files
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -21,12 +21,11 @@ _MENTION = re.compile(r"<@([A-Z0-9]+)(?:\|[^>]*)?>")
 _SPOKEN = (None, "", "thread_broadcast", "file_share", "me_message", "bot_message")
 
 
-class Slack:
+class Slack(Importer):
     """Session: the channel. Who speaks is the name; bots are assistants."""
 
     name = "slack"
     looks_for = "users.json with folders of days, such as general/2024-01-31.json"
-    names_users = False
 
     def files(self, source: ImportSource) -> list[str]:
         """The days, channel by channel."""
@@ -41,15 +40,10 @@ class Slack:
 
         def read_day(name: str) -> Iterator[Conversation]:
             channel = PurePosixPath(name).parent.name
-
-            def made() -> Iterator[Message | NotImported]:
-                for node in read_elements(source, name):
-                    try:
-                        yield from _messages(node, channel, people)
-                    except InvalidImport as error:
-                        yield refusal(error, channel)
-
-            yield gathered(channel, made())
+            nodes = read_elements(source, name)
+            yield gathered(
+                channel, each_message(nodes, lambda node: _messages(node, channel, people), channel)
+            )
 
         return each_file(self.files(source), read_day)
 
@@ -71,11 +65,11 @@ def _messages(node: Node, channel: str, people: dict[str, str]) -> Iterator[Mess
     text, kind, user, bot = (node.get(name) for name in ("text", "subtype", "user", "bot_id"))
     files = [
         attachment("file", str(label.value), media.text() if (media := file.get("mimetype")) else None)
-        for file in (node["files"].items() if node.get("files") else [])
+        for file in node.items_of("files")
         if (label := file.get("name") or file.get("title"))
     ]
     words = _MENTION.sub(lambda found: "@" + people.get(found[1], found[1]), text.text() if text else "")
-    content = "\n".join(part for part in (words, *(f"[file: {file['name']}]" for file in files)) if part)
+    content = with_files(words, files)
     if not content.strip():
         return
     own_name = node.get("username")

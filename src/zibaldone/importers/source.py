@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -40,7 +40,7 @@ class SourceFile:
 
     name: str  # its path in the source, with "/"
     size_bytes: int
-    open: Callable[[], IO[bytes]]
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 @dataclass(slots=True)
@@ -120,14 +120,6 @@ class _Counted(io.RawIOBase):
         self._source.read_bytes += len(data)
         return data
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override] # a buffer is one
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
 
 class OpenedSource:
     """A source for the time of a `with`."""
@@ -203,20 +195,14 @@ def _of_bytes(stream: IO[bytes], label: str, name: str, stack: ExitStack) -> Imp
     stream.seek(0)
     if opening in (b"PK\x03\x04", _END):
         return ImportSource(label, "archive", _of_archive(stream, label, size, stack))
-    return ImportSource(
-        label, "file", {name: SourceFile(name, size, lambda: cast("IO[bytes]", _Again(stream)))}
-    )
+    return ImportSource(label, "file", {name: SourceFile(name, size, lambda: _again(stream))})
 
 
-class _Again(io.RawIOBase):
-    """A stream from its beginning, which stays open when this is closed."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        stream.seek(0)
-
-    def read(self, size: int = -1) -> bytes:
-        return self._stream.read(size)
+@contextmanager
+def _again(stream: IO[bytes]) -> Iterator[IO[bytes]]:
+    """A stream from its beginning, which stays open."""
+    stream.seek(0)
+    yield stream
 
 
 def _of_archive(stream: IO[bytes], label: str, size: int, stack: ExitStack) -> dict[str, SourceFile]:

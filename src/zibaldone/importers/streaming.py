@@ -61,10 +61,7 @@ class TextReader:
             decoded = self._decode(data, final=not data)
         except UnicodeDecodeError as error:
             line = self._decoded_lines + data.count(b"\n", 0, error.start)
-            raise InvalidImport(
-                f"{self._where}: line {line}: byte {error.object[error.start]:#04x} is not UTF-8 text:"
-                " convert the file to UTF-8"
-            ) from error
+            raise not_utf8(error, f"{self._where}: line {line}") from error
         self._decoded_lines += decoded.count("\n")
         self._first, self.ended = False, not data
         self.text, self.at = self.text[self.at :] + decoded, 0
@@ -80,6 +77,17 @@ class TextReader:
             if not self.more():
                 return ""
 
+    def begin(self) -> str:
+        """As `peek`, of a file that must hold something. Raises InvalidImport."""
+        if not self.peek():
+            raise InvalidImport(f"{self._where}: is empty")
+        return self.peek()
+
+    def end(self) -> None:
+        """Raises InvalidImport where anything follows."""
+        if self.peek():
+            raise self.fault("more follows where the file should end")
+
     def value(self) -> Any:
         """The JSON value that begins here, half characters replaced. Raises InvalidImport."""
         self.peek()
@@ -89,7 +97,7 @@ class TextReader:
             except json.JSONDecodeError as error:
                 if self._may_go_on(error) and self.more():
                     continue
-                raise self._fault(error) from error
+                raise _not_json(error, self._where, self.line, self.before) from error
             except ValueError as error:  # a number of thousands of digits
                 raise self.fault("a number has too many digits") from error
             except RecursionError as error:
@@ -120,13 +128,8 @@ class TextReader:
     def expect(self, character: str) -> None:
         """Read it. Raises InvalidImport for another one, or for the end of the file."""
         if not self.take(character):
-            self._raise(f"Expecting {character!r}")
-
-    def _raise(self, reason: str) -> None:
-        raise self._fault(json.JSONDecodeError(reason, self.text, self.at))
-
-    def _fault(self, error: json.JSONDecodeError) -> InvalidImport:
-        return _not_json(error, self._where, self.line, self.before)
+            error = json.JSONDecodeError(f"Expecting {character!r}", self.text, self.at)
+            raise _not_json(error, self._where, self.line, self.before)
 
 
 def elements(stream: IO[bytes], where: str, *path: str) -> Iterator[tuple[Any, str]]:
@@ -135,35 +138,21 @@ def elements(stream: IO[bytes], where: str, *path: str) -> Iterator[tuple[Any, s
     A file that is one object is its own one element, where there is no path. Raises InvalidImport.
     """
     reader = TextReader(stream, where)
-    if not reader.peek():
-        raise InvalidImport(f"{where}: is empty")
-    if not path and reader.peek() != "[":
+    if reader.begin() == "[" or path:
+        yield from _listed(reader, "$", path)
+    else:
         yield reader.value(), "$"
-        _check_end(reader)
-        return
-    at = "$"
-    for key in path:
-        at += f".{key}"
-        if not _enter(reader, key):
-            return
-    yield from _listed(reader, at)
-    for _ in path:
-        _leave(reader)
-    _check_end(reader)
+    reader.end()
 
 
 def fields_before(stream: IO[bytes], where: str, key: str) -> dict[str, Any]:
     """The fields of the object that a file is, as far as they stand before a key."""
     reader = TextReader(stream, where)
-    reader.expect("{")
     fields: dict[str, Any] = {}
-    while not reader.take("}"):
-        name = reader.value()
-        reader.expect(":")
+    for name in _keys(reader):
         if name == key:
             break
-        fields[str(name)] = reader.value()
-        reader.take(",")
+        fields[name] = reader.value()
     return fields
 
 
@@ -188,6 +177,12 @@ def check_text(data: bytes, where: str) -> None:
             raise InvalidImport(f"{where}: is {encoding} text: convert it to UTF-8")
     if b"\x00" in data:
         raise InvalidImport(f"{where}: has NUL bytes: it is a binary file, or text that is not in UTF-8")
+
+
+def not_utf8(error: UnicodeDecodeError, where: str) -> InvalidImport:
+    """What is said of bytes that are no text."""
+    why = f"byte {error.object[error.start]:#04x} is not UTF-8 text: convert the file to UTF-8"
+    return InvalidImport(f"{where}: {why}", where=where, why=why)
 
 
 def whole_characters(text: str) -> str:
@@ -234,41 +229,34 @@ def _is_cut_off(error: json.JSONDecodeError) -> bool:
     )
 
 
-def _listed(reader: TextReader, at: str) -> Iterator[tuple[Any, str]]:
-    reader.expect("[")
-    if reader.take("]"):
+def _listed(reader: TextReader, at: str, path: tuple[str, ...]) -> Iterator[tuple[Any, str]]:
+    """The elements of the list that begins here, or of the one under the keys of the object that does."""
+    if path:
+        for key in _keys(reader):
+            if key == path[0]:
+                yield from _listed(reader, f"{at}.{key}", path[1:])
+            else:
+                reader.value()
         return
-    number = 0
-    while True:
+    for number, _ in enumerate(_members(reader, "[", "]")):
         yield reader.value(), f"{at}[{number}]"
-        number += 1
-        if reader.take("]"):
+
+
+def _keys(reader: TextReader) -> Iterator[str]:
+    """The keys of the object that begins here; whoever takes one reads its value."""
+    for _ in _members(reader, "{", "}"):
+        key = reader.value()
+        reader.expect(":")
+        yield str(key)
+
+
+def _members(reader: TextReader, opening: str, closing: str) -> Iterator[None]:
+    """Stops before every member of a list or an object; whoever is there reads it."""
+    reader.expect(opening)
+    if reader.take(closing):
+        return
+    while True:
+        yield
+        if reader.take(closing):
             return
         reader.expect(",")
-
-
-def _enter(reader: TextReader, key: str) -> bool:
-    """Go on to the value of a key of the object that begins here; False where it has none."""
-    reader.expect("{")
-    while not reader.take("}"):
-        name = reader.value()
-        reader.expect(":")
-        if name == key:
-            return True
-        reader.value()
-        reader.take(",")
-    return False
-
-
-def _leave(reader: TextReader) -> None:
-    """Go on from behind a value of an object to behind the object."""
-    while not reader.take("}"):
-        reader.expect(",")
-        reader.value()
-        reader.expect(":")
-        reader.value()
-
-
-def _check_end(reader: TextReader) -> None:
-    if reader.peek():
-        raise reader.fault("more follows where the file should end")

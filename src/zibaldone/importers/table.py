@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from zibaldone.core import DEFAULT_SESSION, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.base import PIECE_MESSAGES, Conversation, NotImported
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import refusal, try_head
+from zibaldone.importers.files import Head, Importer, head_of, refusal
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import lines
@@ -28,24 +27,21 @@ _DIALECTS = (",", ";", "\t")
 _MOST_FIELD = 16 * 2**20
 
 
-class NamedColumns:
+class NamedColumns(Importer):
     """User, session, role, name and time: from the columns of these names; any other column is metadata."""
 
     name = "csv"
     looks_for = "line of column names, among them 'content', 'message', 'text' or 'body' and another"
     names_users = True
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By its first line."""
-        head = try_head(source, source.only) if source.only else None
-        return source.names if head and not head.is_json and _columns(head.text.split("\n", 1)[0]) else []
+        return not head.is_json and _columns(head) is not None
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation per user, in pieces."""
-        name = source.names[0]
         where = source.where(name)
-        head = try_head(source, name)
-        known = _columns(head.text.split("\n", 1)[0]) if head else None
+        known = _columns(head_of(source, name))
         if known is None:
             raise InvalidImport(f"{where}: line 1: names no column 'content', 'message', 'text' or 'body'")
         separator, columns = known
@@ -57,26 +53,24 @@ class NamedColumns:
             rows = csv.DictReader((line + "\n" for _, line in lines(stream, where)), delimiter=separator)
             try:
                 for row in rows:
-                    node = Node(row, f"line {rows.line_num}", where)
                     try:
-                        user, message = _message(node, row, columns, ids)
-                        if message is not None:
-                            waiting.setdefault(user, []).append(message)
+                        user, made = _messages(Node(row, f"line {rows.line_num}", where), columns, ids)
                     except InvalidImport as error:
                         refused.append(refusal(error))
                         continue
-                    if len(waiting.get(user, ())) >= PIECE_MESSAGES:
+                    waiting.setdefault(user, []).extend(made)
+                    if len(waiting[user]) >= PIECE_MESSAGES:
                         yield Conversation(user or name, tuple(waiting.pop(user)), user)
             except csv.Error as error:
                 refused.append(NotImported(f"{where}: line {rows.line_num}", f"is no CSV ({error})"))
         for user, messages in waiting.items():
             yield Conversation(user or name, tuple(messages), user)
-        if refused:
-            yield Conversation(name, (), refused=tuple(refused))
+        yield Conversation(name, (), refused=tuple(refused))
 
 
-def _columns(line: str) -> tuple[str, dict[str, str]] | None:
+def _columns(head: Head) -> tuple[str, dict[str, str]] | None:
     """What separates columns, and the names of those that are known: by what they are."""
+    line = head.text.split("\n", 1)[0]
     for separator in _DIALECTS:
         names = next(csv.reader([line.strip("\r")], delimiter=separator), [])
         by_name = {name.strip().lower().replace(" ", "_"): name for name in names}
@@ -90,9 +84,9 @@ def _columns(line: str) -> tuple[str, dict[str, str]] | None:
     return None
 
 
-def _message(
-    node: Node, row: Mapping[Any, Any], columns: dict[str, str], ids: Occurrences
-) -> tuple[str | None, Message | None]:
+def _messages(node: Node, columns: dict[str, str], ids: Occurrences) -> tuple[str | None, list[Message]]:
+    """Whose a row is, and its message, if it says anything."""
+    row = node.value
     cells = {
         what: cell
         for what, name in columns.items()
@@ -100,7 +94,7 @@ def _message(
     }
     user, content = cells.get("user"), cells.get("content")
     if content is None:
-        return user, None
+        return user, []
     stamp = cells.get("time")
     number = stamp is not None and stamp.replace(".", "", 1).isdigit()
     time = Node(float(stamp) if stamp and number else stamp, f"{node.at}: {columns.get('time')}", node.path)
@@ -120,4 +114,4 @@ def _message(
         metadata=metadata,
         id=f"csv:{own_id}" if own_id else made_id,
     )
-    return user, node.message(message)
+    return user, [node.message(message)]

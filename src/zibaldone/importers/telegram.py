@@ -2,73 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import gathered, read_about, read_elements, read_pieces, refusal, try_head
+from zibaldone.importers.files import (
+    Head,
+    Importer,
+    each_conversation,
+    each_message,
+    gathered,
+    head_of,
+    in_pieces,
+    read_about,
+    read_elements,
+)
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import attached, attachment
 
 _FILES = {"photo": "image", "file": "file"}
 
 
-class Telegram:
+class Telegram(Importer):
     """Session: the chat's id; its name is in the metadata as the title. Who speaks is the name."""
 
     name = "telegram"
     looks_for = "'chats', or 'type' with 'messages', in a result.json"
-    names_users = False
+    in_folders = r"(?:\A|/)result\.json\Z"
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By the keys of the outermost object."""
-        return [
-            name
-            for name in ([source.only] if source.only else source.named("result.json"))
-            if _kind(source, name)
-        ]
+        keys = set(head.keys)
+        return head.text[:1] == "{" and ("chats" in keys or {"type", "id", "messages"} <= keys)
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation a chat; a single chat in pieces."""
-        name = (self.files(source) or source.names)[0]
-        if _kind(source, name) == "account":
-            for chat in read_elements(source, name, "chats", "list"):
-                yield _chat(chat)
-            return
-        session, title = _named(read_about(source, name))
-        yield from read_pieces(source, name, title, lambda node: _messages(node, session, title))
+        if "chats" in head_of(source, name).keys:
+            yield from each_conversation(read_elements(source, name, "chats", "list"), _chat)
+        else:
+            title, messages = _named(read_about(source, name))
+            nodes = read_elements(source, name, "messages")
+            yield from in_pieces(title, each_message(nodes, messages, title))
 
 
-def _kind(source: ImportSource, name: str) -> str:
-    head = try_head(source, name)
-    keys = set(head.keys) if head and head.text[:1] == "{" else set()
-    if "chats" in keys:
-        return "account"
-    return "chat" if {"type", "id", "messages"} <= keys else ""
-
-
-def _named(chat: Node) -> tuple[str, str]:
-    title = chat.get("name")
-    return f"telegram:{chat['id'].label()}", title.text() if title else "Saved messages"
+def _named(chat: Node) -> tuple[str, Callable[[Node], Iterator[Message]]]:
+    """A chat's title, and what reads its messages."""
+    name, session = chat.get("name"), f"telegram:{chat['id'].label()}"
+    title = name.text() if name else "Saved messages"
+    return title, lambda node: _messages(node, session, title)
 
 
 def _chat(chat: Node) -> Conversation:
-    try:
-        session, title = _named(chat)
-    except InvalidImport as error:
-        return Conversation(chat.at, (), refused=(refusal(error),))
-
-    def made() -> Iterator[Message | NotImported]:
-        for node in chat["messages"].items():
-            try:
-                yield from _messages(node, session, title)
-            except InvalidImport as error:
-                yield refusal(error, title)
-
-    return gathered(title, made())
+    title, messages = _named(chat)
+    return gathered(title, each_message(chat["messages"].items(), messages, title))
 
 
 def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
@@ -80,11 +68,7 @@ def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     content = "\n".join(part for part in (text, *(label for label, _ in files)) if part)
     if not content.strip():
         return
-    unix, date, speaker = (
-        node.get("date_unixtime"),
-        node.get("date"),
-        node.get("actor" if service else "from"),
-    )
+    unix, speaker = node.get("date_unixtime"), node.get("actor" if service else "from")
     time = Node(int(unix.text()), unix.at, unix.path).time() if unix and str(unix.value).isdigit() else None
     metadata: dict[str, Any] = {"title": title, **attached(known for _, known in files)}
     if service:
@@ -93,7 +77,7 @@ def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
         Message(
             content,
             name=speaker.text() if speaker and speaker.value else None,
-            time=time or (date.time() if date else None),
+            time=time or node.time_of("date"),
             session=session,
             metadata=metadata,
             id=f"{session}:{node['id'].label()}",

@@ -15,12 +15,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 
 from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import each_file, refusal, try_head
+from zibaldone.importers.files import Head, Importer, each_message, in_pieces
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import lines
@@ -48,53 +49,40 @@ class _Line:
     rest: str
 
 
-class WhatsApp:
+class WhatsApp(Importer):
     """Session: by how the chat begins. Who speaks is the name; what the program says is noise."""
 
     name = "whatsapp"
     looks_for = "line such as '[31/12/23, 22:15:32] Ann: ...' or '31/12/2023, 22:15 - Ann: ...'"
-    names_users = False
+    in_folders = r"\.txt\Z"
 
-    def files(self, source: ImportSource) -> list[str]:
+    def fits(self, head: Head) -> bool:
         """By its first lines."""
-        names = [name for name in source.names if source.only or name.endswith(".txt")]
-        return [
-            name
-            for name in names
-            if (head := try_head(source, name)) and any(map(_LINE.match, head.text.split("\n", 3)[:3]))
-        ]
+        return any(map(_LINE.match, head.text.split("\n", 3)[:3]))
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """One conversation a file, in pieces."""
-        return each_file(self.files(source) or source.names, lambda name: _chat(source, name))
-
-
-def _chat(source: ImportSource, name: str) -> Iterator[Conversation]:
-    where = source.where(name)
-    with source.open(name) as stream:
-        order = _order([line for line, _ in _messages(lines(stream, where)) if line is not None])
-    source.read_bytes -= source.entries[name].size_bytes
-    ids: Occurrences | None = None
-    made: list[Message] = []
-    refused: list[NotImported] = []
-    with source.open(name) as stream:
-        for line, text in _messages(lines(stream, where)):
-            if line is None:
+        where = source.where(name)
+        with source.open(name) as stream:
+            written = [line for line, _ in _messages(lines(stream, where)) if line is not None]
+        source.read_bytes -= source.entries[name].size_bytes
+        if not written:
+            raise InvalidImport(f"{where}: has no message that begins with a date and a time")
+        order = _order(written)
+        with source.open(name) as stream:
+            texts = _messages(lines(stream, where))
+            first, opening = next(texts)
+            if first is None:
                 raise InvalidImport(f"{where}: line 1: begins with no date and time")
-            if ids is None:
-                opening = hashlib.sha256(f"{line.date}{line.clock}{text}".encode()).hexdigest()[:12]
-                ids = Occurrences(f"whatsapp:{opening}")
-            node = Node(text, f"line {line.number}", where)
-            try:
-                made += [node.message(m) for m in _message(line, text, order, ids, node)]
-            except InvalidImport as error:
-                refused.append(refusal(error))
-            if len(made) == PIECE_MESSAGES:
-                yield Conversation(ids.prefix, tuple(made))
-                made = []
-    if ids is None:
-        raise InvalidImport(f"{where}: has no message that begins with a date and a time")
-    yield Conversation(ids.prefix, tuple(made), refused=tuple(refused))
+            digest = hashlib.sha256(f"{first.date}{first.clock}{opening}".encode()).hexdigest()[:12]
+            ids = Occurrences(f"whatsapp:{digest}")
+
+            nodes = (
+                Node((line, text), f"line {line.number}", where)
+                for line, text in chain([(first, opening)], texts)
+                if line is not None
+            )
+            yield from in_pieces(ids.prefix, each_message(nodes, lambda node: _message(node, order, ids)))
 
 
 def _messages(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[_Line | None, str]]:
@@ -127,7 +115,9 @@ def _order(written: Sequence[_Line]) -> str:
     return "mdy" if by_month == sorted(by_month) and by_day != sorted(by_day) else "dmy"
 
 
-def _message(line: _Line, text: str, order: str, ids: Occurrences, node: Node) -> Iterator[Message]:
+def _message(node: Node, order: str, ids: Occurrences) -> Iterator[Message]:
+    line: _Line
+    line, text = node.value
     year, month, day = (line.date[order.index(part)] for part in "ymd")
     try:
         time = datetime(year + 2000 if year < 100 else year, month, day, *line.clock, tzinfo=UTC)
@@ -140,4 +130,5 @@ def _message(line: _Line, text: str, order: str, ids: Occurrences, node: Node) -
     media = [attachment(match[3] or "file", match[1] or match[2]) for match in _MEDIA.finditer(content)]
     metadata = attached(media) if name else {NOISE: "notice"}
     own_id = ids.name(line.date, line.clock, name, content)
-    yield Message(content, "user" if name else "system", name, time, ids.prefix, metadata, own_id)
+    role = "user" if name else "system"
+    yield node.message(Message(content, role, name, time, ids.prefix, metadata, own_id))

@@ -1,7 +1,7 @@
 """An inverted index over one user's units: term frequencies, incremental, statistics of this user alone.
 
-Ours because none of the kept engines fits (docs/log.md has the measurement): FTS5 keeps one statistic for
-the whole table, tantivy pays milliseconds a commit and bm25s can neither add nor delete; and the ranking
+Ours because none of the kept engines fits (docs/decisions.md): FTS5 keeps one statistic for the whole
+table, tantivy pays milliseconds a commit and bm25s can neither add nor delete; and the ranking
 has to be the same over SQLite and PostgreSQL.
 """
 

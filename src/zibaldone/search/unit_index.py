@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
-import regex
 
 from zibaldone.core import MACHINES
 from zibaldone.models.base import Vectors, WordEmbedder
@@ -24,7 +24,6 @@ from zibaldone.text.words import STOP_WORDS, term_of, words
 
 RADII = (0, 2, 5)  # of the windows that scoring looks through; 0: what is said in one breath, see _breaths
 _BREATH = 2  # passages before and behind one of the same message
-_SHORT_TERMS = 14  # of a turn among people: LoCoMo's conversations have 12 to 15
 AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
@@ -33,27 +32,7 @@ _MARKS = ("?", "？", "؟")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
 _ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 260
 _MEASURED_BYTES = 8  # of a row: what is known of its vector
-_SIGNS = ("time_words", "place_names", "numbers", "_ends_asking", "_has_question")  # 1 or 0
-_FEATURES = ("proper_nouns", *_SIGNS)
-# As saved: how many proper nouns in the first bits, up to _MOST_NAMES, and a bit for each sign.
-_MOST_NAMES, _SIGNS_FROM = 3, 2
-_LOGS = np.array([math.log1p(count) for count in range(_MOST_NAMES + 1)], dtype=np.float32)
-# What a turn looks like, whatever it is about; each with its weight in ranker.py.
-_PROPER_NOUN = regex.compile(r"""(?<=[\p{Ll},] )\p{Lu}\p{Ll}+|["“]""")
-_PLACE_NAME = regex.compile(
-    r"\b(?:in|at|from|to|near|visit(?:s|ed|ing)?)\s+(?:the\s+)?(?-i:\p{Lu}\p{Ll}+)", regex.IGNORECASE
-)
-_NUMBER_WORDS = frozenset(
-    "two three four five six seven eight nine ten eleven twelve twice once dozen couple several".split()
-)
-_TIME_WORDS = frozenset(
-    """
-    yesterday today tonight tomorrow ago last next week weeks weekend weekends month months year years
-    recently soon since monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
-    thursdays fridays saturdays sundays january february march april june july august september october
-    november december morning mornings night nights summer winter spring fall autumn
-    """.split()
-)
+_SIGNS = ("_ends_asking", "_has_question")  # 1 or 0; as saved a bit for each
 
 
 class UnitIndex:
@@ -77,21 +56,9 @@ class UnitIndex:
         self.source_rows = np.zeros(0, dtype=np.int64)
         self.source_seqs = np.zeros(0, dtype=np.int64)
         self.days = np.zeros(0, dtype=np.int64)  # ordinal of the day each unit was said
-        self.proper_nouns: Floats = np.zeros(0, dtype=np.float32)  # log(1 + how many, up to three)
-        # 1 where the unit has a word of time, a name behind "in" or "at", a number.
-        self.time_words: Floats = np.zeros(0, dtype=np.float32)
-        self.place_names: Floats = np.zeros(0, dtype=np.float32)
-        self.numbers: Floats = np.zeros(0, dtype=np.float32)
         # Where an assistant says it, 1 + log(how many times as much as all others assistants say), or 1.
         self.by_assistant: Floats = np.zeros(0, dtype=np.float32)
         self.with_assistant = np.zeros(0, dtype=bool)  # where an assistant takes part in the session
-        # 0 in a talk among people; 1 what a person, 2 what an assistant says where one takes part.
-        self.kinds = np.zeros(0, dtype=np.int64)
-        # In a talk among people; who talks with an assistant tells and asks in one breath.
-        self.asks: Floats = np.zeros(0, dtype=np.float32)  # 1 where it ends with a question
-        self.answers: Floats = np.zeros(0, dtype=np.float32)  # 1 where the unit before has a question
-        # How much turns lean on their neighbours: 1 where people say little at a time, less where much.
-        self.leaning = 1.0
         self.windows: dict[int, Windows] = {}  # by radius
         self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
         self._has_question: Floats = np.zeros(0, dtype=np.float32)
@@ -108,7 +75,6 @@ class UnitIndex:
         # Rows session by session, in the order of their numbers, and how many each session has.
         self._order = np.zeros(0, dtype=np.int64)
         self._counts = np.zeros(0, dtype=np.int64)
-        self._asked_before: Floats = np.zeros(0, dtype=np.float32)  # as `answers`, in any talk
         # Rows: what people said last before an assistant's unit, what stands right before anybody else's,
         # and what comes right after; -1 where the session begins or ends.
         self._askers = np.zeros(0, dtype=np.int64)
@@ -135,6 +101,11 @@ class UnitIndex:
         return arrays + measured + names + windows + words + self._saved_bytes + sum(p.nbytes for p in parts)
 
     @property
+    def by_people(self) -> npt.NDArray[np.bool_]:
+        """(n,) which units are of people; all, where nobody but assistants says anything."""
+        return ~self._is_assistants if not self._is_assistants.all() else self._is_assistants
+
+    @property
     def seqs(self) -> Ints:
         """(n,) of the message that each unit stands on."""
         return self._seqs
@@ -143,23 +114,15 @@ class UnitIndex:
         """Append units, which follow those in the index; a zero row is a unit without a vector."""
         if not units:
             return
-        has_time, has_number = [], []
         for unit in units:
             unit_words = words(unit.text)
             for word in self._vocabulary.add(unit_words):
                 self.thesaurus.learn(_pairs(word))
             self.lexical.append([term for word in unit_words for term in self._terms_of(word)])
-            has_time.append(not _TIME_WORDS.isdisjoint(unit_words) or any(map(_is_year, unit_words)))
-            has_number.append(not _NUMBER_WORDS.isdisjoint(unit_words) or any(map(str.isdecimal, unit_words)))
         self.units.extend(units)
         self.vectors.extend(vectors)
         self._spread = _with_rows_without_vectors(self._spread, vectors)
         texts = [unit.text for unit in units]
-        names = [min(_MOST_NAMES, len(_PROPER_NOUN.findall(text))) for text in texts]
-        self.proper_nouns = _grown(self.proper_nouns, [math.log1p(count) for count in names])
-        self.time_words = _grown(self.time_words, has_time)
-        self.place_names = _grown(self.place_names, [bool(_PLACE_NAME.search(text)) for text in texts])
-        self.numbers = _grown(self.numbers, has_number)
         self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
         self._arrange(len(self.units) - len(units))
@@ -186,7 +149,7 @@ class UnitIndex:
         self._saved_bytes = 0
         self._measured = _Measured(self.vectors.dimension)
         self.lexical.keep(mask)
-        for name in (*_FEATURES, "_times", "days", "_is_assistants", "_is_passage", "_seqs"):
+        for name in (*_SIGNS, "_times", "days", "_is_assistants", "_is_passage", "_seqs"):
             setattr(self, name, getattr(self, name)[mask])
         self._close_up(mask)
 
@@ -217,6 +180,16 @@ class UnitIndex:
         number = self._sessions.get(session)
         return np.asarray(self._session_of == (-1 if number is None else number), dtype=bool)
 
+    def best_of_session(self, values: Floats, among: npt.NDArray[np.bool_]) -> Floats:
+        """(n,) the greatest of the values of each unit's session where `among` (n,) is true; 0 for none."""
+        if not len(values):
+            return values
+        starts = np.cumsum(self._counts) - self._counts
+        held = np.where(among, values, np.float32(-np.inf))[self._order]
+        best = np.maximum.reduceat(held, starts)  # no session is empty
+        best[np.isneginf(best)] = 0
+        return np.asarray(best[self._session_of], dtype=np.float32)
+
     def knows_of(self, first: int, last: int) -> bool:
         """Whether anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
@@ -228,6 +201,10 @@ class UnitIndex:
     def has(self, word: str) -> bool:
         """Whether some unit has a word, a function word or any other."""
         return word in self._vocabulary
+
+    def has_words(self, many: int) -> bool:
+        """True if the units have so many different words."""
+        return next(islice(self._vocabulary, many - 1, None), None) is not None
 
     def spelled(self, word: str) -> str:
         """A word of a question, as memory spells it; as it is, where memory or the embedder knows it."""
@@ -241,7 +218,7 @@ class UnitIndex:
         An assistant's answer, and a few words of people, need what they answer; a question that people ask
         each other needs its answer.
         """
-        if self.asks[row] > 0:
+        if self._ends_asking[row] > 0 and not self.with_assistant[row]:
             reply = int(self._replies[row])
             return reply if reply >= 0 else None
         asker = int(self._askers[row])
@@ -266,13 +243,6 @@ class UnitIndex:
         length = max(float(np.linalg.norm(centred)), 1e-6)
         return np.asarray((products - vector @ mean - along) / (lengths * length), dtype=np.float32)
 
-    def likeness(self, rows: Ints) -> Floats:
-        """(n,) the mean of each unit's cosines with these, from what people say; 0 without a vector."""
-        mean, _, lengths = self._centre()
-        shared = ((self.vectors.at(rows) - mean) / lengths[rows, None]).mean(axis=0)
-        of_rows = self.vectors.products(shared)
-        return np.asarray((of_rows - mean @ shared) / lengths, dtype=np.float32)
-
     def _centre(self) -> tuple[Floats, Floats, Floats]:
         """What all people say has in common (d,); each row's product with it, and its length (n,)."""
         if self._spread is None:
@@ -291,8 +261,8 @@ class UnitIndex:
             part.save(saved)
         self._measured.extend(self.vectors, ~self._is_assistants)
         self._measured.save(saved)
-        looks = np.rint(np.expm1(self.proper_nouns)).astype(np.uint8)
-        for bit, name in enumerate(_SIGNS, _SIGNS_FROM):
+        looks = np.zeros(len(self), dtype=np.uint8)
+        for bit, name in enumerate(_SIGNS):
             looks |= (getattr(self, name) > 0).astype(np.uint8) << bit
         saved["looks"] = looks
         return saved
@@ -302,8 +272,7 @@ class UnitIndex:
             array.nbytes for name, array in saved.arrays.items() if not name.endswith((".codes", ".factors"))
         )
         looks = saved["looks"]
-        self.proper_nouns = _LOGS[looks & (1 << _SIGNS_FROM) - 1]
-        for bit, name in enumerate(_SIGNS, _SIGNS_FROM):
+        for bit, name in enumerate(_SIGNS):
             setattr(self, name, ((looks >> bit) & 1).astype(np.float32))
         self._times, self.days = self.units.times()
         self._seqs = saved.numbers("unit.seq")
@@ -366,11 +335,6 @@ class UnitIndex:
         self.by_assistant = by_assistant * np.float32(
             1 + math.log(max(1.0, assistant_terms / max(people_terms, 1.0)))
         )
-        people = len(lengths) - float(by_assistant.sum())
-        self.leaning = min(1.0, _SHORT_TERMS * people / max(people_terms, 1.0)) if people else 1.0
-        self.kinds = self.with_assistant.astype(np.int64) + self._is_assistants
-        self.answers = self._asked_before * ~self.with_assistant
-        self.asks = self._ends_asking * ~self.with_assistant
 
     def _order_all(self, lengths: Floats) -> None:
         """Put all rows in order."""
@@ -385,10 +349,6 @@ class UnitIndex:
         talks = np.bincount(self._session_of, self._is_assistants, len(counts)) > 0
         self.with_assistant = talks[self._session_of]
         self._askers, self._replies = self._turns_beside(order, starts, ends)
-        asked_before = np.concatenate([np.zeros(1, dtype=np.float32), self._has_question[order]])[:-1]
-        asked_before[starts == np.arange(len(order))] = 0
-        self._asked_before = np.empty_like(asked_before)
-        self._asked_before[order] = asked_before
 
     def _continue_session(self, first: int, lengths: Floats) -> bool:
         """Put the rows from `first` on in order, if they are one session's newest; all others stay in theirs.
@@ -438,7 +398,6 @@ class UnitIndex:
         """What stands beside rows that come behind the earlier ones of their session."""
         more = np.full(len(rows), -1)
         self._askers, self._replies = (np.concatenate([of, more]) for of in (self._askers, self._replies))
-        self._asked_before = np.concatenate([self._asked_before, np.zeros(len(rows), dtype=np.float32)])
         place = len(earlier)
         while place and self._seqs[earlier[place - 1]] == self._seqs[rows[0]]:
             place -= 1
@@ -448,7 +407,6 @@ class UnitIndex:
         for row in rows.tolist():
             if last >= 0:
                 self._replies[last] = row
-                self._asked_before[row] = self._has_question[last]
                 if self._seqs[last] != self._seqs[row]:
                     before = last
             if self._is_assistants[row]:
@@ -541,10 +499,6 @@ def _with_rows_without_vectors(
 
 def _grown(array: Floats, values: Sequence[float]) -> Floats:
     return np.concatenate([array, np.array(values, dtype=np.float32)])
-
-
-def _is_year(word: str) -> bool:
-    return len(word) == 4 and word.isdigit()
 
 
 def _pairs(word: str) -> tuple[tuple[str, str], ...]:

@@ -8,10 +8,8 @@ from datetime import date
 import regex
 
 from zibaldone.text.dates import Days, find_days
-from zibaldone.text.foreign_dates import with_english_dates
 from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.sentences import sentence_around
-from zibaldone.text.words import is_english, words
 
 # How the phrase of a time is bound into its question: what stands before it, up to a few words back.
 _NOUNS = r"(?:\s+(?!(?:and|or|but|did|do|does|was|were|is|are)\b)[\p{L}'’-]+){0,4}?(?:\s+(?:in|on|of|from))?"
@@ -66,8 +64,6 @@ def asked_period(text: str, now: date) -> Period | None:
     asks how things stand. Nor is a day that the question only names ("the deadline of 3 June"), or for which
     something is meant ("my goals for this year").
     """
-    if not is_english(words(text)):
-        text = with_english_dates(text)
     bounds: list[Period] = []
     clause, end = "", 0
     for days in find_days(text, now, past=True):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Final
 
 import regex
 
 from zibaldone.text.patterns import lazy_pattern
-from zibaldone.text.words import term_of
 
 # Colloquial words, and what they stand for. Both sides of a comparison are spelled alike.
 _SHORT: Final = {
@@ -120,24 +118,3 @@ def spelled(text: str) -> str:
 def base_form(word: str) -> str:
     """Of an irregular verb, in lower case; any other word itself."""
     return _IRREGULAR.get(word, word)
-
-
-@cache
-def terms_alike(term: str) -> tuple[str, ...]:
-    """The terms of the same word in all its spellings, itself first: "doctor" and "dr", "go" and "went"."""
-    return tuple(dict.fromkeys((term, *_spellings().get(term, ()))))
-
-
-@cache
-def _spellings() -> dict[str, list[str]]:
-    """By term, the terms of its word."""
-    words: dict[str, list[str]] = {}
-    for form, base in (_SHORT | _IRREGULAR).items():
-        if " " not in base:
-            words.setdefault(_term(base), [_term(base)]).append(_term(form))
-    return {term: terms for terms in words.values() for term in terms}
-
-
-def _term(word: str) -> str:
-    ((_, term),) = term_of(word)
-    return term

@@ -30,10 +30,7 @@ from sqlalchemy import Connection
 from zibaldone.core import Evidence, Explains, Message, Scope
 from zibaldone.deadline import NO_DEADLINE, Deadline
 from zibaldone.log import UserState
-from zibaldone.search.question import Acquaintance
-from zibaldone.search.request import Request
 from zibaldone.storage.database import Database
-from zibaldone.text.periods import Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +43,9 @@ class Query:
     now: datetime  # what "last week" in the question is relative to
     within: frozenset[int] | None = None  # seqs that may be recalled; None: all of the scope
     without: frozenset[int] = frozenset()  # of these, seqs that may not
-    people: tuple[Acquaintance, ...] = ()  # whom "my sister" may mean
-    request: Request | None = None  # what a model reads in the text; None: read by grammar
     before: datetime | None = None  # what was said then or later is not known yet; None: what is known now
     whole_text: str = ""  # where not all of it is read
     deadline: Deadline = NO_DEADLINE  # looked at whenever a view takes a snapshot
-
-    @property
-    def period(self) -> Period | None:
-        """The time that a model says it is about."""
-        return self.request.period if self.request else None
 
     def lets_in(self, seqs: Collection[int]) -> bool:
         """Whether all of these messages may be recalled, as far as they are of the scope."""

@@ -93,7 +93,7 @@ class NaiveView(UnitsView):
             unread = tail(now.connection, query.scope.user, cursor, whole=True).messages
         late = to_units(unread, cut(unread, self._tokenizer))  # recallable at once, by its words
         index.extend(late, np.zeros((len(late), self._embedder.dimension), dtype=np.float32))
-        question = read_question(query.text, query.now.date(), index, query.people, query.request)
+        question = read_question(query.text, query.now.date(), index)
         vector, note = question_vector(self._embedder, question)
         if now.generation is not None and generation is None:
             note = FOREIGN_VECTORS

@@ -29,7 +29,7 @@ from zibaldone.search.ranker import (
     best_first,
     score,
 )
-from zibaldone.search.request import Aim, read_request
+from zibaldone.search.request import Aim, aim_of
 from zibaldone.search.unit import PASSAGE, Days, Unit
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
 from zibaldone.text.bounds import as_read
@@ -217,7 +217,7 @@ def rows_offered(
 ) -> list[int]:
     """The rows that fill OFFERED budgets, best first by their scores (n,), with what makes sense of them.
 
-    An overview or a list of a time has what was said then first; the rest is the way back.
+    An overview of a time has what was said then first; the rest is the way back.
     """
     room = OFFERED * query.budget_tokens
     then = _of_asked_time(index, query, inside)
@@ -233,8 +233,8 @@ def rows_offered(
 
 
 def _of_asked_time(index: UnitIndex, query: Query, inside: Mask | None) -> Mask | None:
-    """(n,) what was said in the time that an overview or a list is of; None: nothing to tell apart."""
-    if (query.request or read_request(query.text)).aim not in (Aim.OVERVIEW, Aim.LIST):
+    """(n,) what was said in the time that an overview is of; None: nothing to tell apart."""
+    if aim_of(query.text) is not Aim.OVERVIEW:
         return None
     within = np.ones(len(index), dtype=bool) if inside is None else inside
     then, is_known, _ = said_then(index, query, within, or_told_after=True)
@@ -252,7 +252,7 @@ def said_then(
     newest = date.fromordinal(int(index.days[inside].max())) if inside.any() else query.now.date()
     note = ""
     for today in dict.fromkeys((query.now.date(), newest)):
-        period = asked_period(query.text, today) or query.period
+        period = asked_period(query.text, today)
         if period is None:
             continue
         then = inside & _of_period(index, period, or_told_after=or_told_after)

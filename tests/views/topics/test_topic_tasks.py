@@ -9,17 +9,14 @@ from typing import Any
 import pytest
 
 from zibaldone.models.task import Task
+from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.tasks import (
     BlockShown,
     ChooseMerges,
     DocumentOpened,
-    DocumentShown,
     DocumentsRewritten,
     Extract,
-    Extracted,
-    Groups,
-    Planned,
     PlanUpdates,
     RewriteCurrent,
     RewriteDocuments,
@@ -30,21 +27,18 @@ from zibaldone.views.topics.tasks import (
 
 GIVEN = {1: Entry("I live in Oslo.", first=1), 2: Entry("I bake bread.", first=2)}
 SHOWN = shown_sections(GIVEN, {1: "Home"})
-DOCUMENTS = tuple(DocumentShown(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
+DOCUMENTS = tuple(CatalogueLine(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 EMPTY = Rewritten(sections=[])
 
-EXTRACT = Extract(
-    (("1 (2023-05-08) the user: I live in Oslo.",),), (), frozenset({1}), lambda: Extracted(facts=[])
-)
-CURRENT = RewriteCurrent(shown_entries(GIVEN), GIVEN, lambda: EMPTY)
+EXTRACT = Extract((("1 (2023-05-08) the user: I live in Oslo.",),), (), frozenset({1}))
+CURRENT = RewriteCurrent(shown_entries(GIVEN), GIVEN)
 OPENED = DocumentOpened("topic-0001", "Home", SHOWN[:1], SHOWN[1:])
-DOCUMENT = RewriteDocuments((OPENED,), GIVEN, lambda: DocumentsRewritten(documents=[]))
+DOCUMENT = RewriteDocuments((OPENED,), GIVEN)
 PLAN = PlanUpdates(
     (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
     DOCUMENTS,
-    offline=lambda: Planned(updates=[], new_documents=[]),
 )
-MERGES = ChooseMerges(DOCUMENTS, 4, 1600, offline=lambda: Groups(groups=[]))
+MERGES = ChooseMerges(DOCUMENTS, 4, 1600)
 TASKS: list[Task[Any]] = [EXTRACT, CURRENT, DOCUMENT, PLAN, MERGES]
 
 
@@ -106,7 +100,7 @@ def test_merges_are_disjoint_groups_of_two_to_four(groups: list[list[str]], faul
 
 def test_a_merge_stays_below_the_size_of_a_document() -> None:
     """Else it would be split again."""
-    tight = ChooseMerges(DOCUMENTS, 4, 700, offline=lambda: Groups(groups=[]))
+    tight = ChooseMerges(DOCUMENTS, 4, 700)
     refused(tight, {"groups": [["topic-0001", "topic-0002"]]}, "tokens")
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import regex
 
-from zibaldone.text.spellings import terms_alike
 from zibaldone.text.words import STOP_WORDS, term_of, terms, words
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
@@ -15,7 +14,6 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 def marked_words(text: str, query: str) -> Iterator[tuple[str, bool]]:
     """The text in pieces, in order, each with whether it is a word of the query."""
     wanted = set(terms(query)) or {term for word in words(query) for _, term in term_of(word)}
-    wanted = {alike for term in wanted for alike in terms_alike(term)}
     end = 0
     for match in _WORD.finditer(text) if wanted else ():
         word = match.group()

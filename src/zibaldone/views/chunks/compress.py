@@ -18,7 +18,7 @@ def compress(pieces: Sequence[Piece]) -> list[Item]:
     kept: set[tuple[str, tuple[str, ...]]] = set()  # sentences, by their speaker and words
     as_messages = [replace(piece.message, content=piece.text) for piece in pieces]
     for piece, (message, heard) in zip(pieces, heard_before(as_messages), strict=True):
-        # Whom a sentence calls by name is something that it says, also in a greeting: docs/log.md.
+        # Whom a sentence calls by name is something that it says, also in a greeting: docs/decisions.md.
         sentences = replace(heard, parties=frozenset()).sentences_of(message)
         if not any(sentence.worth >= Worth.REMARK for sentence in sentences):
             continue

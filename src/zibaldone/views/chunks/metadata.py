@@ -81,7 +81,7 @@ def summary(items: Sequence[Item], df: Mapping[str, int], n: int) -> str:
 def embedded(items: Sequence[Item], embedder: Embedder) -> Vectors:
     """(s, d) rows of unit length: where the chunk's quarters are in the embedder's space.
 
-    One vector of a whole chunk is near everything and nothing; more than four gain little (docs/log.md).
+    One vector of a whole chunk is near everything and nothing; more than four gain little.
     """
     parts = [part for part in np.array_split(np.arange(len(items)), QUARTERS) if len(part)]
     texts = [" ".join(word for i in part for word in content_words(items[i].text)) for part in parts]

@@ -24,21 +24,7 @@ from zibaldone.views.toolkit import may_recall
 
 STATEMENT_WEIGHTS = DEFAULT_WEIGHTS
 # Episodes stand for themselves: no window, no speaker, no form of a turn.
-_OF_EPISODES = Weights(
-    lexical=0.3,
-    lexical_2=0.0,
-    lexical_5=0.0,
-    dense=1.0,
-    dense_2=0.0,
-    speaker=0.0,
-    answers=0.0,
-    asks=0.0,
-    proper_nouns=0.0,
-    tells=0.0,
-    date=0.0,
-    same_day=0.0,
-)
-EPISODE_WEIGHTS = TalkWeights.alike(_OF_EPISODES)
+EPISODE_WEIGHTS = TalkWeights.alike(Weights(lexical=0.3, dense=1.0))
 EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said around it
 
 

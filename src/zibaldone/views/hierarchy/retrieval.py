@@ -1,8 +1,8 @@
 """Retrieval (section 3.3): semantics by Stage I, episodes by Stage II, and what is new.
 
 A fact is offered as the message that states it: torn out of it, it holds half as much of what is asked for
-(docs/log.md). A fact that a model wrote stands for itself, and so does an episode that a model told, unless
-Stage II opens it. What Stage II admits replaces the facts that were drawn from it.
+(docs/decisions.md). A fact that a model wrote stands for itself, and so does an episode that a model told,
+unless Stage II opens it. What Stage II admits replaces the facts that were drawn from it.
 """
 
 from __future__ import annotations

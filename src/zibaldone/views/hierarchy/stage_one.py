@@ -1,7 +1,7 @@
 """Stage I (section 3.3, Eq. 4): a compact and diverse selection of semantics.
 
 The paper selects themes first, and then of their semantics. That finds no more than shuffled themes do, and
-less than no themes at all (docs/log.md), so the semantics stand for themselves.
+less than no themes at all (docs/decisions.md), so the semantics stand for themselves.
 
 Coverage pulls away from a dense neighbourhood whose members say the same, relevance pulls towards the query.
 """

@@ -107,8 +107,7 @@ class CoverageSignal:
 
     Noisy-or: a unit settles a term that it holds with the probability weight / 2, whatever the others do. So
     a second witness gains less than the first (that is the redundancy), and an unlikely one less than a
-    likely one. What the semantics say settles nothing: it says what to look for. docs/log.md has how well
-    it predicts that an episode holds the evidence. From 0 to 1.
+    likely one. What the semantics say settles nothing: it says what to look for. From 0 to 1.
     """
 
     DEFAULTS = GainThresholds(admit=0.02, expand=0.1, of_best=0.5)

@@ -147,7 +147,7 @@ class MessagesView(IndexedUnitsView):
             if not now.state.last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
-                question = read_question(query.text, query.now.date(), index, query.people, query.request)
+                question = read_question(query.text, query.now.date(), index)
         vector, note = question_vector(self._embedder, question)
         with take_snapshot() as now:
             here = usable(now.generation, self.fingerprint)

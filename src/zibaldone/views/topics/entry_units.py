@@ -84,23 +84,19 @@ def give_vectors(
     here = set(units.made_from(connection, NAME, generation, [unit.seq for unit in waited]))
     ready = [(unit, vector) for unit, vector in zip(waited, vectors, strict=True) if unit.key in here]
     units.remove(connection, NAME, generation, [unit.key for unit, _ in ready])
-    units.insert(
-        connection,
-        NAME,
-        generation,
-        (
-            units.Row(
-                unit.sources,
-                unit.part & ~_WITHOUT_VECTOR,
-                unit.kind,
-                unit.tokens,
-                vector,
-                unit.days,
-                text=unit.text,
-            )
-            for unit, vector in ready
-        ),
+    rows = (
+        units.Row(
+            unit.sources,
+            unit.part & ~_WITHOUT_VECTOR,
+            unit.kind,
+            unit.tokens,
+            vector,
+            unit.days,
+            text=unit.text,
+        )
+        for unit, vector in ready
     )
+    units.insert(connection, NAME, generation, rows)
 
 
 def missing(connection: Connection, generation: Generation, library: Library) -> list[str]:

@@ -29,6 +29,10 @@ class CatalogueLine:
     summary: str
     tokens: int
 
+    @staticmethod
+    def of(document: Document) -> CatalogueLine:
+        return CatalogueLine(document.id, document.title, document.summary, document.token_count)
+
 
 @dataclass(frozen=True, slots=True)
 class Library:
@@ -66,9 +70,7 @@ class Library:
 
     def catalogue(self) -> tuple[CatalogueLine, ...]:
         """Every document that has something in it, in the order of their ids; CURRENT is not listed."""
-        return tuple(
-            CatalogueLine(one.id, one.title, one.summary, one.token_count) for one in self.documents.values()
-        )
+        return tuple(map(CatalogueLine.of, self.documents.values()))
 
     def with_documents(self, written: Iterable[Document], removed: Iterable[str] = ()) -> Library:
         """With these documents new or changed, and without those."""

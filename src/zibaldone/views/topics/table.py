@@ -9,12 +9,12 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, select
 
 from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.schema import messages, topic_documents, topic_parts, topic_states, view_states
+from zibaldone.storage.schema import topic_documents, topic_parts, topic_states, view_states
 from zibaldone.views.base import Generation
 from zibaldone.views.topics.library import CURRENT, Key, Library
 from zibaldone.views.topics.markdown.document import Document, Event
@@ -100,15 +100,6 @@ def save(connection: Connection, generation: Generation, before: Library | None,
     return made
 
 
-def last_before(connection: Connection, user: str, session: str, seq: int) -> int | None:
-    """The seq of the message before this one in its session."""
-    m = messages.c
-    previous: int | None = connection.execute(
-        select(func.max(m.seq)).where(m.user == user, m.session == session, m.seq < seq)
-    ).scalar()
-    return previous
-
-
 def drop(connection: Connection, generation: Generation) -> None:
     for table in _ALL:
         connection.execute(delete(table).where(of(table, generation)))
@@ -118,10 +109,6 @@ def generations(connection: Connection, user: str) -> list[Generation]:
     c = topic_states.c
     query = select(c.generation).where(c.user == user).order_by(c.generation)
     return [Generation(user, number, "", 0) for number in connection.execute(query).scalars()]
-
-
-def seqs(connection: Connection, user: str) -> set[int]:
-    return set(connection.execute(select(messages.c.seq).where(messages.c.user == user)).scalars())
 
 
 def of(table: Any, generation: Generation) -> ColumnElement[bool]:

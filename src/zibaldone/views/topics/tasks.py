@@ -1,8 +1,11 @@
-"""What consolidation asks a model. Each task can be answered without one: `offline` is that answer."""
+"""What consolidation asks a model.
+
+The offline answer of each says nothing: whoever asks does then as without a model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -11,6 +14,7 @@ from pydantic import Field
 from zibaldone.models.dividing import TaskAboutMany
 from zibaldone.models.task import NOT_SENT, Task, TaskResult
 from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten
+from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.entry import Entry
 
 _LONGEST_FACT = 2000  # characters
@@ -119,16 +123,6 @@ class BlockShown:
 
 
 @dataclass(frozen=True)
-class DocumentShown:
-    """A document as the catalogue has it."""
-
-    id: str
-    title: str
-    summary: str
-    tokens: int
-
-
-@dataclass(frozen=True)
 class Extract(TaskAboutMany[Extracted]):
     """Prompt A: what of a batch of messages is worth keeping."""
 
@@ -140,12 +134,14 @@ class Extract(TaskAboutMany[Extracted]):
     sessions: tuple[tuple[str, ...], ...]
     earlier: tuple[str, ...]
     seqs: frozenset[int] = field(metadata=NOT_SENT, compare=False)
-    offline: Callable[[], Extracted] = field(metadata=NOT_SENT, compare=False)
     failed: int = field(default=0, metadata=NOT_SENT, compare=False)
 
     @property
     def parts(self) -> int:
         return len(self.seqs)
+
+    def offline(self) -> Extracted:
+        return Extracted(facts=[])
 
     def check(self, result: Extracted) -> None:
         """Some fact is of a message that was shown, unless there is none."""
@@ -166,7 +162,9 @@ class RewriteCurrent(Task[Rewritten]):
 
     entries: tuple[str, ...]
     given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
-    offline: Callable[[], Rewritten] = field(metadata=NOT_SENT, compare=False)
+
+    def offline(self) -> Rewritten:
+        return Rewritten(sections=[])
 
     def check(self, result: Rewritten) -> None:
         """It is about what was given."""
@@ -183,8 +181,10 @@ class PlanUpdates(Task[Planned]):
     max_tokens = 4096
 
     blocks: tuple[BlockShown, ...]
-    documents: tuple[DocumentShown, ...]
-    offline: Callable[[], Planned] = field(metadata=NOT_SENT, compare=False)
+    documents: tuple[CatalogueLine, ...]
+
+    def offline(self) -> Planned:
+        return Planned(updates=[], new_documents=[])
 
     def check(self, result: Planned) -> None:
         """Every block goes to one place, and only to documents that there are."""
@@ -217,12 +217,14 @@ class RewriteDocuments(TaskAboutMany[DocumentsRewritten]):
 
     documents: tuple[DocumentOpened, ...]
     given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
-    offline: Callable[[], DocumentsRewritten] = field(metadata=NOT_SENT, compare=False)
     failed: int = field(default=0, metadata=NOT_SENT, compare=False)
 
     @property
     def parts(self) -> int:
         return len(self.documents)
+
+    def offline(self) -> DocumentsRewritten:
+        return DocumentsRewritten(documents=[])
 
     def check(self, result: DocumentsRewritten) -> None:
         """It is about what was given."""
@@ -244,10 +246,12 @@ class ChooseMerges(Task[Groups]):
     result = Groups
     max_tokens = 1024
 
-    documents: tuple[DocumentShown, ...]
+    documents: tuple[CatalogueLine, ...]
     at_most: int  # documents in a group
     token_limit: int  # of a group
-    offline: Callable[[], Groups] = field(metadata=NOT_SENT, compare=False)
+
+    def offline(self) -> Groups:
+        return Groups(groups=[])
 
     def check(self, result: Groups) -> None:
         """Groups of two and more that share no document and stay within the limits."""

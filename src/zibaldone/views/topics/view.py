@@ -274,8 +274,8 @@ class TopicsView:
         library = table.load(connection, generation)
         if library is None:
             return []
-        known = table.seqs(connection, generation.user)
         sources = sorted({seq for one in library.origins() for seq in one.sources})
+        known = log.present(connection, generation.user, sources)
         disagreements = [
             f"an entry of message {seq}, which is not in the log" for seq in sources if seq not in known
         ]
@@ -415,9 +415,8 @@ class TopicsView:
         first: dict[str, int] = {}
         for message in messages:
             first.setdefault(message.session, message.seq)
-        seqs = [table.last_before(connection, user, session, seq) for session, seq in first.items()]
-        previous = log.fetch(connection, user, [seq for seq in seqs if seq is not None])
-        return {message.session: as_read(message) for message in previous.values()}
+        last = [log.last(connection, user, session, before=seq, most=1) for session, seq in first.items()]
+        return {message.session: as_read(message) for some in last for message in some}
 
 
 class _Embedding:

@@ -1,7 +1,7 @@
 """Whole turns as the unit of choice and of reuse: blocks are only how they are stored.
 
 A block of sixteen tokens that stands alone says little: a pretrained model answers worse with such pieces in
-sight than with whole turns (docs/leaderboard.md). So rankings are of messages, which are
+sight than with whole turns (docs/results.md). So rankings are of messages, which are
 taken whole.
 """
 

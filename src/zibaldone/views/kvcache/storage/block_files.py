@@ -69,8 +69,8 @@ class PoolFiles:
     def announce(self, slots: Sequence[int]) -> None:
         """Say which blocks are about to be read, so that the system reads them side by side.
 
-        Scattered blocks then come as fast as adjacent ones (docs/log.md): no need to lay out what is read
-        together beside each other, as the chunks view does.
+        Scattered blocks then come as fast as adjacent ones: no need to lay out what is read together beside
+        each other, as the chunks view does.
         """
         with contextlib.suppress(OSError), _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
             _will_need(file, [slot * self.layout.stride_bytes for slot in slots], self.layout.payload_bytes)

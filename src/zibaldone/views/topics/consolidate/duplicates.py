@@ -33,8 +33,3 @@ def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
         group = grouped.pop(key, [])
         grouped[key] = [*group, entry]
     return list(grouped.values())
-
-
-def spokesman(group: list[Entry]) -> Entry:
-    """Of duplicates the one whose words and signature stay: the most recent, a person's before the AI's."""
-    return max(group, key=lambda entry: entry.recency)

@@ -24,10 +24,11 @@ from zibaldone.text.faithfulness import REACH, SourceTexts, names_and_numbers, w
 from zibaldone.text.salience import is_phatic
 from zibaldone.text.sentences import passages, sentences
 from zibaldone.text.words import terms
+from zibaldone.views.topics.consolidate.grouping import bundles
 from zibaldone.views.topics.consolidate.rewrite_checks import left_out
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
-from zibaldone.views.topics.tasks import Extract, Extracted, FactNoted
+from zibaldone.views.topics.tasks import Extract, FactNoted
 
 _QUOTED = '" — '  # between a question and its answer
 
@@ -88,19 +89,9 @@ def _readings(messages: Sequence[Message], previous: Mapping[str, Message], work
 def _batches(readings: Sequence[_Reading], work: Work) -> Iterator[list[_Reading]]:
     """In order, of `extraction_tokens` at most, unless a lone message is longer; one each without a model."""
     if not work.has_model:
-        yield from ([reading] for reading in readings)
-        return
-    batch: list[_Reading] = []
-    filled = 0
+        return ([reading] for reading in readings)
     sizes = work.workbench.count([reading.message.content for reading in readings])
-    for reading, size in zip(readings, sizes, strict=True):
-        if batch and filled + size > work.settings.extraction_tokens:
-            yield batch
-            batch, filled = [], 0
-        batch.append(reading)
-        filled += size
-    if batch:
-        yield batch
+    return bundles(readings, sizes, work.settings.extraction_tokens)
 
 
 def _noted(batch: Sequence[_Reading], work: Work) -> dict[int, list[FactNoted]]:
@@ -124,7 +115,6 @@ def _task(batch: Sequence[_Reading], failed: int) -> Extract:
         ),
         earlier=_shown(list(earlier.values())),
         seqs=frozenset(there),
-        offline=lambda: Extracted(facts=[]),
         failed=failed,
     )
 

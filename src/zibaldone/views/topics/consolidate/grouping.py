@@ -1,12 +1,14 @@
-"""Putting like with like, by vectors: for headings, new documents, splits and merges."""
+"""What goes together: like with like, by vectors, and as much in order as has room."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.clustering import agglomerate
 
+T = TypeVar("T")
 _AT_ONCE = 2_000  # rows that are compared with each other
 
 
@@ -25,3 +27,17 @@ def cluster(vectors: Vectors, sizes: Sequence[int], threshold: float, most: floa
         )
         clusters += [[start + row for row in group] for group in groups]
     return clusters
+
+
+def bundles(things: Iterable[T], sizes: Iterable[int], limit: float) -> Iterator[list[T]]:
+    """In order, with sizes of `limit` at most together, unless a lone one has more."""
+    some: list[T] = []
+    total = 0
+    for thing, size in zip(things, sizes, strict=True):
+        if some and total + size > limit:
+            yield some
+            some, total = [], 0
+        some.append(thing)
+        total += size
+    if some:
+        yield some

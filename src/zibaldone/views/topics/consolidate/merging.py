@@ -11,10 +11,10 @@ import numpy as np
 from zibaldone.search.clustering import unit
 from zibaldone.views.topics.consolidate.summaries import title, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.library import order
+from zibaldone.views.topics.library import CatalogueLine, order
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.tasks import ChooseMerges, DocumentShown, Groups
+from zibaldone.views.topics.tasks import ChooseMerges
 
 _SHOWN = 64  # small documents that a model chooses among: the newest
 
@@ -41,15 +41,12 @@ def merge_small(
     else:
         shown = small[-_SHOWN:]
         task = ChooseMerges(
-            documents=tuple(
-                DocumentShown(document.id, document.title, document.summary, document.token_count)
-                for document in shown
-            ),
+            documents=tuple(map(CatalogueLine.of, shown)),
             at_most=work.settings.merge_most,
             token_limit=work.settings.split_tokens,
-            offline=lambda: Groups(groups=_alike(shown, work)),
         )
-        chosen = work.ask(task).result.groups
+        answer = work.ask(task)
+        chosen = _alike(shown, work) if answer.degraded else answer.result.groups
     made: list[Document] = []
     gone: dict[str, str] = {}
     for group in chosen:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zibaldone.models.answer_log import note_parts
-from zibaldone.views.topics.consolidate.grouping import cluster
+from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     BlockShown,
-    DocumentShown,
     Planned,
     PlanUpdates,
 )
@@ -58,16 +58,8 @@ def plan(portions: Sequence[Portion], documents: Mapping[str, Document], work: W
 def chunks(portions: Sequence[Portion], work: Work) -> list[list[Portion]]:
     """SplitByHeading, then RecursiveFallbackSplit: in order, none above the limit unless an entry is."""
     limit = work.settings.split_tokens
-    chunked: list[list[Portion]] = []
-    filled = 0
-    for portion in (piece for one in portions for piece in _pieces(one, limit, work)):
-        tokens = work.tokens(portion.entries)
-        if not chunked or filled + tokens > limit:
-            chunked.append([])
-            filled = 0
-        chunked[-1].append(portion)
-        filled += tokens
-    return chunked
+    pieces = [piece for one in portions for piece in _pieces(one, limit, work)]
+    return list(bundles(pieces, [work.tokens(piece.entries) for piece in pieces], limit))
 
 
 def _pieces(portion: Portion, limit: int, work: Work) -> list[Portion]:
@@ -93,8 +85,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
             )
             for number, portion in enumerate(portions, 1)
         ),
-        documents=tuple(DocumentShown(one.id, one.title, one.summary, one.token_count) for one in near),
-        offline=lambda: Planned(updates=[], new_documents=[]),
+        documents=tuple(map(CatalogueLine.of, near)),
     )
     answer = work.ask(task)
     if answer.unusable:

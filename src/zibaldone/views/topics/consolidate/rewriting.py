@@ -12,7 +12,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.views.topics.consolidate.grouping import cluster
+from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import (
     LineWritten,
     faithful,
@@ -27,7 +27,6 @@ from zibaldone.views.topics.markdown.entry import Entry, superseding
 from zibaldone.views.topics.tasks import (
     DocumentOpened,
     DocumentRewritten,
-    DocumentsRewritten,
     RewriteCurrent,
     RewriteDocuments,
     Rewritten,
@@ -84,7 +83,8 @@ def rewrite_documents(
     for document, portions in changes:
         numbered.append(_Change.of(document, portions, first, work))
         first += len(numbered[-1].entries)
-    for bundle in _bundles(numbered, work):
+    sizes = [work.tokens(change.shown) for change in numbered]
+    for bundle in bundles(numbered, sizes, work.settings.split_tokens):
         answers = {
             rewritten.document: rewritten
             for part, answer in ask_in_parts(work.ask, bundle, _task)
@@ -149,26 +149,10 @@ class _Change:
         return self.document.with_body(body_of(name, made)), summary
 
 
-def _bundles(changes: Sequence[_Change], work: Work) -> Iterator[list[_Change]]:
-    """In order, of `split_tokens` at most, unless a lone one has more."""
-    bundle: list[_Change] = []
-    filled = 0
-    for change in changes:
-        size = work.tokens(change.shown)
-        if bundle and filled + size > work.settings.split_tokens:
-            yield bundle
-            bundle, filled = [], 0
-        bundle.append(change)
-        filled += size
-    if bundle:
-        yield bundle
-
-
 def _task(changes: Sequence[_Change], failed: int) -> RewriteDocuments:
     return RewriteDocuments(
         documents=tuple(change.opened() for change in changes),
         given={number: entry for change in changes for number, entry in change.entries.items()},
-        offline=lambda: DocumentsRewritten(documents=[]),
         failed=failed,
     )
 
@@ -366,7 +350,6 @@ def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     task = RewriteCurrent(
         entries=shown_entries(numbered),
         given=numbered,
-        offline=lambda: Rewritten(sections=[]),
     )
     answer = work.ask(task)
     if answer.degraded:

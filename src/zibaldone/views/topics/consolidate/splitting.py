@@ -87,9 +87,5 @@ def _body(group: Sequence[_Piece], name: str) -> tuple[Block, ...]:
     body = Document("", body=(Heading(name, 1),))
     for piece in group:
         above = tuple(Heading(one.title, max(one.level, 2)) for one in piece.above)
-        body = _with_blocks(body, piece.blocks, (Heading(name, 1), *above))
+        body = body.with_entries(piece.blocks, (Heading(name, 1), *above))
     return body.body
-
-
-def _with_blocks(document: Document, blocks: Sequence[Block], under: tuple[Heading, ...]) -> Document:
-    return document.with_entries(blocks, under)  # type: ignore[arg-type] # it only places them

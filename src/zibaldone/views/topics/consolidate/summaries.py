@@ -79,11 +79,9 @@ def _about(entries: Sequence[Entry], work: Work) -> tuple[Likeness, frozenset[st
     return likeness, speakers, [own_words(entry.text) for entry in entries]
 
 
-def finished(
-    document: Document, work: Work, event: str, time: When | None, text: str = "", **detail: int | str
-) -> Document:
+def finished(document: Document, work: Work, event: str, time: When | None, text: str = "") -> Document:
     """With its tokens, summary (`text`, or an offline one) and update log brought up to date."""
-    return logged(summed_up(document, work, text), event, time, **detail)
+    return logged(summed_up(document, work, text), event, time)
 
 
 def summed_up(document: Document, work: Work, text: str = "") -> Document:
@@ -95,9 +93,9 @@ def summed_up(document: Document, work: Work, text: str = "") -> Document:
     )
 
 
-def logged(document: Document, event: str, time: When | None, **detail: int | str) -> Document:
+def logged(document: Document, event: str, time: When | None) -> Document:
     """With one more line in its update log."""
-    events = (*document.update_log, Event(event, time, detail))
+    events = (*document.update_log, Event(event, time))
     if len(events) > _EVENTS:
         events = (events[0], *events[1 - _EVENTS :])
     return replace(document, created_time=document.created_time or time, update_log=events)

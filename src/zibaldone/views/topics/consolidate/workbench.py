@@ -19,7 +19,7 @@ from zibaldone.search.clustering import unit
 from zibaldone.text.remembered import remembered
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness, spokesman
+from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness
 from zibaldone.views.topics.library import Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
@@ -144,7 +144,7 @@ class Work:
         """One entry for all, whose parts are remembered; an empty text leaves the words as they are."""
         if len(entries) == 1 and text in {"", entries[0].text}:
             return entries[0]
-        whole = merged(entries, text or spokesman(list(entries)).text)
+        whole = merged(entries, text or None)
         parts = tuple(part for entry in entries for part in self.parts.get(key_of(entry), (entry,)))
         for entry in entries:
             self.parts.pop(key_of(entry), None)

@@ -95,9 +95,7 @@ def _entry(library: Library, request: RequestedEdit, message: Message, workbench
         if place is None:
             noted = replace(new, label=new.label or request.label)
             return append(library, [noted], time, Work(workbench, library))
-    at, body = place[1], list(place[0].body)
-    body[at : at + bool(old)] = [new] if request.words else []
-    library = _filed(library, place[0].with_body(body), "edited", When.of(time))
+    library = _put(library, place, [new] if request.words else [], time, instead=int(old is not None))
     if old is not None:
         if not any(key_of(one) == key_of(old) for one in library.entries()):
             parts = {key: parts for key, parts in library.parts.items() if key != key_of(old)}

@@ -144,8 +144,8 @@ class Document:
             body.extend(change(block) if isinstance(block, Entry) else (block,))
         return self.with_body(_without_empty(body))
 
-    def with_entries(self, entries: Iterable[Entry], under: Iterable[Heading] = ()) -> Document:
-        """With entries at the end of the section below these headings, topmost first, or at the end of all.
+    def with_entries(self, entries: Iterable[Block], under: Iterable[Heading] = ()) -> Document:
+        """With blocks at the end of the section below these headings, topmost first, or at the end of all.
 
         Headings that there are not yet are added, below those that there are.
         """

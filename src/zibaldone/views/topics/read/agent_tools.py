@@ -33,15 +33,10 @@ from zibaldone.views.topics.read.tool_arguments import (
     Arguments,
     DocumentLine,
     Excerpt,
-    Grep,
-    GrepDoc,
     Grepped,
     Hit,
-    ListDocs,
     ListedDocument,
     Page,
-    ReadLines,
-    Search,
     described,
 )
 from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text
@@ -79,18 +74,8 @@ class Toolset:
     def invoke(self, name: str, arguments: Mapping[str, Any] | str | None) -> ToolAnswer:
         """What a tool gives back, by its name. Raises InvalidInput on anything wrong with the call."""
         given = _validated(name, arguments)
-        match given:
-            case Grep():
-                return self.grep(given.pattern, given.limit, given.context_lines)
-            case GrepDoc():
-                return self.grep_doc(given.doc_id, given.pattern, given.context_lines)
-            case Search():
-                return self.search(given.query, given.limit)
-            case ReadLines():
-                return self.read_lines(given.doc_id, given.start_line, given.end_line)
-            case ListDocs():
-                return self.list_docs(given.offset, given.limit)
-        raise AssertionError(name)
+        answer: ToolAnswer = getattr(self, name)(**given.model_dump())
+        return answer
 
     def grep(self, pattern: str, limit: int = MOST_HITS, context_lines: int = 0) -> Grepped:
         return _grepped(

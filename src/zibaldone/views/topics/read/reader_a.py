@@ -175,8 +175,7 @@ class _AgentSearch:
         return text, self._seen.take(_excerpts(answer)), True
 
     def _reading(self, last: AgentMove | None, stopped: str) -> ReadingResult:
-        chosen = last if last is not None else AgentMove()
-        tiers = [self._hits(self._rows_of(chosen), "picked"), self._hits(self._blocks_of(chosen), "picked")]
+        tiers = [self._hits(rows, "picked") for rows in self._chosen(last or AgentMove())]
         if stopped != "done" or not tiers[0]:
             # An agent that never finished keeps what it saw.
             tiers.append(self._hits(self._ranked.best(self._seen_rows()), "seen"))
@@ -197,30 +196,23 @@ class _AgentSearch:
             note,
         )
 
-    def _rows_of(self, move: AgentMove) -> list[int]:
-        """The entries on the lines that the agent chose; ranges that do not exist choose nothing."""
-        rows: list[int] = []
-        for snippet in move.relevant_snippets:
-            index = self._tools.document(snippet.doc_id)
-            if index is not None and 1 <= snippet.start_line <= snippet.end_line:
-                local = index.rows_of(snippet.start_line, snippet.end_line)
-                rows += self._ranked.best(self._global(snippet.doc_id, local))
-        return rows
+    def _chosen(self, move: AgentMove) -> tuple[list[int], list[int]]:
+        """The entries on the lines that the agent chose; those of their heading blocks and whole documents.
 
-    def _blocks_of(self, move: AgentMove) -> list[int]:
-        """The rest of their heading blocks (§3.4), then the documents that it wants whole."""
+        So §3.4 has it. Ranges that do not exist choose nothing.
+        """
         rows: list[int] = []
+        around: list[int] = []
         for snippet in move.relevant_snippets:
-            index = self._tools.document(snippet.doc_id)
-            if index is not None and 1 <= snippet.start_line <= snippet.end_line:
-                rows += self._ranked.best(
-                    self._global(snippet.doc_id, index.widened(snippet.start_line, snippet.end_line))
-                )
-        for id_ in dict.fromkeys(move.relevant_docs):
+            id_, lines = snippet.doc_id, (snippet.start_line, snippet.end_line)
             index = self._tools.document(id_)
-            if index is not None:
-                rows += self._ranked.best(self._global(id_, range(len(index.places))))
-        return rows
+            if index is not None and 1 <= lines[0] <= lines[1]:
+                rows += self._ranked.best(self._global(id_, index.rows_of(*lines)))
+                around += self._ranked.best(self._global(id_, index.widened(*lines)))
+        for id_ in dict.fromkeys(move.relevant_docs):
+            if (index := self._tools.document(id_)) is not None:
+                around += self._ranked.best(self._global(id_, range(len(index.places))))
+        return rows, around
 
     def _seen_rows(self) -> list[int]:
         rows = []
