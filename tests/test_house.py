@@ -161,7 +161,8 @@ def test_all_is_what_is_public():
     """`__all__` lists every public name of the package, sorted; each is where type checkers see it, too."""
     tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
     (for_types,) = (node for node in tree.body if isinstance(node, ast.If))
-    seen = {name.name: node.module for node in for_types.body for name in node.names}
+    at_once = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module != "__future__"]
+    seen = {name.name: node.module for node in (*at_once, *for_types.body) for name in node.names}
     assert zibaldone.__all__ == sorted(zibaldone.__all__) == sorted(seen)
     for name, module in seen.items():
         assert getattr(zibaldone, name) is getattr(sys.modules[module], name)

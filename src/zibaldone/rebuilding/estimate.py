@@ -127,7 +127,7 @@ def estimate(
     if spoken:
         view.prepare(spoken, PrepareContext(user, None, partial(database.read, user)))
     share = total / len(last) if last else 0.0
-    asked = [getattr(asker, name, 0) for name in ("calls", "prompt_tokens", "completion_tokens")]
-    figures = [math.ceil(count * share) for count in (*asked, embedder.texts, embedder.tokens)]
+    chat = [getattr(asker, name, 0) for name in ("calls", "prompt_tokens", "completion_tokens")]
+    figures = [math.ceil(count * share) for count in (*chat, embedder.texts, embedder.tokens)]
     money = None if prices is None else prices.of_tokens(figures[1], figures[2], figures[4])
     return RebuildEstimate(user, view.name, total, len(last), *figures, money)
