@@ -414,7 +414,7 @@ CEILINGS = {
     "demo": 406,
     "importers": 3_688,
     "kv": 753,
-    "models": 2_702,
+    "models": 2_557,
     "rebuilding": 736,
     "search": 2_751,
     "server": 7_983,
