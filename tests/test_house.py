@@ -415,7 +415,7 @@ CEILINGS = {
     "importers": 3_688,
     "kv": 753,
     "models": 2_557,
-    "rebuilding": 736,
+    "rebuilding": 740,
     "search": 2_751,
     "server": 7_983,
     "storage": 5_632,

@@ -128,6 +128,10 @@ def estimate(
         view.prepare(spoken, PrepareContext(user, None, partial(database.read, user)))
     share = total / len(last) if last else 0.0
     chat = [getattr(asker, name, 0) for name in ("calls", "prompt_tokens", "completion_tokens")]
-    figures = [math.ceil(count * share) for count in (*chat, embedder.texts, embedder.tokens)]
-    money = None if prices is None else prices.of_tokens(figures[1], figures[2], figures[4])
-    return RebuildEstimate(user, view.name, total, len(last), *figures, money)
+    calls, prompt, completion, texts, embedded = (
+        math.ceil(count * share) for count in (*chat, embedder.texts, embedder.tokens)
+    )
+    money = None if prices is None else prices.of_tokens(prompt, completion, embedded)
+    return RebuildEstimate(
+        user, view.name, total, len(last), calls, prompt, completion, texts, embedded, money
+    )
