@@ -32,8 +32,7 @@ from zibaldone.comparing.table import Column, tabulate
 from zibaldone.errors import InvalidInput
 from zibaldone.kv import KVMemory, MemArt, TurnFormat, chat, plain
 from zibaldone.views.kvcache.config import BEST, PAPER
-from zibaldone.views.kvcache.generate.generation import PromptContext, generate
-from zibaldone.views.kvcache.generate.likelihood import answer_ids, likelihood
+from zibaldone.views.kvcache.generate.generation import PromptContext, answer_ids, generate, likelihood
 from zibaldone.views.kvcache.model.turns import question_of
 
 BASE, FIRST = "recall-text", "recall-kv"  # the same turns; the first arm says which
@@ -208,11 +207,11 @@ def _from_text(
     encoder = kv.view.encoder
     ids = question_of(encoder.tokenizer, encoder.form, question.text, question.now).ids
     before = [i for seq in seqs for i in encoder.turn_ids(of.messages[seq])]
-    context = PromptContext((), (), (), (*before, *ids))
+    context = PromptContext((*before, *ids))
     gold = answer_ids(encoder, question.answer, question.now)
     with encoder.tap.lock:
         per_token = likelihood(encoder, context, gold) / len(gold)
-        tokens = (context.kv_tokens, context.prefill_tokens)
+        tokens = (context.kv_tokens, len(context.ids))
         made = ArmAnswer(name, question.id, per_token, _share(question, seqs), *tokens, seqs)
         if not asking.new_tokens:
             return made

@@ -21,7 +21,7 @@ from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
 from zibaldone.views.kvcache.model.tap import Tap
 from zibaldone.views.kvcache.model.turns import plain
-from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
+from zibaldone.views.kvcache.storage.store import FOLDER
 from zibaldone.views.kvcache.view import KVView
 
 LAYERS = (0, 1)
@@ -86,7 +86,7 @@ def kv(embedder: Embedder, database: Database) -> KVView:
     """One model beside the default embedder, another beside any other."""
     attached = _attached(0 if embedder is STATIC else 1)
     view = KVView(
-        KVStore(database.folder / FOLDER),
+        database.folder / FOLDER,
         attached.encoder,
         attached.fingerprint,
         STATIC,

@@ -75,7 +75,7 @@ def test_a_damaged_pool(owner, server):
     """Blocks that are not what was written are computed in vLLM, and nothing else is lost."""
     prompt = owner.prompt("w20 w21", user="zoe")
     expected = text_of(server.complete({"prompt": list(prompt.ids)}))
-    (path,) = {owner.kv.view.store.files(owner.kv.reading("zoe")[0].pool).folder / "blocks"}
+    (path,) = {owner.kv.view.files(owner.kv.reading("zoe")[0].pool).folder / "blocks"}
     whole = path.read_bytes()
     path.write_bytes(bytes(len(whole)))
     try:
@@ -88,7 +88,7 @@ def test_an_answer_is_remembered(owner, server):
     """Its keys, rotated back in vLLM, become blocks: the next answer is what it would have been otherwise."""
     prompt = owner.prompt(QUESTION, session="1", remember=True)
     response = server.complete(prompt.body())
-    folder = left_folder(owner.kv.view.store.root, "ann")
+    folder = left_folder(owner.kv.view.root, "ann")
     until = time.monotonic() + 60
     while time.monotonic() < until and not list(folder.glob("*.safetensors")):
         time.sleep(0.05)
@@ -124,7 +124,7 @@ def test_two_ranks(owner):
         prompt = owner.prompt(QUESTION, session="2", remember=True)
         text, computed, _ = generated(engine, prompt)
         assert (text, computed) == (owner.answer(prompt), prompt.memory_tokens)
-        folder = left_folder(owner.kv.view.store.root, "ann")
+        folder = left_folder(owner.kv.view.root, "ann")
         until = time.monotonic() + 60
         while time.monotonic() < until and len(list(folder.glob("*.safetensors"))) < 2:
             time.sleep(0.05)

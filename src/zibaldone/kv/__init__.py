@@ -29,35 +29,26 @@ from zibaldone.memory import Memory, now_utc
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
-from zibaldone.validation import TimeLike, count, key, members, shown, to_time
+from zibaldone.validation import TimeLike, count, key, members, shown, to_time, whole_text
 from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
-from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
+from zibaldone.views.kvcache.storage.store import FOLDER
 
 try:
-    from zibaldone.views.kvcache.generate.answer_keys import Keys, keys_of
-    from zibaldone.views.kvcache.generate.answering import (
-        Answer,
-        Answering,
-        AnswerScore,
-        BlockScore,
-        KVTrace,
-        scored,
-    )
-    from zibaldone.views.kvcache.generate.generation import Generated
-    from zibaldone.views.kvcache.generate.sight import Cited, Sight, Sought
+    from zibaldone.views.kvcache.generate import answering
+    from zibaldone.views.kvcache.generate.answering import Answer, AnswerScore, BlockScore, KVTrace
+    from zibaldone.views.kvcache.generate.generation import keys_of
+    from zibaldone.views.kvcache.generate.selection import Cited, Sought
     from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
     from zibaldone.views.kvcache.model.encoding import Encoder
     from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
-    from zibaldone.views.kvcache.model.tap import Tap
-    from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain
+    from zibaldone.views.kvcache.model.tap import Raw, Tap
+    from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain, question_of
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index
-    from zibaldone.views.kvcache.retrieve.probe import Choice
-    from zibaldone.views.kvcache.serving.leavings import LeftKeys, take_left
-    from zibaldone.views.kvcache.serving.prompt import KVPrompt
-    from zibaldone.views.kvcache.serving.prompting import Prompting, is_of
+    from zibaldone.views.kvcache.serving.leavings import take_left
+    from zibaldone.views.kvcache.serving.prompting import KVPrompt, is_of, left_keys_of, prompt_of
     from zibaldone.views.kvcache.storage.writer import Writer
     from zibaldone.views.kvcache.view import KVView
 except ModuleNotFoundError as error:
@@ -94,18 +85,6 @@ def _busy(user: str) -> StorageBusy:
 
 class _NotWhole(Exception):
     """Blocks of this snapshot wait to be encoded again: something was forgotten since the pool caught up."""
-
-
-def ranked_by_text(
-    memory: Memory, query: str, user: str, budget_tokens: int, now: datetime
-) -> tuple[int, ...]:
-    """Seqs of the messages that text recall finds for a question, the best first."""
-    recalled = memory.recall(
-        query, user=user, budget_tokens=budget_tokens, views=["messages"], floor=0, now=now
-    )
-    return tuple(
-        dict.fromkeys(seq for decision in recalled.trace.decisions for seq in decision.evidence.sources)
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,19 +150,17 @@ class KVMemory:
                         " attach it to a Memory whose folder is not"
                     )
                 self._database = database
-                store = KVStore(database.folder / FOLDER)
-                layers, self._calibration = listening(store, encoder, identity, needles)
+                root = database.folder / FOLDER
+                layers, self._calibration = listening(root, encoder, identity, needles)
                 encoder.layers = tuple(sorted(layers))
                 print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
-                return KVView(store, encoder, print_, shared_static_embedder(), layers, budget)
+                return KVView(root, encoder, print_, shared_static_embedder(), layers, budget)
 
             self.view = memory.attach(make)
         except BaseException:
             tap.detach()
             raise
-        self._encoder, self._answering = encoder, Answering(self.view)
-        self._prompting = Prompting(self.view, self._answering.looking)
-        self._writer = Writer(queue)
+        self._encoder, self._writer = encoder, Writer(queue)
         self._closed = False
 
     def close(self) -> None:
@@ -272,10 +249,7 @@ class KVMemory:
             raise InvalidInput("remember=True takes one question at a time: each answer is a turn of its own")
         most = int(given["max_new_tokens"])
         sought = [self._sought(one, user, session, budget_tokens, top_k, seqs, now, most) for one in queries]
-        answers = self._caught_up(
-            user,
-            lambda *, whole: self._generate(sought, user, given, remember=remember, whole=whole),
-        )
+        answers = self._caught_up(user, lambda: self._generate(sought, user, given, remember=remember))
         return answers if several else answers[0]
 
     def prompt(
@@ -300,20 +274,18 @@ class KVMemory:
         Raises InvalidInput when the question does not fit the window, or the settings no engine.
         """
         self._open()
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be a string, not {shown(query)}")
         count("max_new_tokens", max_new_tokens, least=1)
+        whole_text("query", query)
         sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, max_new_tokens)
-        self._prompting.check(sought)
         keep = uuid4().hex if remember else ""
 
-        def once(*, whole: bool) -> KVPrompt:
+        def once() -> KVPrompt:
             with self._database.read() as connection:
                 deletions = log.state(connection, user).deletions
             with self.view.model_lock:
-                reader, index = self._pool(user, whole=whole)
-                return self._prompting.put_together(
-                    self._database, reader, index, user, sought, keep=keep, deletions=deletions
+                pool = self._pool(user)
+                return prompt_of(
+                    self.view, self._database, *pool, user, sought, keep=keep, deletions=deletions
                 )
 
         return self._caught_up(user, once)
@@ -327,18 +299,21 @@ class KVMemory:
         self._open()
         if not isinstance(prompt, KVPrompt):
             raise InvalidInput(f"prompt must be what prompt() gave, not {shown(prompt)}")
-        if not isinstance(text, str):
-            raise InvalidInput(f"text must be a string, not {shown(text)}")
-        turns = [
-            {"role": "user", "content": prompt.query, "time": prompt.now},
-            {"role": "assistant", "content": text, "time": prompt.now},
-        ]
-        stored = tuple(self.memory.add(turns, user=prompt.user, session=prompt.session))
+        whole_text("text", text)
+        stored = self._add(prompt.query, text, prompt.now, prompt.user, prompt.session)
         if prompt.scope is not None and prompt.scope.keep:
             layers = len(self._encoder.tap.shapes)
-            left = take_left(self.view.store.root, prompt.user, prompt.scope.keep, layers)
+            left = take_left(self.view.root, prompt.user, prompt.scope.keep, layers)
             if left is not None and is_of(self._encoder, prompt, left, text):
-                self._writer.put(lambda: self._write_left(prompt, stored, left))
+                self._writer.put(
+                    lambda: self._write(
+                        prompt.user,
+                        stored,
+                        lambda reader: left_keys_of(self.view, prompt, reader, left),
+                        prompt.seqs,
+                        prompt.deletions,
+                    )
+                )
         return stored
 
     def score(
@@ -358,18 +333,13 @@ class KVMemory:
         `seqs=()` asks without any memory.
         """
         self._open()
-        for name, text in (("question", question), ("answer", answer)):
-            if not isinstance(text, str):
-                raise InvalidInput(f"{name} must be a string, not {shown(text)}")
+        whole_text("question", question)
+        whole_text("answer", answer)
         sought = self._sought(question, user, session, budget_tokens, top_k, seqs, now, 0)
 
-        def once(*, whole: bool) -> AnswerScore:
+        def once() -> AnswerScore:
             with self.view.model_lock:
-                reader, index = self._pool(user, whole=whole)
-                scored, sight = self._answering.score(reader, index, user, sought, answer)
-                if whole and sight is not None and sight.gone:
-                    raise _NotWhole
-                return scored
+                return answering.score(self.view, *self._pool(user), user, sought, answer)
 
         return self._caught_up(user, once)
 
@@ -405,8 +375,12 @@ class KVMemory:
         )
         if not self.config.whole_turns or seqs is not None or not query.strip():
             return sought
-        ranked = ranked_by_text(self.memory, query, user, sought.budget_tokens, sought.now)
-        return replace(sought, by_text=ranked)
+        room, at = sought.budget_tokens, sought.now
+        decisions = self.memory.recall(
+            query, user=user, budget_tokens=room, views=["messages"], floor=0, now=at
+        ).trace.decisions
+        ranked = dict.fromkeys(seq for decision in decisions for seq in decision.evidence.sources)
+        return replace(sought, by_text=tuple(ranked))
 
     def scores(
         self, query: str, *, user: str, session: str | None = None, now: TimeLike | None = None
@@ -415,28 +389,30 @@ class KVMemory:
 
         `session` narrows to one.
         """
-        key("user", user)
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be a string, not {shown(query)}")
         self._open()
+        key("user", user)
+        whole_text("query", query)
         at = to_time(now_utc() if now is None else now, "now")
+        question = question_of(self._encoder.tokenizer, self._encoder.form, query, at)
 
-        def once(*, whole: bool) -> Choice | None:
+        def once() -> list[BlockScore]:
             with self.view.model_lock:
-                reader, index = self._pool(user, whole=whole)
+                reader, index = self._pool(user)
                 if reader is None or index is None:
-                    return None
-                return self.view.choose(reader, index, query, at, k=1, session=session)
+                    return []
+                choice = self.view.probe.choose(reader, index, question, 1, session=session)
+                return answering.scored(choice, self._encoder.tokenizer)
 
-        choice = self._caught_up(user, once)
-        if choice is None:
-            return []
-        return scored(choice, self._encoder.tokenizer)
+        return self._caught_up(user, once)
 
     def reading(self, user: str) -> tuple[PoolReader, Index]:
-        """The user's pool, for who looks inside. Raises InvalidInput when there is none."""
+        """The user's pool, with what the log has, for who looks inside.
+
+        Raises InvalidInput when there is none.
+        """
+        self._open()
         key("user", user)
-        reader, index = self._pool(user, whole=False)
+        reader, index = self._caught_up(user, lambda: self._pool(user))
         if reader is None or index is None:
             raise InvalidInput(f"user {user!r} has no blocks")
         return reader, index
@@ -480,106 +456,82 @@ class KVMemory:
         if self._closed:
             raise ClosedMemory("this KVMemory was closed: attach a new one")
 
-    def _pool(self, user: str, *, whole: bool) -> tuple[PoolReader | None, Index | None]:
-        """The user's pool and its boxes, as of now. Raises _NotWhole when it is not `whole` and is to be."""
+    def _pool(self, user: str) -> tuple[PoolReader | None, Index | None]:
+        """The user's pool and its boxes, as of now. Raises _NotWhole."""
         self._open()
         with self._database.read(user) as connection:
             generation = generations.serving(connection, user, self.view)
             pool = self.view.pool(connection, generation)
-            if whole and generation is not None and self.view.waiting(connection, generation):
+            if generation is not None and self.view.waiting(connection, generation):
                 raise _NotWhole
             if pool is None:
                 return None, None
             return PoolReader(pool, self._database.read), self.view.index(connection, pool)
 
-    def _caught_up(self, user: str, once: Callable[..., R]) -> R:
-        """Do `once` when the pool has what the log has; at last also while others keep on forgetting."""
+    def _caught_up(self, user: str, once: Callable[[], R]) -> R:
+        """Do `once` when the pool has what the log has; blocks that are damaged are encoded anew before.
+
+        Raises StorageBusy while others forget without a pause, and StorageCorrupt.
+        """
+        error: Exception | None = None
+        healed = 0
         for _ in range(_CATCHES_UP):
             self._catch_up(user)
             try:
-                return self._healing(user, lambda: once(whole=True))
-            except _NotWhole:
-                continue
-        return self._healing(user, lambda: once(whole=False))
-
-    def _healing(self, user: str, once: Callable[[], R]) -> R:
-        """Read again when a block has moved; when one is damaged, encode it anew and then read again."""
-        for _ in range(_CATCHES_UP):
-            try:
                 return read_again(once)
-            except BlockMissing as error:
-                missing, healed = error, self.view.heal(self._database, user)
-                self.remember(user=user)
+            except _NotWhole as unmade:
+                error, healed = unmade, 0
+            except BlockMissing as missing:
+                error, healed = missing, self.view.heal(self._database, user)
         if healed:
-            raise StorageCorrupt(f"{missing}: rebuild the view 'kv' of this user") from missing
-        raise _busy(user) from missing
+            raise StorageCorrupt(f"{error}: rebuild the view 'kv' of this user") from error
+        raise _busy(user) from error
 
     def _generate(
-        self,
-        sought: Sequence[Sought],
-        user: str,
-        options: Mapping[str, Any],
-        *,
-        remember: bool,
-        whole: bool,
+        self, sought: Sequence[Sought], user: str, options: Mapping[str, Any], *, remember: bool
     ) -> list[Answer]:
         with self._database.read(user) as connection:
             deletions = log.state(connection, user).deletions
-        made: list[Generated] = []
-        sights: list[Sight] = []
-        first = sought[0]
         with self.view.model_lock:
-            reader, index = self._pool(user, whole=whole)
-            if self.config.select == "per_layer" and first.given is None:
-                answers = [self._answering.layered(reader, index, user, one, options) for one in sought]
-            else:
-                sights = [self._answering.looking.look(reader, index, user, one) for one in sought]
-                if whole and any(sight.gone for sight in sights):
-                    raise _NotWhole
-                done = self._answering.answer(sights, options, catch=remember)
-                answers, made = [answer for answer, _ in done], [generated for _, generated in done]
+            pool = self._pool(user)
+            done = answering.answer(self.view, *pool, user, sought, options, catch=remember)
+        first, made, sight = sought[0], done[0].generated, done[0].sight
         if remember:
-            turns = [
-                {"role": "user", "content": first.query, "time": first.now},
-                {"role": "assistant", "content": answers[0].text, "time": first.now},
-            ]
-            stored = self.memory.add(turns, user=user, session=first.session)
-            if made and made[0].raw is not None:
-                keys = keys_of(
-                    self._encoder,
-                    sights[0].context,
-                    made[0].raw,
-                    made[0].sequences[0],
-                    first.query,
-                    first.now,
+            stored = self._add(first.query, done[0].answer.text, first.now, user, first.session)
+            if sight is not None and made.raw is not None:
+                given = sight.context, made.raw, made.sequences[0], first.query, first.now
+                seqs, encoder = sight.selection.seqs, self._encoder
+                self._writer.put(
+                    lambda: self._write(user, stored, lambda _: keys_of(encoder, *given), seqs, deletions)
                 )
-                self._writer.put(lambda: self._write(user, stored, keys, sights[0].seqs, deletions))
-        return answers
+        return [one.answer for one in done]
 
-    def _write_left(self, prompt: KVPrompt, stored: Sequence[Message], left: LeftKeys) -> None:
-        """What an engine left, into the pool."""
-        with self._database.read() as connection:
-            pool = self.view.pool(connection, generations.serving(connection, prompt.user, self.view))
-        if pool is not None:
-            keys = self._prompting.keys(prompt, PoolReader(pool, self._database.read), left)
-            self._write(prompt.user, stored, keys, prompt.seqs, prompt.deletions)
+    def _add(
+        self, query: str, text: str, now: datetime, user: str, session: str | None
+    ) -> tuple[Message, ...]:
+        """Question and answer, as messages of the log."""
+        turns = [
+            {"role": "user", "content": query, "time": now},
+            {"role": "assistant", "content": text, "time": now},
+        ]
+        return tuple(self.memory.add(turns, user=user, session=session))
 
     def _write(
         self,
         user: str,
         stored: Sequence[Message],
-        keys: Keys,
+        keys: Callable[[PoolReader | None], Sequence[tuple[Raw, Sequence[int]]]],
         attended: Sequence[int],
         deletions: int,
     ) -> None:
         """A turn's keys into the pool, unless others wrote or forgot meanwhile: then it is encoded later."""
         with self.view.model_lock:
-            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(), strict=True)]
             with self._database.read(user) as connection:
                 if not self._goes_on(connection, user, stored, deletions):
                     return
                 pool = self.view.pool(connection, generations.serving(connection, user, self.view))
             reader = PoolReader(pool, self._database.read) if pool is not None else None
+            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(reader), strict=True)]
             prepared = self.view.continued(reader, stored[0].session, turns, attended)
         with self._database.write(user) as connection:
             if self._goes_on(connection, user, stored, deletions):
@@ -587,7 +539,7 @@ class KVMemory:
                 log.touch(connection, user)
 
     def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:
-        """Whether these messages are the next that the view has to read, and nothing was deleted since."""
+        """True if these messages are the next that the view has to read, and nothing was deleted since."""
         generation = generations.serving(connection, user, self.view)
         cursor = generation.cursor if generation else 0
         ours = generation is None or generation.fingerprint == self.view.fingerprint

@@ -21,7 +21,6 @@ import torch
 from zibaldone import generations
 from zibaldone.errors import InvalidInput, MissingExtra, UnsupportedModel
 from zibaldone.validation import shown
-from zibaldone.views.kvcache.serving.loading import MemoryFolder
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer, WriteSlots
 from zibaldone.views.kvcache.serving.scheduling import SchedulerSide, StepWork
 from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide
@@ -76,8 +75,7 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
         )
         if role == KVConnectorRole.SCHEDULER:
             model = vllm_config.model_config.hf_config
-            served = MemoryFolder(Path(folder), generations.serving)
-            self._scheduler = SchedulerSide(served, model, self._block_tokens)
+            self._scheduler = SchedulerSide(Path(folder), generations.serving, model, self._block_tokens)
 
     # The scheduler's side
 

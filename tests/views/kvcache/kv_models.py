@@ -181,7 +181,7 @@ TEN: dict[str, Any] = {"max_new_tokens": 10, "min_new_tokens": 10, "suppress_tok
 def context_of(encoder: Encoder, tokens: int = CONTEXT, asked: Sequence[int] = ASKED) -> PromptContext:
     """A question behind the first tokens of the text, which were encoded turn by turn."""
     raw = read_back(chained(encoder, IDS[:tokens], [n for n in (5, 21, 60) if n < tokens])) if tokens else []
-    return PromptContext((), tuple(raw), (), tuple(asked))
+    return PromptContext(tuple(asked), tuple(raw))
 
 
 def behind(

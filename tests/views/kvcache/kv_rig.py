@@ -38,7 +38,6 @@ CONFIG = MemArt(
     select="blocks",
     layers=(0, 1),
     probe_tokens=8,
-    rescore_share=0.0,
 )
 FORM = TurnFormat(
     turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", answer_end=" END", pinned="PIN"
@@ -166,17 +165,17 @@ class Rig:
         """Of one block."""
         pool = self.pool(user)
         assert pool is not None
-        return self.view.store.read(pool, block)
+        return self.view.read(pool, block)
 
     def made(self, user: str = USER) -> dict[tuple[object, ...], tuple[bytes, bytes]]:
         """By place and tokens: payload and boxes of every block."""
         pool = self.pool(user)
         if pool is None:
             return {}
-        files = self.view.store.files(pool)
+        files = self.view.files(pool)
         return {
             (*block.place, block.tile.ids): (
-                self.view.store.read(pool, block),
+                self.view.read(pool, block),
                 b"".join(box for layer in pool.layers for box in files.read_boxes(layer, [block.number - 1])),
             )
             for block in self.blocks(user)
@@ -186,7 +185,7 @@ class Rig:
         """A file of the pool."""
         pool = self.pool(user)
         assert pool is not None
-        return self.view.store.files(pool).folder / name
+        return self.view.files(pool).folder / name
 
     def erasures(self, user: str = USER) -> tuple[list[int], list[int]]:
         """What waits to be overwritten."""

@@ -4,14 +4,7 @@ import errno
 import os
 
 import pytest
-from kv_rig import (
-    USER,
-    filled,
-    flip,
-    leaked,
-    line,
-    secrets_of,
-)
+from kv_rig import USER, filled, flip, leaked, line, secrets_of
 
 from zibaldone import Memory
 from zibaldone.errors import BlockMissing, StorageBusy, StorageCorrupt, StorageError, StorageFull
@@ -60,7 +53,7 @@ def test_a_crash_between_bytes_and_rows_leaves_the_rows_as_they_were(rig, monkey
     before = rig.blocks()
     assert _crash_in_append(rig, monkeypatch) == [[8, 9]]
     assert rig.blocks() == before
-    assert rig.view.store.files(rig.pool()).intended()[0] == [8, 9]
+    assert rig.view.files(rig.pool()).intended()[0] == [8, 9]
     assert rig.memory.check_integrity().faults == ()
 
 

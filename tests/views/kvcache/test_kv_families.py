@@ -63,7 +63,7 @@ def test_norms_that_keep_nothing_of_a_dimension():
         layer.self_attn.k_norm.weight.data[[3, 5, 13]] = -1.0
     tap = Tap(model)
     assert put_back(tap) <= 1e-5
-    for number, layer in enumerate(card_of(encoder_of(tap), "print").layers):
+    for number, layer in enumerate(card_of(encoder_of(tap)).layers):
         keys = captured(tap, TEXT)[number].keys
         positions = torch.arange(keys.shape[1])
         back = layer.rotate_back(layer.rotate(keys, positions), positions)

@@ -20,11 +20,6 @@ from zibaldone.views.kvcache.generate.generation import finish, generate
 from zibaldone.views.kvcache.model.encoding import joined
 
 
-def parts_of(encoder, context):
-    """All that stands before a question."""
-    return [encoder.prefix, *context.raw, *context.recent]
-
-
 def same(first, second):
     return all(
         torch.allclose(a.keys, b.keys, atol=1e-4) and torch.allclose(a.values, b.values, atol=1e-4)
@@ -41,7 +36,7 @@ def test_what_a_generation_leaves(family):
     ids = (*ASKED, *found.sequences[0], EOS)
     said_tokens = len(ASKED) + len(found.sequences[0])
     left = finish(encoder, context, found.raw, ids, said_tokens)
-    assert same(left, encoder.run(ids, parts_of(encoder, context)))
+    assert same(left, encoder.run(ids, context.parts(encoder)))
 
 
 def test_what_an_ended_answer_leaves():
@@ -53,7 +48,7 @@ def test_what_an_ended_answer_leaves():
     ids = (*ASKED, *found.sequences[0], EOS, 9)
     said_tokens = len(ASKED) + len(found.sequences[0])
     left = finish(encoder, context, found.raw, ids, said_tokens)
-    assert same(left, encoder.run(ids, parts_of(encoder, context)))
+    assert same(left, encoder.run(ids, context.parts(encoder)))
 
 
 class Say:
@@ -83,7 +78,7 @@ def test_what_an_answer_with_marks_leaves(said, more):
     ids = (*ASKED, *found.sequences[0], 9, 10, 11)
     said_tokens = len(ASKED) + len(found.sequences[0])
     left = finish(encoder, context, found.raw, ids, said_tokens)
-    assert same(left, encoder.run(ids, parts_of(encoder, context)))
+    assert same(left, encoder.run(ids, context.parts(encoder)))
 
 
 def test_joined():

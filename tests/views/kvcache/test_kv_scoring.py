@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from zibaldone.views.kvcache.retrieve import scoring
-from zibaldone.views.kvcache.retrieve.bounding_box import bounding_box, enclosing
 from zibaldone.views.kvcache.retrieve.scoring import (
     BlockRelevance,
     LayerQueries,
     aggregate,
+    bounding_box,
     box_scores,
     chain,
     key_scores,
@@ -141,14 +141,6 @@ def test_upper_bound_in_sixteen_bits(heads):
     bounds = rows_of_all(box_scores(asked, bounding_box(keys[:, :, :1]), heads))
     exact = rows_of_all(key_scores(asked, keys[:, :, :1], there, heads))
     assert (bounds >= exact - 1e-4 * np.abs(exact).max()).all()
-
-
-def test_a_box_around_two():
-    """Holds both."""
-    first, second = bounding_box(KEYS), bounding_box(KEYS + 1)
-    both = enclosing(first, second)
-    assert torch.equal(both[..., 0, :], second[..., 0, :])
-    assert torch.equal(both[..., 1, :], first[..., 1, :])
 
 
 def table1(rows, normalization, aggregation, c=60, k=None):

@@ -9,11 +9,9 @@ from kv_rig import QUESTION, Rig, line, tokenizer, with_config
 
 from zibaldone import InvalidInput, Memory
 from zibaldone.generations import lag, serving
-from zibaldone.views.kvcache.serving.loading import MemoryFolder
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
-from zibaldone.views.kvcache.serving.paging import head_range
 from zibaldone.views.kvcache.serving.scheduling import SchedulerSide
-from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide
+from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide, head_range
 from zibaldone.views.kvcache.storage.block_files import left_folder
 
 SIZE, BLOCKS = 16, 12  # of the engine's cache: tokens to a block, blocks
@@ -33,9 +31,7 @@ class Engine:
     """A scheduler and its workers, with caches in which heads stand before tokens."""
 
     def __init__(self, rig, ranks=1):
-        self.scheduler = SchedulerSide(
-            MemoryFolder(rig.folder, serving), rig.view.encoder.tap.model.config, SIZE
-        )
+        self.scheduler = SchedulerSide(rig.folder, serving, rig.view.encoder.tap.model.config, SIZE)
         heads = 2 // ranks
         self.caches = [{n: torch.zeros((BLOCKS, heads, SIZE, 16)) for n in range(2)} for _ in range(ranks)]
         self.workers = [
@@ -218,7 +214,7 @@ def test_another_model_is_not_served(rig):
     prompt = rig.kv.prompt(QUESTION, user="ann")
     model, engine = rig.view.encoder.tap.model, Engine(rig)
     config = type(model.config)(**model.config.to_dict() | {"vocab_size": 9})
-    engine.scheduler = SchedulerSide(MemoryFolder(rig.folder, serving), config, SIZE)
+    engine.scheduler = SchedulerSide(rig.folder, serving, config, SIZE)
     assert engine.admit(request_of(prompt)) == 0
     assert "vocab_size" in engine.finish(request_of(prompt))["error"]
 
@@ -226,7 +222,7 @@ def test_another_model_is_not_served(rig):
 def test_a_folder_without_a_memory(tmp_path):
     """Is refused when the engine starts, and stays as empty as it was."""
     with pytest.raises(InvalidInput, match="holds no memory"):
-        MemoryFolder(tmp_path, serving)
+        SchedulerSide(tmp_path, serving, None, SIZE)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -254,11 +250,11 @@ def served(rig, engine):
     raw = encoder.run(ids, [encoder.standing, *fetched.raw])
     at = torch.arange(prompt.memory_tokens, prompt.memory_tokens + len(ids))
     for caches, rank in zip(engine.caches, range(len(engine.caches)), strict=True):
-        heads = head_range(2, rank, len(engine.caches)).heads
+        start, end, _ = head_range(2, rank, len(engine.caches))
         for layer, cache in caches.items():
-            keys = encoder.tap.rotate(layer, raw[layer].keys[None], at, 256)[0][heads]
+            keys = encoder.tap.rotate(layer, raw[layer].keys[None], at, 256)[0][start:end]
             slots = torch.tensor([OURS[i // SIZE] * SIZE + i % SIZE for i in at.tolist()])
-            kernel(cache)(keys.transpose(0, 1), raw[layer].values[heads].transpose(0, 1), slots)
+            kernel(cache)(keys.transpose(0, 1), raw[layer].values[start:end].transpose(0, 1), slots)
     return prompt, request
 
 
@@ -285,7 +281,7 @@ def test_an_answer_s_keys_become_its_blocks(rig, ranks):
     for layer in range(2):
         keys = torch.cat([raw[layer].keys for raw in kept.raw], dim=1)
         assert torch.allclose(keys, whole[layer].keys, atol=1e-5)
-    assert not list(left_folder(rig.view.store.root, "ann").iterdir())
+    assert not list(left_folder(rig.view.root, "ann").iterdir())
     assert rig.memory.check_integrity().faults == ()
 
 
@@ -298,7 +294,7 @@ def test_an_answer_that_is_another_is_encoded(rig):
     rig.kv.flush()
     with rig.database.read() as connection:
         assert lag(connection, "ann", rig.view) == 2
-    assert not list(left_folder(rig.view.store.root, "ann").iterdir())
+    assert not list(left_folder(rig.view.root, "ann").iterdir())
 
 
 @pytest.mark.parametrize("reason", ["abort", "error"])
@@ -308,7 +304,7 @@ def test_what_broke_off_leaves_nothing(rig, reason):
     _, request = served(rig, engine)
     request.get_finished_reason = lambda: reason
     engine.finish(request)
-    assert not left_folder(rig.view.store.root, "ann").exists()
+    assert not left_folder(rig.view.root, "ann").exists()
 
 
 def test_keys_of_half_the_ranks_are_not_taken(rig):
@@ -328,9 +324,9 @@ def test_forgetting_takes_what_an_engine_left(rig):
     engine = Engine(rig)
     _, request = served(rig, engine)
     engine.finish(request)
-    assert list(left_folder(rig.view.store.root, "ann").iterdir())
+    assert list(left_folder(rig.view.root, "ann").iterdir())
     rig.kv.close()
     rig.memory.close()
     with Memory(rig.folder) as memory:
         memory.forget(user="ann", everything=True)
-    assert not left_folder(rig.view.store.root, "ann").exists()
+    assert not left_folder(rig.view.root, "ann").exists()

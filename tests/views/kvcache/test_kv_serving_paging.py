@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.views.kvcache.serving.paging import head_range, slots_of
+from zibaldone.views.kvcache.serving.working import head_range, slots_of
 
 
 def test_slots_follow_the_blocks():
@@ -37,7 +37,7 @@ def test_every_token_has_one_slot(data):
 def test_ranks_have_all_heads(kv_heads, ranks):
     """Those that lead have every head once; where heads are fewer than ranks, neighbours share one."""
     shares = [head_range(kv_heads, rank, ranks) for rank in range(ranks)]
-    led = [head for share in shares if share.leads for head in range(kv_heads)[share.heads]]
+    led = [head for share in shares if share.leads for head in range(share.start, share.end)]
     assert led == list(range(kv_heads))
     assert {share.end - share.start for share in shares} == {max(1, kv_heads // ranks)}
     assert [share.start for share in shares] == [rank * kv_heads // ranks for rank in range(ranks)]

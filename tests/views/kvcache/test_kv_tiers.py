@@ -7,6 +7,7 @@ import torch
 from kv_rig import USER, filled
 
 from zibaldone import log
+from zibaldone.errors import StorageBusy
 from zibaldone.kv import KVMemory
 from zibaldone.views.kvcache.model.tap import RawKV
 from zibaldone.views.kvcache.storage.tiers import Hits, Lru, Tiers, size_of
@@ -148,20 +149,35 @@ def test_an_answer_says_where_its_blocks_came_from(tmp_path):
         assert rig.ask().trace.hits == Hits(host=4)
 
 
+def _forgetting(monkeypatch, rig, times):
+    """Another process forgets the first message that is left, so many times, when all is caught up."""
+    caught_up, seqs = KVMemory._catch_up, iter(range(1, times + 1))
+
+    def then_forgotten(self, user):
+        caught_up(self, user)
+        if (seq := next(seqs, None)) is not None:
+            with rig.database.write() as connection:
+                rig.view.forget(connection, USER, [seq])
+                log.remove(connection, USER, [seq])
+                log.touch(connection, USER, deleted=True)
+
+    monkeypatch.setattr(KVMemory, "_catch_up", then_forgotten)
+
+
 def test_what_others_unmake_between_catching_up_and_asking_is_encoded_first(tmp_path, monkeypatch):
     """Another process forgets a message: the turns after it are not left out of the answer."""
     with filled(tmp_path / "m") as rig:
-        caught_up, times = KVMemory._catch_up, iter([True])
-
-        def then_forgotten(self, user):
-            caught_up(self, user)
-            if next(times, False):
-                with rig.database.write() as connection:
-                    rig.view.forget(connection, USER, [1])
-                    log.remove(connection, USER, [1])
-                    log.touch(connection, USER, deleted=True)
-
-        monkeypatch.setattr(KVMemory, "_catch_up", then_forgotten)
+        _forgetting(monkeypatch, rig, 1)
         answer = rig.ask(top_k=8)
         assert {cited.seq for cited in answer.citations} == set(range(2, 9))
         assert not {block.number for block in rig.blocks() if block.boxes_crc is None}
+
+
+def test_while_others_forget_without_a_pause_no_answer_is_given(tmp_path, monkeypatch):
+    """It would be one without the turns that are not made again yet: the error says to call again."""
+    with filled(tmp_path / "m") as rig:
+        with monkeypatch.context() as patch:
+            _forgetting(patch, rig, 6)
+            with pytest.raises(StorageBusy, match="call again"):
+                rig.ask(top_k=8)
+        assert rig.ask(top_k=8).citations

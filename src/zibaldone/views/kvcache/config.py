@@ -7,12 +7,11 @@ from hashlib import blake2b
 from typing import Literal
 
 from zibaldone.errors import InvalidInput
-from zibaldone.validation import count, shown
+from zibaldone.validation import count, flag, shown
 
 Normalization = Literal["softmax", "reciprocal_rank"]
 Aggregation = Literal["max", "sum"]
 Select = Literal["recall", "blocks", "per_layer"]
-Order = Literal["time", "best_last"]
 Asking = Literal["words", "all"]
 Heads = Literal["each", "sum"]
 Alignment = Literal["turn", "grid"]
@@ -23,7 +22,6 @@ _CHOICES = {
     "normalization": ("softmax", "reciprocal_rank"),
     "aggregation": ("max", "sum"),
     "select": ("recall", "blocks", "per_layer"),
-    "order": ("time", "best_last"),
     "asking": ("words", "all"),
     "heads": ("each", "sum"),
     "align": ("turn", "grid"),
@@ -54,17 +52,14 @@ class MemArt:
     top_k: int = 128  # with "blocks" and "per_layer"
     normalization: Normalization = "softmax"  # over blocks, per query token (Table 1)
     aggregation: Aggregation = "max"  # over query tokens (Table 1)
-    rank_constant: int = 60  # c of the reciprocal rank; the paper gives none
     asking: Asking = "words"  # which tokens ask: the question's own words; "all": name, date and marks too
     scaled: bool = True  # products are scaled as in the model's attention; the paper's are not
     heads: Heads = "each"  # every head asks for itself; "sum": scores are added over heads first
     layers: Layers = "calibrated"  # which ones score
     probe_tokens: int = 128  # of the newest turns, behind which the query is read; 0: none
-    rescore: int = 8  # times k: candidates that are scored again with their own keys; 0: boxes alone
-    rescore_share: float = 0.1  # of all blocks, where that is more
+    rescore: int = 8  # times k, or a tenth of all: candidates scored again by their own keys; 0: boxes alone
     # How they are reused (section 3.2.3).
     pinned: bool = True  # the first token and the system prompt stand before a question, as before every turn
-    order: Order = "time"  # of whole turns in sight; "best_last": the best one stands next to the question
 
     def __post_init__(self) -> None:
         """Raises InvalidInput for a value that cannot be."""
@@ -77,18 +72,14 @@ class MemArt:
             ("block_tokens", 1),
             ("budget_tokens", 1),
             ("top_k", 1),
-            ("rank_constant", 0),
             ("probe_tokens", 0),
+            ("rescore", 0),
         ):
             count(name, getattr(self, name), least=least)
-        count("rescore", self.rescore, least=0)
         for name in ("context_tokens", "segment_tokens"):
             if getattr(self, name) is not None:
                 count(name, getattr(self, name), least=0 if name == "context_tokens" else 1)
-        if not 0 <= self.rescore_share <= 1:
-            raise InvalidInput(f"rescore_share must be from 0 to 1, not {shown(self.rescore_share)}")
-        if not isinstance(self.pinned, bool):
-            raise InvalidInput(f"pinned must be True or False, not {shown(self.pinned)}")
+        flag("pinned", self.pinned)
         if isinstance(self.layers, str):
             if self.layers not in ("calibrated", "all"):
                 raise InvalidInput(f"layers must be 'calibrated', 'all' or numbers, not {shown(self.layers)}")
@@ -98,10 +89,6 @@ class MemArt:
             raise InvalidInput(f"layers must be numbers of layers from 0, not {shown(self.layers)}")
         if self.select == "per_layer" and self.layers != "all":
             raise InvalidInput("select 'per_layer' needs layers='all': each layer chooses with its own keys")
-        if self.order != "time" and not self.whole_turns:
-            raise InvalidInput(
-                f"order {self.order!r} is of whole turns; select {self.select!r} takes blocks: take 'time'"
-            )
         if self.whole_turns and self.align == "grid":
             raise InvalidInput(
                 f"select {self.select!r} takes whole turns, which align='grid' does not keep apart"

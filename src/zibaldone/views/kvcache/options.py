@@ -8,7 +8,7 @@ from typing import Any
 from transformers import GenerationConfig, PreTrainedModel
 
 from zibaldone.errors import InvalidInput
-from zibaldone.validation import count, shown
+from zibaldone.validation import count, option, shown
 from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
 from zibaldone.views.kvcache.model.calibration import Needles
 from zibaldone.views.kvcache.model.turns import TurnFormat
@@ -35,11 +35,7 @@ def generating(options: Mapping[str, Any], max_new_tokens: int | None) -> dict[s
         raise InvalidInput(
             f"{', '.join(taken)} cannot be given: KVMemory makes the model's input and its cache"
         )
-    config = options.get("generation_config")
-    if config is not None and not isinstance(config, GenerationConfig):
-        raise InvalidInput(
-            f"generation_config must be a GenerationConfig of Transformers, not {shown(config)}"
-        )
+    config = option("generation_config", options.get("generation_config"), GenerationConfig)
     if max_new_tokens is None:
         max_new_tokens = getattr(config, "max_new_tokens", None) or _NEW_TOKENS
     count("max_new_tokens", max_new_tokens, least=1)
@@ -53,13 +49,9 @@ def attaching(
     """Raises InvalidInput for what a model cannot be attached with; None is what it is without."""
     if preset not in PRESETS:
         raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}, not {shown(preset)}")
-    for what, value, kind, hint in (
-        ("config", config, MemArt, "a MemArt"),
-        ("format", form, TurnFormat, "a TurnFormat, such as plain() or chat(tokenizer)"),
-        ("needles", needles, Needles, "a Needles"),
-        ("budget", budget, Budget, "a Budget"),
-    ):
-        if value is not None and not isinstance(value, kind):
-            raise InvalidInput(f"{what} must be {hint}, not {shown(value)}")
+    option("config", config, MemArt)
+    option("format", form, TurnFormat)
+    option("needles", needles, Needles)
+    option("budget", budget, Budget)
     if not isinstance(model, PreTrainedModel) or not model.can_generate():
         raise InvalidInput(f"model must be a causal language model of Transformers, not {shown(type(model))}")

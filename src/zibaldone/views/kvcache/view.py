@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -24,17 +24,16 @@ from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
 from zibaldone.views.kvcache.retrieve.evidence import look_up, retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index, Indexes
-from zibaldone.views.kvcache.retrieve.probe import Choice, Probe, Recent
+from zibaldone.views.kvcache.retrieve.probe import Choice, Probe
 from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
-from zibaldone.views.kvcache.storage.store import NAME, KVStore
+from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Tiers
 
 _BATCH_MESSAGES = 64
 _logger = logging.getLogger(__name__)
-Drafts = Sequence[tuple[KVBlock, BlockDraft]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +45,16 @@ class PreparedBlocks:
     attended: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # by seq, what was recalled for it
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the model chose for a recall."""
-
-    generation: Generation | None = None
-    choice: Choice | None = None
-
-
-class KVView:
+class KVView(KVStore):
     """MemArt: turns as blocks of keys without positions, found by the model's own attention."""
 
-    name = NAME
     batch_messages = _BATCH_MESSAGES
     reads_whole = True
     tended_from = 0
 
     def __init__(
         self,
-        store: KVStore,
+        root: Path,
         encoder: Encoder,
         fingerprint: str,
         words: StaticEmbedder,
@@ -75,14 +65,14 @@ class KVView:
 
         `words` counts the tokens of what is offered as text, and says how relevant it is.
         """
-        self.store, self.encoder, self.fingerprint = store, encoder, fingerprint
-        self.budget = budget or Budget()
+        super().__init__(root)
+        self.encoder, self.fingerprint = encoder, fingerprint
+        room = budget or Budget()
         self.model_lock = encoder.tap.lock  # one forward pass at a time, whoever's
         self._words = words
-        device = encoder.tap.device
-        self.tiers = Tiers(device, self.budget.device_bytes, self.budget.host_bytes)
-        self.fetcher = Fetcher(store, encoder, self.tiers)
-        self.indexes = Indexes(store, device)
+        self.tiers = Tiers(encoder.tap.device, room.device_bytes, room.host_bytes)
+        self.fetcher = Fetcher(self, encoder, self.tiers)
+        self.indexes = Indexes(self, encoder.tap.device)
         self.probe = Probe(encoder, self.fetcher, layers)
         self._seen_deletions: dict[str, int] = {}
         self._damaged: set[str] = set()  # users of whom something was found damaged
@@ -131,20 +121,20 @@ class KVView:
         if old:  # whoever holds an index has blocks that are no more
             log.touch(connection, generation.user, deleted=True)
         given = manifest.numbers(connection, pool, len(prepared.drafts))
-        blocks = [
-            KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us, None, None, None)
+        made = [
+            (KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us), draft)
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
-        manifest.add(connection, generation, self._written(connection, pool, blocks, prepared.drafts, slots))
+        manifest.add(connection, generation, self._written(connection, pool, made, slots))
         for seq, attended in prepared.attended.items():
             manifest.attend(connection, generation, [seq], attended)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """What attention finds, and by words what is in no block yet."""
         user, note = query.scope.user, ""
-        outcome = _Asked()
+        generation, choice = None, None
         try:
-            outcome = read_again(lambda: self._asked(take_snapshot, query))
+            generation, choice = read_again(lambda: self._asked(take_snapshot, query))
         except ForeignKV:
             note = "the blocks were made by another model: the newest messages only, until a rebuild"
         except BlockMissing as error:
@@ -152,10 +142,10 @@ class KVView:
             _logger.warning("KV blocks of user %r are left out until they are encoded again: %s", user, error)
             note = "some blocks are damaged: the newest messages only, until they are encoded again"
         with take_snapshot() as now:
-            logged = look_up(now.connection, query, outcome.generation, outcome.choice)
-        return retrieved(logged, query, outcome.choice, self._words, note)
+            logged = look_up(now.connection, query, generation, choice)
+        return retrieved(logged, query, choice, self._words, note)
 
-    def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> _Asked:
+    def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> tuple[Generation | None, Choice | None]:
         """What the model chooses, with no snapshot open while it works."""
 
         @contextmanager
@@ -166,12 +156,14 @@ class KVView:
         with take_snapshot() as now:
             pool = self.pool(now.connection, now.generation)
             if pool is None:
-                return _Asked()
+                return None, None
             index = self.index(now.connection, pool)
         k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
-        session, reader = query.scope.session, PoolReader(pool, read)
-        choice = self.choose(reader, index, query.text, query.now, k=k, session=session)
-        return _Asked(now.generation, choice)
+        question = question_of(self.encoder.tokenizer, self.encoder.form, query.text, query.now)
+        with self.model_lock:
+            reader = PoolReader(pool, read)
+            choice = self.probe.choose(reader, index, question, k, session=query.scope.session)
+        return now.generation, choice
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool. Raises ForeignKV when another model made it."""
@@ -194,60 +186,6 @@ class KVView:
         self._seen_deletions[user] = deletions
         return self.indexes.get(connection, pool)
 
-    def choose(
-        self,
-        reader: PoolReader,
-        index: Index,
-        text: str,
-        now: datetime,
-        *,
-        k: int,
-        session: str | None = None,
-        behind: Sequence[KVBlock] | None = None,
-    ) -> Choice:
-        """The k best blocks for a question, of one session or of all. No transaction may be open.
-
-        The question is read `behind` the blocks that are given, which stand before it and are left out of the
-        search; or else behind the newest ones of the session (or of whichever), which are not.
-        """
-        question = question_of(self.encoder.tokenizer, self.encoder.form, text, now)
-        recent = Recent(tuple(behind or ()))
-        if behind is None and self.config.probe_tokens:
-            newest = reader.newest(session, self.config.probe_tokens)
-            window = self.encoder.window - len(self.encoder.prefix_ids) - len(question.ids)
-            recent = self.probe.recent(newest, window)
-        without = {block.number for block in index.blocks if session is not None and block.session != session}
-        if behind is not None:
-            without |= {block.number for block in recent.blocks}
-        with self.model_lock:
-            return self.probe.choose(reader, index, recent, question, k, frozenset(without))
-
-    def put_back(self, database: Database, pool: Pool, remade: Drafts) -> int:
-        """Give blocks that were encoded again a place, unless they changed meanwhile; how many got one."""
-        if not remade:
-            return 0
-        with database.write() as connection:
-            generation = pool.generation
-            rows = manifest.fetch(connection, generation, [block.number for block, _ in remade])
-            same = [(rows[block.number], draft) for block, draft in remade if rows.get(block.number) == block]
-            if not same:
-                return 0
-            slots = free_slots.take_slots(connection, generation, len(same))
-            done = self._written(
-                connection, pool, [block for block, _ in same], [draft for _, draft in same], slots
-            )
-            for block in done:
-                manifest.place(connection, generation, block)
-            if any(block.boxes_crc is None for block, _ in same):
-                log.touch(connection, generation.user, deleted=True)
-        return len(done)
-
-    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return self.store.forget(connection, user, seqs)
-
-    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return self.store.preview_forget(connection, user, seqs)
-
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Overwrite the bytes and empty the tiers.
 
@@ -255,7 +193,7 @@ class KVView:
         """
         self.tiers.drop(user)
         self.indexes.drop(user)
-        self.store.refresh(database, user, generation)
+        super().refresh(database, user, generation)
 
     def housekeep(
         self,
@@ -265,19 +203,18 @@ class KVView:
         patient: bool = False,  # noqa: ARG002
     ) -> tuple[Counted, ...]:
         """Encode anew what is unmade, and clean up."""
+        self.clean(database, generation.user)  # before anything is written in these places again
         if generation.fingerprint != self.fingerprint:
-            self.store.clean(database, generation.user)
             return ()
-        self.store.clean(database, generation.user)  # before anything is written in these places again
         if generation.user in self._damaged:
             self._damaged.discard(generation.user)
             self.heal(database, generation.user)
         self._remake(database, generation)
-        self.store.clean(database, generation.user)
+        self.clean(database, generation.user)
         return ()
 
     def waiting(self, connection: Connection, generation: Generation) -> bool:
-        """Whether blocks are to be encoded again because what they had seen was forgotten."""
+        """True if blocks are to be encoded again because what they had seen was forgotten."""
         return bool(manifest.unmade(connection, generation))
 
     def heal(self, database: Database, user: str) -> int:
@@ -285,12 +222,10 @@ class KVView:
         with database.write() as connection:
             damaged = 0
             for pool in manifest.pools(connection, user):
-                for block, _ in self.store.damaged(connection, pool):
-                    slots = [] if block.slot is None else [block.slot]
-                    free_slots.erase(connection, pool.generation, slots, [block.number - 1])
-                    manifest.place(
-                        connection, pool.generation, replace(block, slot=None, crc=None, boxes_crc=None)
-                    )
+                for block, _ in self.damaged(connection, pool):
+                    free_slots.erase(connection, pool.generation, [block.slot or 0], [block.number - 1])
+                    unmade = replace(block, slot=None, crc=None, boxes_crc=None)
+                    manifest.place(connection, pool.generation, unmade)
                     damaged += 1
             if damaged:
                 log.touch(connection, user, deleted=True)
@@ -304,14 +239,8 @@ class KVView:
         here = set(self._damaged) if user is None else self._damaged & {user}
         return here | manifest.users_with_unmade(connection, user)
 
-    def drop(self, connection: Connection, generation: Generation) -> None:
-        self.store.drop(connection, generation)
-
-    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        return self.store.stats(connection, user)
-
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        if disagreements := self.store.faults(connection, generation):
+        if disagreements := super().faults(connection, generation):
             self._damaged.add(generation.user)  # the next `housekeep` mends what can be mended
         return disagreements
 
@@ -359,7 +288,7 @@ class KVView:
             self.encoder.layers,
             self.config.align,
         )
-        remove(self.store.files(made).folder)
+        remove(self.files(made).folder)
         manifest.open_pool(connection, made)
         return made
 
@@ -367,24 +296,22 @@ class KVView:
         self,
         connection: Connection,
         pool: Pool,
-        blocks: Sequence[KVBlock],
-        drafts: Sequence[BlockDraft],
+        made: Sequence[tuple[KVBlock, BlockDraft]],
         slots: Sequence[int],
     ) -> list[KVBlock]:
         """The blocks with their bytes in these places."""
-        placed = [
-            replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
-            for block, draft, slot in zip(blocks, drafts, slots, strict=True)
-        ]
-        self.store.files(pool).write(
-            {slot: draft.payload for slot, draft in zip(slots, drafts, strict=True)},
-            {block.number - 1: draft.boxes for block, draft in zip(blocks, drafts, strict=True)},
-            self.store.unsettled(connection, pool),
+        self.files(pool).write(
+            {slot: draft.payload for slot, (_, draft) in zip(slots, made, strict=True)},
+            {block.number - 1: draft.boxes for block, draft in made},
+            self.unsettled(connection, pool),
         )
-        return placed
+        return [
+            replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
+            for slot, (block, draft) in zip(slots, made, strict=True)
+        ]
 
     def _remake(self, database: Database, generation: Generation) -> None:
-        """Encode blocks that have no keys because what they had seen was forgotten."""
+        """Encode blocks that have no keys because what they had seen was forgotten, and give them places."""
         while True:
             with database.read() as connection:
                 pool = manifest.pool(connection, generation)
@@ -392,11 +319,17 @@ class KVView:
                 rows = manifest.segment(connection, generation, *waiting[0]) if waiting else []
             if pool is None or not rows:
                 return
-            last = max(block.tile.position for block in rows if block.boxes_crc is None)
             with self.model_lock:
-                made = self.fetcher.remake(pool, rows, last)
-            if not self.put_back(database, pool, [(block, draft) for block, draft, _ in made]):
-                return  # somebody else did, or something was forgotten meanwhile: the next housekeep goes on
+                made = self.fetcher.remake(pool, rows)
+            with database.write() as connection:
+                now = manifest.fetch(connection, generation, [block.number for block, _, _ in made])
+                same = [(block, draft) for block, draft, _ in made if now.get(block.number) == block]
+                if not same:
+                    return  # somebody else did, or something was forgotten: the next housekeep goes on
+                slots = free_slots.take_slots(connection, generation, len(same))
+                for block in self._written(connection, pool, same, slots):
+                    manifest.place(connection, generation, block)
+                log.touch(connection, generation.user, deleted=True)
 
 
 def prepared_of(chains: Sequence[SessionChain]) -> PreparedBlocks:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from zibaldone.views.kvcache.generate.generation import Generated, generate, generate_layered
+from zibaldone.views.kvcache.generate.generation import (
+    Generated,
+    answer_ids,
+    generate,
+    generate_layered,
+    layered_likelihood,
+    likelihood,
+)
 from zibaldone.views.kvcache.generate.layered import layered
-from zibaldone.views.kvcache.generate.likelihood import answer_ids, layered_likelihood, likelihood
-from zibaldone.views.kvcache.generate.sight import Cited, Looking, Sight, Sought, cited
+from zibaldone.views.kvcache.generate.selection import Cited, Sight, Sought, cited, look, seqs_of
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.probe import Choice
+from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader
 from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import KVView
@@ -38,16 +45,16 @@ class KVTrace:
     """How an answer came about."""
 
     considered: int  # blocks scored
-    rescored: int  # of those, scored again by their own keys
-    recent_tokens: int  # of the newest turns, which stand before the question
-    dropped: int  # chosen blocks that the window, or turns that the budget, had no room for
     hits: Hits  # where the chosen blocks came from
-    probe_ms: float  # reading the question
-    score_ms: float
-    fetch_ms: float  # with what was computed again of the turns
     prefill_ms: float  # to the first token, from when all blocks were at hand
     ms: float
-    by_layer: Mapping[int, tuple[int, ...]]  # with select="per_layer": blocks by layer
+    rescored: int = 0  # of the blocks scored, those scored again by their own keys
+    recent_tokens: int = 0  # of the newest turns, which stand before the question
+    dropped: int = 0  # chosen blocks that the window, or turns that the budget, had no room for
+    probe_ms: float = 0.0  # reading the question
+    score_ms: float = 0.0
+    fetch_ms: float = 0.0
+    by_layer: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # with select="per_layer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,107 +90,110 @@ class AnswerScore:
         return self.log_probability / self.tokens
 
 
-class Answering:
-    """Questions to one model. Not for several threads at once."""
+@dataclass(frozen=True, slots=True)
+class AnswerMade:
+    """An answer, and what it was made of."""
 
-    def __init__(self, view: KVView) -> None:
-        self._view, self._encoder, self._config = view, view.encoder, view.config
-        self.looking = Looking(view)
+    answer: Answer
+    sight: Sight | None  # None where each layer had its own
+    generated: Generated
 
-    def answer(
-        self, sights: Sequence[Sight], options: Mapping[str, Any], *, catch: bool
-    ) -> list[tuple[Answer, Generated]]:
-        """Let the model answer, all questions side by side."""
-        began = time.perf_counter()
-        made = generate(self._encoder, [sight.context for sight in sights], catch=catch, options=options)
-        ms = (time.perf_counter() - began) * 1000
-        return [(self._described(sight, done, ms), done) for sight, done in zip(sights, made, strict=True)]
 
-    def layered(
-        self,
-        reader: PoolReader | None,
-        index: Index | None,
-        user: str,
-        sought: Sought,
-        options: Mapping[str, Any],
-    ) -> Answer:
-        """One pass in which every layer chooses k blocks' worth of tokens for itself."""
-        chosen = layered(self._view, reader, index, sought)
-        if chosen is None or reader is None or index is None:
-            return self.answer([self.looking.look(None, None, user, sought)], options, catch=False)[0][0]
-        memory, choices = chosen
-        done = generate_layered(self._encoder, *memory, options)
-        return Answer(
-            texts=self._texts(done),
-            blocks=tuple(block.number for block in choices.blocks),
-            citations=cited(reader.read, user, choices.seqs),
-            prefill_tokens=done.prefill_tokens,
-            kv_tokens=memory.tokens,
-            trace=KVTrace(
-                considered=len(index.blocks),
-                rescored=0,
-                recent_tokens=0,
-                dropped=0,
-                hits=choices.hits,
-                probe_ms=0.0,
-                score_ms=0.0,
-                fetch_ms=0.0,
-                prefill_ms=done.prefill_ms,
-                ms=done.ms,
-                by_layer=choices.by_layer,
-            ),
-        )
+def answer(
+    view: KVView,
+    reader: PoolReader | None,
+    index: Index | None,
+    user: str,
+    sought: Sequence[Sought],
+    options: Mapping[str, Any],
+    *,
+    catch: bool = False,
+) -> list[AnswerMade]:
+    """Let the model answer: all questions side by side, or each in one pass with a selection per layer."""
+    if view.config.select == "per_layer" and sought[0].given is None:
+        return [_layered_answer(view, reader, index, user, one, options) for one in sought]
+    sights = [look(view, reader, index, user, one) for one in sought]
+    began = time.perf_counter()
+    made = generate(view.encoder, [sight.context for sight in sights], catch=catch, options=options)
+    ms = (time.perf_counter() - began) * 1000
+    return [_described(view, sight, done, ms) for sight, done in zip(sights, made, strict=True)]
 
-    def score(
-        self, reader: PoolReader | None, index: Index | None, user: str, sought: Sought, answer: str
-    ) -> tuple[AnswerScore, Sight | None]:
-        """How likely an answer is, with what is in sight for its question; None where layers chose it."""
-        ids = answer_ids(self._encoder, answer, sought.now)
-        per_layer = self._config.select == "per_layer" and sought.given is None
-        chosen = layered(self._view, reader, index, sought) if per_layer else None
-        if chosen is not None and reader is not None:
-            memory, choices = chosen
-            logs = layered_likelihood(self._encoder, memory, ids)
-            seen = cited(reader.read, user, choices.seqs)
-            return AnswerScore(logs, len(ids), seen, len(memory.ids), memory.tokens), None
-        sight = self.looking.look(reader, index, user, sought)
-        logs = likelihood(self._encoder, sight.context, ids)
-        context = sight.context
-        return AnswerScore(logs, len(ids), sight.cited, context.prefill_tokens, context.kv_tokens), sight
 
-    def _described(self, sight: Sight, done: Generated, ms: float) -> Answer:
-        choice = sight.choice
-        before = (choice.probe_ms + choice.score_ms if choice else 0.0) + sight.fetch_ms
-        trace = KVTrace(
-            considered=len(choice.index.blocks) if choice else 0,
-            rescored=choice.ranked.rescored if choice else 0,
-            recent_tokens=sight.recent.tokens,
-            dropped=sight.context.dropped,
-            hits=sight.hits,
-            probe_ms=choice.probe_ms if choice else 0.0,
-            score_ms=choice.score_ms if choice else 0.0,
-            fetch_ms=sight.fetch_ms,
-            prefill_ms=done.prefill_ms,
-            ms=before + ms,
-            by_layer={},
-        )
-        return Answer(
-            texts=self._texts(done),
-            blocks=tuple(block.number for block in sight.shown),
-            citations=sight.cited,
-            prefill_tokens=done.prefill_tokens,
-            kv_tokens=sight.context.kv_tokens,
-            trace=trace,
-        )
+def _layered_answer(
+    view: KVView,
+    reader: PoolReader | None,
+    index: Index | None,
+    user: str,
+    sought: Sought,
+    options: Mapping[str, Any],
+) -> AnswerMade:
+    memory = layered(view, reader, index, sought)
+    if memory is None or reader is None:
+        return answer(view, None, None, user, [replace(sought, given=())], options)[0]
+    done = generate_layered(view.encoder, memory.ids, memory.tokens, memory.choose, options)
+    trace = KVTrace(
+        considered=len(memory.index.blocks),
+        hits=memory.hits,
+        prefill_ms=done.prefill_ms,
+        ms=done.ms,
+        by_layer=memory.by_layer,
+    )
+    seen = cited(reader.read, user, seqs_of(memory.blocks))
+    return AnswerMade(_answer(view, done, memory.blocks, seen, memory.tokens, trace), None, done)
 
-    def _texts(self, done: Generated) -> tuple[str, ...]:
-        decode = self._encoder.tokenizer.decode
-        return tuple(str(decode(list(ids), skip_special_tokens=True)).strip() for ids in done.sequences)
+
+def score(
+    view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought, words: str
+) -> AnswerScore:
+    """How likely an answer is, with what is in sight for its question."""
+    gold = answer_ids(view.encoder, words, sought.now)
+    per_layer = view.config.select == "per_layer" and sought.given is None
+    memory = layered(view, reader, index, sought) if per_layer else None
+    if memory is not None and reader is not None:
+        logs = layered_likelihood(view.encoder, memory.ids, memory.tokens, memory.choose, gold)
+        seen = cited(reader.read, user, seqs_of(memory.blocks))
+        return AnswerScore(logs, len(gold), seen, len(memory.ids), memory.tokens)
+    sight = look(view, None if per_layer else reader, index, user, sought)
+    logs = likelihood(view.encoder, sight.context, gold)
+    return AnswerScore(logs, len(gold), sight.cited, len(sight.context.ids), sight.context.kv_tokens)
+
+
+def _described(view: KVView, sight: Sight, done: Generated, ms: float) -> AnswerMade:
+    selection, choice = sight.selection, sight.selection.choice
+    probe_ms, score_ms = (choice.probe_ms, choice.score_ms) if choice else (0.0, 0.0)
+    trace = KVTrace(
+        considered=len(choice.index.blocks) if choice else 0,
+        rescored=choice.rescored if choice else 0,
+        recent_tokens=sum(block.tokens for block in selection.newest),
+        dropped=selection.dropped,
+        hits=sight.hits,
+        probe_ms=probe_ms,
+        score_ms=score_ms,
+        fetch_ms=sight.fetch_ms,
+        prefill_ms=done.prefill_ms,
+        ms=probe_ms + score_ms + sight.fetch_ms + ms,
+    )
+    made = _answer(view, done, selection.shown, sight.cited, sight.context.kv_tokens, trace)
+    return AnswerMade(made, sight, done)
+
+
+def _answer(
+    view: KVView,
+    done: Generated,
+    blocks: Sequence[KVBlock],
+    seen: tuple[Cited, ...],
+    kv_tokens: int,
+    trace: KVTrace,
+) -> Answer:
+    decode = view.encoder.tokenizer.decode
+    texts = tuple(str(decode(list(ids), skip_special_tokens=True)).strip() for ids in done.sequences)
+    numbers = tuple(block.number for block in blocks)
+    return Answer(texts, numbers, seen, done.prefill_tokens, kv_tokens, trace)
 
 
 def scored(choice: Choice, tokenizer: Any) -> list[BlockScore]:
     """Every block that was not left out, the best first."""
-    best = choice.ranked.scores
+    best = choice.scores
     order = [int(i) for i in np.lexsort((np.arange(len(best)), -best)) if best[i] > -np.inf]
     blocks = [choice.index.blocks[i] for i in order]
     return [

@@ -1,11 +1,15 @@
-"""Memory-augmented generation (Algorithm 1, Eq. 6): chosen blocks first, the question after them."""
+"""Memory-augmented generation (Algorithm 1, Eq. 6): chosen blocks first, the question after them.
+
+How likely an answer is under a memory is measured too: that says more of a weak model than its words.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,29 +19,24 @@ from zibaldone.errors import InvalidInput
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.encoding import Encoder, cut, joined
 from zibaldone.views.kvcache.model.tap import Inject, Raw, RawKV, Tap, synchronize
-from zibaldone.views.kvcache.retrieve.probe import Choice
-from zibaldone.views.kvcache.storage.manifest import KVBlock
+from zibaldone.views.kvcache.model.turns import question_of, tokens_of
 
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """What stands before one question: pinned prefix, chosen blocks, recent turns."""
+    """A question, and the keys of what stands before it."""
 
-    blocks: tuple[KVBlock, ...]
-    raw: tuple[Raw, ...]  # of the blocks
-    recent: tuple[Raw, ...]
     ids: tuple[int, ...]  # of the question
-    dropped: int = 0  # chosen blocks that the window had no room for
+    raw: tuple[Raw, ...] = ()  # of chosen blocks and newest turns, without the pinned prefix
 
     @property
     def kv_tokens(self) -> int:
         """Tokens that are not computed again, without the prefix."""
-        return sum(raw[0].tokens for raw in (*self.raw, *self.recent))
+        return sum(raw[0].tokens for raw in self.raw)
 
-    @property
-    def prefill_tokens(self) -> int:
-        """Tokens that are computed before the answer."""
-        return len(self.ids)
+    def parts(self, encoder: Encoder) -> list[Raw]:
+        """All that stands before the question."""
+        return [*([encoder.standing] if encoder.standing else []), *self.raw]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +63,6 @@ def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
     return left
 
 
-def fitting(choice: Choice, room: int, *, chronological: bool = True) -> tuple[tuple[KVBlock, ...], int]:
-    """The chosen blocks that fit beside the recent ones, in the order of the log, and how many did not."""
-    left = room - choice.recent.tokens
-    taken: list[KVBlock] = []
-    for block in choice.blocks:
-        if block.tokens <= left:
-            left -= block.tokens
-            taken.append(block)
-    dropped = len(choice.blocks) - len(taken)
-    if chronological:
-        taken.sort(key=lambda block: block.chronological)
-    return tuple(taken), dropped
-
-
 def generate(
     encoder: Encoder, contexts: Sequence[PromptContext], *, catch: bool, options: Mapping[str, Any]
 ) -> list[Generated]:
@@ -87,11 +72,11 @@ def generate(
     greedy or sampled answer are kept. What pads a short question would use up a sliding window, so there only
     questions of one length go together.
     """
-    if not getattr(encoder.tap.model.config.get_text_config(decoder=True), "sliding_window", None):
-        return _generate(encoder, contexts, catch=catch, options=options)
+    slides = getattr(encoder.tap.model.config.get_text_config(decoder=True), "sliding_window", None)
+    lengths = [len(context.ids) if slides else 0 for context in contexts]
     by_place: dict[int, Generated] = {}
-    for length in dict.fromkeys(len(context.ids) for context in contexts):
-        places = [place for place, context in enumerate(contexts) if len(context.ids) == length]
+    for length in dict.fromkeys(lengths):
+        places = [place for place, one in enumerate(lengths) if one == length]
         some = _generate(encoder, [contexts[place] for place in places], catch=catch, options=options)
         by_place.update(zip(places, some, strict=True))
     return [by_place[place] for place in range(len(contexts))]
@@ -102,8 +87,7 @@ def _generate(
     encoder: Encoder, contexts: Sequence[PromptContext], *, catch: bool, options: Mapping[str, Any]
 ) -> list[Generated]:
     tap = encoder.tap
-    prefix = [encoder.standing] if encoder.standing else []
-    parts = [[*prefix, *context.raw, *context.recent] for context in contexts]
+    parts = [context.parts(encoder) for context in contexts]
     held = [sum(part[0].tokens for part in some) for some in parts]
     final = max(h + len(c.ids) for h, c in zip(held, contexts, strict=True))
     longest = max(len(context.ids) for context in contexts)
@@ -135,7 +119,7 @@ def _generate(
     return [
         Generated(
             tuple(answers[i * returned : (i + 1) * returned]),
-            context.prefill_tokens,
+            len(context.ids),
             raw,
             ((first.at or ended) - began) * 1000,
             (ended - began) * 1000,
@@ -239,33 +223,27 @@ def finish(
     left = list(ids[generated[0].tokens :])
     if not left:
         return generated
-    prefix = [encoder.standing] if encoder.standing else []
-    return joined([generated, encoder.run(left, [*prefix, *context.raw, *context.recent, generated])])
+    return joined([generated, encoder.run(left, [*context.parts(encoder), generated])])
 
 
-class LayeredMemory(NamedTuple):
-    """A question of which every layer chooses its own memory."""
-
-    ids: tuple[int, ...]
-    tokens: int  # of memory, the same for all layers, so that one mask serves all
-    choose: Inject
+def keys_of(
+    encoder: Encoder, context: PromptContext, raw: Raw, answer: Sequence[int], query: str, now: datetime
+) -> list[tuple[Raw, Sequence[int]]]:
+    """(keys, token ids) of a question and of its answer, from what a generation left (lines 7-8)."""
+    question = question_of(encoder.tokenizer, encoder.form, query, now)
+    ids = (*question.ids, *answer, *tokens_of(encoder.tokenizer, encoder.form.answer_end))
+    middle = len(question.turn)
+    whole = finish(encoder, context, raw, ids, len(question.ids) + len(answer))
+    return [(cut(whole, 0, middle), ids[:middle]), (cut(whole, middle), ids[middle:])]
 
 
 @torch.no_grad()
 def layered_cache(encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject) -> DynamicCache:
     """What stands before a question's last token when every layer has attended to its own blocks."""
     tap = encoder.tap
-    given = torch.tensor([list(ids)], device=tap.device)
-    mask = torch.ones((1, tokens + len(ids)), dtype=torch.long, device=tap.device)
     with tap.open(inject=choose) as session:
         pass_over = tap.cache(promised=tokens)
-        tap.model(
-            input_ids=given,
-            attention_mask=mask,
-            **cache_argument(tap.model, pass_over),
-            use_cache=True,
-            logits_to_keep=1,
-        )
+        tap.forward(ids, pass_over, tokens)
     return tap.whole(pass_over, session, without=1)
 
 
@@ -290,3 +268,43 @@ def generate_layered(
     end = encoder.tokenizer.eos_token_id
     answers = tuple(tuple(_until_pad(row.tolist(), -1, end)) for row in out[:, 1:])
     return Generated(answers, len(ids), None, ((first.at or ended) - began) * 1000, (ended - began) * 1000)
+
+
+def answer_ids(encoder: Encoder, answer: str, now: datetime) -> tuple[int, ...]:
+    """An answer as tokens, as they follow the head of the model's own turn."""
+    head = encoder.form.ask(now)
+    ids = tokens_of(encoder.tokenizer, answer if not head or head[-1].isspace() else f" {answer}")
+    if not ids:
+        raise InvalidInput("the answer has no tokens: give it some words")
+    return ids
+
+
+@torch.no_grad()
+def likelihood(encoder: Encoder, context: PromptContext, answer: Sequence[int]) -> float:
+    """Log-probability of these tokens in nats, after the question of a context, in one pass."""
+    parts = context.parts(encoder)
+    held = sum(part[0].tokens for part in parts)
+    cache = encoder.tap.prefilled(parts, final=held + len(context.ids) + len(answer))
+    return _behind(encoder, cache, held, context.ids, answer)
+
+
+@torch.no_grad()
+def layered_likelihood(
+    encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject, answer: Sequence[int]
+) -> float:
+    """The same where every layer chooses its own memory, for the question's tokens."""
+    cache = layered_cache(encoder, ids, tokens, choose)
+    return _behind(encoder, cache, tokens + len(ids) - 1, ids[-1:], answer)
+
+
+def _behind(
+    encoder: Encoder, cache: DynamicCache, held: int, ids: Sequence[int], answer: Sequence[int]
+) -> float:
+    whole = held + len(ids) + len(answer)
+    if whole > encoder.window:
+        raise InvalidInput(
+            f"memory, question and answer have {whole} tokens, more than the window of {encoder.window}"
+        )
+    logits = encoder.tap.forward([*ids, *answer], cache, held, logits=len(answer) + 1)[:-1]
+    wanted = torch.tensor(list(answer), device=logits.device)[:, None]
+    return float(logits.float().log_softmax(dim=-1).gather(1, wanted).sum())

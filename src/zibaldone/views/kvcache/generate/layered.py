@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from zibaldone.errors import BlockMissing
-from zibaldone.views.kvcache.generate.generation import LayeredMemory, room_for
-from zibaldone.views.kvcache.generate.sight import Sought
+from zibaldone.views.kvcache.generate.generation import room_for
+from zibaldone.views.kvcache.generate.selection import Sought
 from zibaldone.views.kvcache.model.encoding import cut, tokens_in
 from zibaldone.views.kvcache.model.tap import RawKV
 from zibaldone.views.kvcache.model.turns import question_of
 from zibaldone.views.kvcache.retrieve.index import Index
+from zibaldone.views.kvcache.retrieve.probe import scaled
 from zibaldone.views.kvcache.retrieve.ranking import rank
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
 from zibaldone.views.kvcache.storage.manifest import KVBlock
@@ -22,62 +22,59 @@ from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import KVView
 
 
-@dataclass
-class LayerChoices:
-    """What layers have chosen so far."""
+class LayeredMemory:
+    """A question of which every layer chooses its own memory, and what layers have chosen so far."""
 
-    by_layer: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    used: dict[int, KVBlock] = field(default_factory=dict)
-    hits: Hits = field(default_factory=Hits)
+    def __init__(self, view: KVView, reader: PoolReader, index: Index, sought: Sought) -> None:
+        encoder = view.encoder
+        self._view, self._reader, self.index = view, reader, index
+        self.ids = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now).ids
+        room = room_for(encoder, self.ids, sought.max_new_tokens) + tokens_in(encoder.prefix)
+        in_all = sum(block.tokens for block in index.blocks)
+        # The same for all layers, so that one mask serves all; a layer's last block gives what is left.
+        self.tokens = min(sought.k * view.config.block_tokens, in_all, room)
+        self.by_layer: dict[int, tuple[int, ...]] = {}
+        self.hits = Hits()
+        self._used: dict[int, KVBlock] = {}
 
     @property
     def blocks(self) -> list[KVBlock]:
         """Of all layers, in the order of the log."""
-        return sorted(self.used.values(), key=lambda block: block.chronological)
+        return sorted(self._used.values(), key=lambda block: block.chronological)
 
-    @property
-    def seqs(self) -> list[int]:
-        """Of the messages that these blocks are of."""
-        return sorted({seq for block in self.used.values() for seq in block.tile.seqs})
-
-
-def layered(
-    view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought
-) -> tuple[LayeredMemory, LayerChoices] | None:
-    """A question and how each layer gets k blocks' worth of tokens for it; None where there are none."""
-    encoder, config = view.encoder, view.config
-    question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
-    room = room_for(encoder, question.ids, sought.max_new_tokens)
-    in_all = sum(block.tokens for block in index.blocks) if index is not None else 0
-    tokens = min(sought.k * config.block_tokens, in_all, room + tokens_in(encoder.prefix))
-    if reader is None or index is None or tokens <= 0:
-        return None
-    choices = LayerChoices()
-
-    def choose(layer: int, queries: Tensor) -> RawKV:
-        kv_of = encoder.tap.shapes[layer].kv_of
-        per_layer = [LayerQueries(layer, view.probe.scaled(layer, queries), None, kv_of)]
-        boxes_alone = replace(config, rescore=0)
-        order = rank(index, per_layer, boxes_alone, len(index.blocks), frozenset(), None)
-        taken, left = [], tokens
-        for place in order.places:
+    def choose(self, layer: int, queries: Tensor) -> RawKV:
+        """A layer's blocks for its raw queries, in the order of the log."""
+        view = self._view
+        kv_of = view.encoder.tap.shapes[layer].kv_of
+        per_layer = [LayerQueries(layer, scaled(view.encoder, layer, queries), None, kv_of)]
+        boxes_alone = replace(view.config, rescore=0)
+        places, _, _ = rank(self.index, per_layer, boxes_alone, len(self.index.blocks), frozenset(), None)
+        taken: list[KVBlock] = []
+        left = self.tokens
+        for place in places:
             if left <= 0:
                 break
-            taken.append(index.blocks[place])
-            left -= index.blocks[place].tokens
-        last = taken[-1]  # which gives no more than what is left for it
+            taken.append(self.index.blocks[place])
+            left -= taken[-1].tokens
+        last = taken[-1]
         taken.sort(key=lambda block: block.chronological)
-        fetched = view.fetcher.fetch(reader, taken)
-        if len(fetched.blocks) < len(taken):
-            raise BlockMissing("a KV block was forgotten while a layer asked for it")
-        choices.hits += fetched.hits
+        fetched = view.fetcher.fetch(self._reader, taken)
+        self.hits += fetched.hits
         parts = [
             cut((raw[layer],), 0, block.tokens + min(left, 0) if block is last else None)[0]
             for block, raw in zip(taken, fetched.raw, strict=True)
         ]
-        choices.by_layer[layer] = tuple(block.number for block in taken)
-        choices.used.update({block.number: block for block in taken})
+        self.by_layer[layer] = tuple(block.number for block in taken)
+        self._used.update({block.number: block for block in taken})
         keys = torch.cat([part.keys for part in parts], dim=-2)
         return RawKV(keys, torch.cat([part.values for part in parts], dim=-2))
 
-    return LayeredMemory(question.ids, tokens, choose), choices
+
+def layered(
+    view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought
+) -> LayeredMemory | None:
+    """The memory of a question of which every layer chooses its own; None where there is none, or no room."""
+    if reader is None or index is None:
+        return None
+    memory = LayeredMemory(view, reader, index, sought)
+    return memory if memory.tokens > 0 else None

@@ -26,11 +26,8 @@ from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.model.encoding import Encoder, SessionChain
 from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
-from zibaldone.views.kvcache.retrieve.fetching import Fetcher
-from zibaldone.views.kvcache.retrieve.probe import Probe
-from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores
-from zibaldone.views.kvcache.storage.store import KVStore
-from zibaldone.views.kvcache.storage.tiers import Tiers
+from zibaldone.views.kvcache.retrieve.probe import queries_of
+from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores, padded
 
 _MOST_LAYERS, _MOST_HEADS = 4, 8
 _LEAST = 0.3  # mean reciprocal rank of a head that is listened to; by chance it is 0.1
@@ -98,7 +95,7 @@ def plain_needles(seed: int = 0) -> Needles:
 
 
 @torch.no_grad()
-def calibrate(encoder: Encoder, asking: Probe, needles: Needles) -> Calibration:
+def calibrate(encoder: Encoder, needles: Needles) -> Calibration:
     """Run the self-test: every layer and head, by the exact scores of the needle's keys."""
     time = datetime(2024, 3, 1, 12, tzinfo=UTC)
     chain = _Kept(encoder)
@@ -110,7 +107,7 @@ def calibrate(encoder: Encoder, asking: Probe, needles: Needles) -> Calibration:
     questions = [
         question_of(encoder.tokenizer, encoder.form, question, time) for question, _ in needles.questions
     ]
-    queries = [asking.queries(question, [], list(every)) for question in questions]
+    queries = [queries_of(encoder, question, [], list(every)) for question in questions]
     scores: dict[int, tuple[float, ...]] = {}
     for layer in every:
         turns = _Turns(chain, layer, encoder.tap.device)
@@ -141,7 +138,7 @@ def _good_heads(scores: Mapping[int, Sequence[float]]) -> dict[int, tuple[int, .
 
 
 def listening(
-    store: KVStore, encoder: Encoder, identity: str, needles: Needles | None
+    root: Path, encoder: Encoder, identity: str, needles: Needles | None
 ) -> tuple[dict[int, tuple[int, ...] | None], Calibration | None]:
     """The layers that score, and their heads (None: all); calibrated once per model where settings say so.
 
@@ -156,14 +153,10 @@ def listening(
             raise InvalidInput(f"layers {unknown} are not there: the model has 0 to {len(every) - 1}")
         return dict.fromkeys(wanted), None
     sought = needles or plain_needles()
-    path = store.root / "models" / f"{identity}-{sought.digest}.json"
+    path = root / "models" / f"{identity}-{sought.digest}.json"
     calibration = Calibration.kept(path)
     if calibration is None:
-        tiers = Tiers(encoder.tap.device, 0, 0)
-        try:
-            calibration = calibrate(encoder, Probe(encoder, Fetcher(store, encoder, tiers), {}), sought)
-        finally:
-            tiers.close()
+        calibration = calibrate(encoder, sought)
         calibration.keep(path)
     return dict(calibration.heads), calibration
 
@@ -185,14 +178,8 @@ class _Turns:
     """One layer's keys of all turns, padded to one width."""
 
     def __init__(self, chain: _Kept, layer: int, device: torch.device) -> None:
-        lengths = torch.tensor([raw[layer].tokens for _, raw in chain.raw], device=device)
-        width = int(lengths.max())
-        padded = [
-            torch.nn.functional.pad(raw[layer].keys, (0, 0, 0, width - raw[layer].tokens))
-            for _, raw in chain.raw
-        ]
-        self._keys = torch.stack(padded).to(device)
-        self._valid = torch.arange(width, device=device)[None] < lengths[:, None]
+        keys = [raw[layer].keys.to(device) for _, raw in chain.raw]
+        self._keys, self._valid = padded(keys, [one.shape[1] for one in keys])
         self._seqs = [seq for seq, _ in chain.raw]
 
     def reciprocal_ranks(self, queries: LayerQueries, place: int) -> list[float]:

@@ -16,14 +16,13 @@ import torch
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
-from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.model_support import window_of
 from zibaldone.views.kvcache.model.tap import Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.turns import Tile, TurnFormat, TurnPiece, pieces_of, tiles, tokens_of
-from zibaldone.views.kvcache.retrieve.bounding_box import bounding_box, enclosing
+from zibaldone.views.kvcache.retrieve.scoring import bounding_box
 from zibaldone.views.kvcache.storage.codec import decode, encode
-from zibaldone.views.kvcache.storage.layout import BlockLayout, sizes
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _FORWARD_TOKENS = 512  # of a long turn at a time
 
@@ -89,7 +88,7 @@ class Encoder:
             )
         dtype = tap.shapes[0].dtype
         self.layout = BlockLayout(
-            layers=sizes([(s.kv_heads, s.key_dim, s.value_dim) for s in tap.shapes]),
+            layers=tuple(LayerSize(s.kv_heads, s.key_dim, s.value_dim) for s in tap.shapes),
             block_tokens=config.block_tokens,
             dtype=str(dtype).removeprefix("torch."),
             item_bytes=dtype.itemsize,
@@ -131,28 +130,16 @@ class Encoder:
         with self.tap.open():
             cache = self.tap.prefilled(parts, final=final, raw=True)
             for start in range(0, len(ids), _FORWARD_TOKENS):
-                some = torch.tensor([ids[start : start + _FORWARD_TOKENS]], device=self.tap.device)
-                done += some.shape[1]
-                self.tap.model(
-                    input_ids=some,
-                    **cache_argument(self.tap.model, cache),
-                    attention_mask=torch.ones((1, done), dtype=torch.long, device=some.device),
-                    use_cache=True,
-                    logits_to_keep=1,
-                )
+                self.tap.forward(ids[start : start + _FORWARD_TOKENS], cache, done + start)
         return tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in self.tap.taken(cache))
 
     def draft(self, session: str, segment: int, tile: Tile, time_us: int, raw: Raw) -> tuple[BlockDraft, Raw]:
         """A block of these tokens, and its keys and values as they will be read back."""
         payload = encode(raw, self.layout)
         back = raw if self.layout.codec == "native" else decode(payload, len(tile.ids), self.layout)
-        boxes = []
-        for layer in self.layers:
-            box = bounding_box(raw[layer].keys)
-            if back is not raw:  # the bound holds for keys before and after quantisation
-                box = enclosing(box, bounding_box(back[layer].keys))
-            boxes.append(box.contiguous().view(torch.uint8).numpy().tobytes())
-        return BlockDraft(session, segment, tile, time_us, payload, tuple(boxes)), back
+        boxes = (bounding_box(back[layer].keys).contiguous() for layer in self.layers)
+        box_bytes = tuple(box.view(torch.uint8).numpy().tobytes() for box in boxes)
+        return BlockDraft(session, segment, tile, time_us, payload, box_bytes), back
 
 
 class SessionChain:
@@ -164,50 +151,50 @@ class SessionChain:
         self.drafts: list[BlockDraft] = []  # made so far, in their order
         self.replaced: list[int] = []  # numbers of stored blocks that grew
         self._context: Raw | None = None  # the last tokens of the segment, as many as are needed
-        self._tail: Tile | None = None  # a block that is not full and goes on (align="grid")
-        self._tail_time_us = 0
-        self._tail_number: int | None = None  # of a stored one; None: it is the last draft
+        self._tail: tuple[int | None, Tile, int] | None = None  # see `_unfinished`
 
-    def resume(self, position: int, parts: Sequence[Raw], tail: tuple[int, Tile, int] | None = None) -> None:
-        """Go on at this position behind these tokens; `tail` is (number, tile, time) of the last block."""
+    def resume(self, position: int, parts: Sequence[Raw], last: tuple[int, Tile, int]) -> None:
+        """Go on at this position behind these tokens; `last` is (number, tile, time) of the last block."""
         self.position = position
         self._see(parts)
-        config = self.encoder.config
-        if tail is not None and config.align == "grid" and len(tail[1].ids) < config.block_tokens:
-            self._tail_number, self._tail, self._tail_time_us = tail
+        self._tail = self._unfinished(*last)
 
     def extend(self, piece: TurnPiece, time_us: int, raw: Raw | None = None) -> None:
         """Make a piece's blocks. With `raw` its keys and values are at hand, as after a generation."""
         if self.position and self.position + len(piece.ids) > self.encoder.segment_tokens:
             self.segment, self.position, self._context, self._tail = self.segment + 1, 0, None, None
-        made = self.made(piece) if raw is None else raw
-        stream, start, whole, times = [piece], self.position, made, [time_us]
+        whole = self.made(piece) if raw is None else raw
+        stream, start, first_us = [piece], self.position, time_us
         if self._tail is not None:
             assert self._context is not None
-            stream, start = [*pieces_of([self._tail]), piece], self._tail.position
-            times = [self._tail_time_us, time_us]
-            whole = joined([cut(self._context, tokens_in(self._context) - len(self._tail.ids)), made])
-            if self._tail_number is None:
+            number, tile, first_us = self._tail
+            stream, start = [*pieces_of([tile]), piece], tile.position
+            before = tokens_in(self._context) - len(tile.ids)
+            whole = joined([cut(self._context, before), whole])
+            self._context = cut(self._context, 0, before)
+            if number is None:
                 self.drafts.pop()
             else:
-                self.replaced.append(self._tail_number)
-            self._context = cut(self._context, 0, tokens_in(self._context) - len(self._tail.ids))
+                self.replaced.append(number)
         backs: list[Raw] = []
         for tile in tiles(stream, start, self.encoder.config.block_tokens, self.encoder.config.align):
             first = tile.position - start
             part = cut(whole, first, first + len(tile.ids))
-            time = times[0] if not backs else times[-1]
+            time = time_us if backs else first_us
             draft, back = self.encoder.draft(self.session, self.segment, tile, time, part)
             self.drafts.append(draft)
             backs.append(back)
         self.position += len(piece.ids)
         self._see(backs)
-        last = self.drafts[-1]
-        runs_on = (
-            self.encoder.config.align == "grid" and len(last.tile.ids) < self.encoder.config.block_tokens
-        )
-        self._tail, self._tail_time_us = (last.tile, last.time_us) if runs_on else (None, 0)
-        self._tail_number = None
+        self._tail = self._unfinished(None, self.drafts[-1].tile, self.drafts[-1].time_us)
+
+    def _unfinished(
+        self, number: int | None, tile: Tile, time_us: int
+    ) -> tuple[int | None, Tile, int] | None:
+        """A block that is not full and goes on (align="grid"); its number is None for the last draft."""
+        config = self.encoder.config
+        runs_on = config.align == "grid" and len(tile.ids) < config.block_tokens
+        return (number, tile, time_us) if runs_on else None
 
     def made(self, piece: TurnPiece) -> Raw:
         """A piece's keys and values behind what came before."""

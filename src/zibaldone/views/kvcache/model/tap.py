@@ -158,10 +158,7 @@ class Tap:
         Raises UnsupportedModel, which says why.
         """
         check_config(model.config)
-        if model.training:
-            raise UnsupportedModel(
-                "it is in training mode, in which keys are random: call model.eval() first"
-            )
+        _refuse_training(model)
         self.model, self.users = model, 0
         self.lock = ForkSafeLock()  # held by whoever lets the model run
         self.original = model.config._attn_implementation  # noqa: SLF001 - there is no public reading of it
@@ -309,6 +306,19 @@ class Tap:
                 cache.update(rotated, values, index)
         return cache
 
+    def forward(self, ids: Sequence[int], cache: DynamicCache, held: int, logits: int = 1) -> Tensor:
+        """The last so many logits of a pass over these tokens, behind the `held` ones of a cache."""
+        mask = torch.ones((1, held + len(ids)), dtype=torch.long, device=self.device)
+        out = self.model(
+            input_ids=torch.tensor([list(ids)], device=self.device),
+            attention_mask=mask,
+            **cache_argument(self.model, cache),
+            use_cache=True,
+            logits_to_keep=logits,
+        )
+        made: Tensor = out.logits[0]
+        return made
+
     def whole(self, cache: DynamicCache, session: TapSession, without: int = 0) -> DynamicCache:
         """An ordinary cache of what was injected into a pass and of what it left, but for the last tokens."""
         made = DynamicCache()
@@ -334,10 +344,7 @@ class Tap:
     def _check(self) -> None:
         if not self._hooks:
             raise UnsupportedModel("it was given back: attach it again")
-        if self.model.training:
-            raise UnsupportedModel(
-                "it is in training mode, in which keys are random: call model.eval() first"
-            )
+        _refuse_training(self.model)
         if _versions(self.model) != self._weights:
             raise UnsupportedModel(
                 "its weights have changed since it was attached, its blocks are another's: attach it anew"
@@ -407,6 +414,11 @@ class Tap:
                 f"keys that are put back at their positions change its logits by {error:.3g}: this kind of"
                 " attention cannot be reused in blocks"
             )
+
+
+def _refuse_training(model: nn.Module) -> None:
+    if model.training:
+        raise UnsupportedModel("it is in training mode, in which keys are random: call model.eval() first")
 
 
 def _same_heads(handed: Tensor, cached: Tensor) -> tuple[int, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -36,18 +35,14 @@ _RANK = 60  # c of reciprocal ranks
 Channels = tuple[ChannelScore, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedMessages:
-    """What the log has for a question."""
-
-    chosen: dict[int, Message]  # by seq, of the blocks that were chosen; without what is gone by now
-    waiting: list[Message]  # in no block yet, or in one that is to be encoded again
-    note: str
+# (messages of the chosen blocks by seq, without what is gone by now; those in no block yet, or in one that
+# is to be encoded again; a note)
+Logged = tuple[dict[int, Message], list[Message], str]
 
 
 def look_up(
     connection: Connection, query: Query, generation: Generation | None, choice: Choice | None
-) -> LoggedMessages:
+) -> Logged:
     """Of the chosen blocks, and of what is in no block yet."""
     user, session = query.scope.user, query.scope.session
     cursor = generation.cursor if generation else 0
@@ -55,28 +50,22 @@ def look_up(
     unmade = manifest.unmade_seqs(connection, generation) if generation else set()
     again = log.fetch(connection, user, sorted(unmade))
     seqs = {seq for block in choice.blocks for seq in block.tile.seqs} - unmade if choice else set()
-    return LoggedMessages(
-        log.fetch(connection, user, sorted(seqs)),
-        [m for _, m in sorted(again.items()) if session in (None, m.session)] + behind.messages,
-        behind.note,
-    )
+    waiting = [m for _, m in sorted(again.items()) if session in (None, m.session)] + behind.messages
+    return log.fetch(connection, user, sorted(seqs)), waiting, behind.note
 
 
 def retrieved(
-    logged: LoggedMessages,
-    query: Query,
-    choice: Choice | None,
-    words: StaticEmbedder,
-    note: str,
+    logged: Logged, query: Query, choice: Choice | None, words: StaticEmbedder, note: str
 ) -> Retrieved:
     """Fuse by rank what attention found and what is in no block yet.
 
     The confidence is the words', which the ranker of all views gives.
     """
-    by_blocks = _units_of(choice, logged.chosen, words) if choice else []
-    units = [*by_blocks, *to_units(logged.waiting, cut(logged.waiting, words))]
-    considered = (len(choice.index.blocks) if choice else 0) + len(logged.waiting)
-    notes = "; ".join(filter(None, (note, logged.note)))
+    chosen, unread, of_tail = logged
+    by_blocks = _units_of(choice, chosen, words) if choice else []
+    units = [*by_blocks, *to_units(unread, cut(unread, words))]
+    considered = (len(choice.index.blocks) if choice else 0) + len(unread)
+    notes = "; ".join(filter(None, (note, of_tail)))
     known = _attention(choice)
     if not units:
         return Retrieved((), considered, 0.0, known.get, notes)
@@ -113,13 +102,11 @@ def _units_of(choice: Choice, messages: dict[int, Message], tokenizer: Tokenizer
         for seq in block.tile.seqs:
             if seq in units:
                 middle = shares.get((seq, block.number), 0.0) * len(messages[seq].content)
-                unit = max((u for u in units[seq] if u.start <= middle), key=_start, default=units[seq][0])
+                unit = max(
+                    (u for u in units[seq] if u.start <= middle), key=lambda u: u.start, default=units[seq][0]
+                )
                 best.setdefault(unit.key, unit)
     return list(best.values())
-
-
-def _start(unit: Unit) -> int:
-    return unit.start
 
 
 def _shares(every: Sequence[KVBlock], seqs: set[int]) -> dict[tuple[int, int], float]:
@@ -138,7 +125,7 @@ def _attention(choice: Choice | None) -> dict[int, Channels]:
     """Of each message: the rank of its best block among all, and its score."""
     if choice is None:
         return {}
-    scores = choice.ranked.scores
+    scores = choice.scores
     known: dict[int, Channels] = {}
     for rank, place in enumerate(sorted(range(len(scores)), key=lambda i: (-scores[i], i)), 1):
         value = round(float(scores[place]), 4)

@@ -1,4 +1,4 @@
-"""Getting blocks to the model: from a tier, or encoded again from their token ids where none has them."""
+"""Getting blocks to the model from the tiers, and encoding them again where a forgetting unmade them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from zibaldone.errors import BlockMissing
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain, cut, joined, tokens_in
 from zibaldone.views.kvcache.model.tap import Raw, RawKV
 from zibaldone.views.kvcache.model.turns import pieces_of
+from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader
@@ -21,10 +22,9 @@ from zibaldone.views.kvcache.storage.tiers import Hits, Tiers
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Blocks that were asked for, without those that are gone."""
+    """Keys and values of the blocks that were asked for, and where they came from."""
 
-    blocks: tuple[KVBlock, ...]
-    raw: tuple[Raw, ...]  # of each
+    raw: tuple[Raw, ...]
     hits: Hits
 
 
@@ -35,42 +35,24 @@ class Fetcher:
         self._store, self._encoder, self._tiers = store, encoder, tiers
 
     def fetch(self, reader: PoolReader, blocks: Iterable[KVBlock]) -> Fetched:
-        """Keys and values of these blocks, on the device; what has no place is encoded again.
+        """Keys and values of these blocks, on the device.
 
-        Raises BlockMissing when one has just moved.
+        Raises BlockMissing when one has just moved, or was forgotten or unmade.
         """
-        return self._fetch(reader, reader.again(blocks))
+        return self._resident(reader.pool, placed(reader, blocks))
 
-    def _fetch(self, reader: PoolReader, blocks: Sequence[KVBlock]) -> Fetched:
-        resident = [block for block in blocks if block.slot is not None]
-        raw_of, hits = self._resident(reader.pool, resident)
-        absent = [block for block in blocks if block.slot is None]
-        for segment in dict.fromkeys(block.place[:2] for block in absent):
-            wanted = {block.number: block.tile.position for block in absent if block.place[:2] == segment}
-            rows = reader.segment(*segment)
-            if placed := [b.number for b in rows if b.number in wanted and b.slot is not None]:
-                raise BlockMissing(f"KV block {placed[0]} has just got a place again")
-            made = self.remake(reader.pool, rows, max(wanted.values()))
-            raw_of.update({block.number: raw for block, _, raw in made})
-        there = tuple(block for block in blocks if block.number in raw_of)
-        hits += Hits(encoded=sum(block.slot is None for block in there))
-        return Fetched(there, tuple(raw_of[block.number] for block in there), hits)
-
-    def _resident(self, pool: Pool, blocks: Sequence[KVBlock]) -> tuple[dict[int, Raw], Hits]:
-        """By number, blocks that have a place."""
-        self._announce(pool, blocks)
-        raws, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in blocks])
-        return {block.number: raw for block, raw in zip(blocks, raws, strict=True)}, hits
+    def _resident(self, pool: Pool, blocks: Sequence[KVBlock]) -> Fetched:
+        """Of blocks that have a place."""
+        raw, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in blocks])
+        return Fetched(tuple(raw), hits)
 
     def prefetch(self, pool: Pool, blocks: Iterable[KVBlock]) -> None:
         self._tiers.prefetch(
             (_key(pool, block), self._reader(pool, block)) for block in blocks if block.slot is not None
         )
 
-    def remake(
-        self, pool: Pool, segment: Sequence[KVBlock], last: int
-    ) -> list[tuple[KVBlock, BlockDraft, Raw]]:
-        """Encode those of a segment's blocks up to position `last` again that have no place.
+    def remake(self, pool: Pool, blocks: Sequence[KVBlock]) -> list[tuple[KVBlock, BlockDraft, Raw]]:
+        """Encode those of a segment's blocks again that have no place.
 
         Whole turns, each behind the context that it had at first: the model sees passes of the same shapes.
         So where the same kernels run (the same processor, number of threads and version of torch) the same
@@ -78,8 +60,9 @@ class Fetcher:
         made otherwise at first, and come back as what a pass over the log gives: those that an answer left,
         and, with align="grid" and a quantised pool, those that were quantised before they were full.
         """
-        blocks = _through(segment, last)
-        at_hand, _ = self._resident(pool, [block for block in blocks if block.slot is not None])
+        there = [block for block in blocks if block.slot is not None]
+        raws = self._resident(pool, there).raw
+        at_hand = {block.number: raw for block, raw in zip(there, raws, strict=True)}
         made: list[tuple[KVBlock, BlockDraft, Raw]] = []
         seen: list[Raw] = []  # whole blocks, as they are read back
         begun: list[Raw] = []  # of the block that the last piece ended in
@@ -110,19 +93,20 @@ class Fetcher:
 
     def chain(self, reader: PoolReader, session: str) -> SessionChain:
         """Where the session's newest segment goes on. Raises BlockMissing when a block has just moved."""
-        blocks = reader.last_segment(session)
+        blocks = reader.look(manifest.last_segment, session)
         if not blocks:
             return SessionChain(self._encoder, session)
         last = blocks[-1]
         chain = SessionChain(self._encoder, session, last.segment)
         position = last.tile.position + last.tokens
         needed = max(self._encoder.context_tokens, self._encoder.config.block_tokens)
-        if all(block.slot is not None for block in blocks):
-            blocks = [b for b in blocks if b.tile.position + b.tokens > position - needed]
-        fetched = self._fetch(reader, blocks)
-        if len(fetched.blocks) < len(blocks):
-            raise BlockMissing(f"a KV block of session {session!r} is gone")
-        chain.resume(position, [_on_cpu(raw) for raw in fetched.raw], (last.number, last.tile, last.time_us))
+        made = {}
+        if any(block.slot is None for block in blocks):
+            made = {block.number: raw for block, _, raw in self.remake(reader.pool, blocks)}
+        near = [b for b in blocks if b.tile.position + b.tokens > position - needed]
+        read = iter(self._resident(reader.pool, [b for b in near if b.number not in made]).raw)
+        parts = [made[block.number] if block.number in made else _on_cpu(next(read)) for block in near]
+        chain.resume(position, parts, (last.number, last.tile, last.time_us))
         return chain
 
     def keys(self, pool: Pool, blocks: Sequence[KVBlock], layer: int) -> list[Tensor]:
@@ -132,38 +116,29 @@ class Fetcher:
         nothing.
         """
         held = [self._tiers.held(_key(pool, block)) for block in blocks]
-        absent = [block.slot for block, raw in zip(blocks, held, strict=True) if raw is None]
-        slots = [slot for slot in absent if slot is not None]
-        read = iter(self._store.files(pool).read_keys(slots, layer))
+        absent = [block.slot or 0 for block, raw in zip(blocks, held, strict=True) if raw is None]
+        read = iter(self._store.files(pool).read_keys(absent, layer))
         keys: list[Tensor] = []
         for block, raw in zip(blocks, held, strict=True):
-            data = None if block.slot is None or raw is not None else next(read)
-            if raw is None and data is None:
+            if raw is not None:
+                keys.append(raw[layer].keys)
+            elif data := next(read):
+                keys.append(decode_keys(data, layer, pool.layout))
+            else:
                 raise BlockMissing(f"the keys of KV block {block.number} are not there any more")
-            keys.append(raw[layer].keys if raw is not None else decode_keys(data or b"", layer, pool.layout))
         return keys
-
-    def _announce(self, pool: Pool, blocks: Sequence[KVBlock]) -> None:
-        slots = [
-            block.slot
-            for block in blocks
-            if block.slot is not None and self._tiers.held(_key(pool, block)) is None
-        ]
-        if len(slots) > 1:
-            self._store.files(pool).announce(slots)
 
     def _reader(self, pool: Pool, block: KVBlock) -> Callable[[], Raw]:
         return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)
 
 
-def _through(segment: Sequence[KVBlock], last: int) -> list[KVBlock]:
-    """The blocks up to position `last`, and those in which the last one's message goes on."""
-    taken: list[KVBlock] = []
-    for block in segment:
-        if block.tile.position > last and (not taken or block.tile.seqs[0] != taken[-1].tile.seqs[-1]):
-            break
-        taken.append(block)
-    return taken
+def placed(reader: PoolReader, blocks: Iterable[KVBlock]) -> tuple[KVBlock, ...]:
+    """The blocks as they are now. Raises BlockMissing when one is gone, or waits to be encoded again."""
+    numbers = [block.number for block in blocks]
+    rows = reader.look(manifest.fetch, numbers)
+    if gone := [number for number in numbers if number not in rows or rows[number].slot is None]:
+        raise BlockMissing(f"{len(gone)} chosen KV blocks were forgotten meanwhile")
+    return tuple(rows[number] for number in numbers)
 
 
 def _key(pool: Pool, block: KVBlock) -> Hashable:

@@ -69,15 +69,16 @@ class Indexes:
     ) -> Index:
         after = held.last if held else 0
         fresh = [b for b in manifest.after(connection, pool.generation, after) if b.boxes_crc is not None]
-        boxes: dict[int, list[Tensor]] = {layer: [held.boxes[layer]] if held else [] for layer in pool.layers}
+        boxes = {
+            layer: [held.boxes[layer] if held else self._tensor(pool, layer, [])] for layer in pool.layers
+        }
         for some in in_chunks(fresh, _ROWS):
             for layer, tensor in self._boxes(pool, some).items():
                 boxes[layer].append(tensor.to(self._device))
-        empty = {layer: self._tensor(pool, layer, []) for layer in pool.layers}
         return Index(
             pool,
             (*(held.blocks if held else ()), *fresh),
-            {layer: torch.cat(parts) if parts else empty[layer] for layer, parts in boxes.items()},
+            {layer: torch.cat(parts) for layer, parts in boxes.items()},
             version,
             deletions,
         )
@@ -87,7 +88,7 @@ class Indexes:
         wanted = list(blocks)
         files = self._store.files(pool)
         rows = [block.number - 1 for block in wanted]
-        by_layer = {layer: list(files.read_boxes(layer, rows)) for layer in pool.layers}
+        by_layer = {layer: files.read_boxes(layer, rows) for layer in pool.layers}
         for place, block in enumerate(wanted):
             if checksum(b"".join(by_layer[layer][place] for layer in pool.layers)) != block.boxes_crc:
                 raise BlockMissing(

@@ -6,46 +6,33 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.tap import Raw, synchronize
 from zibaldone.views.kvcache.model.turns import QuestionTokens
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.retrieve.ranking import RankedBlocks, rank
+from zibaldone.views.kvcache.retrieve.ranking import rank
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
+from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader
-from zibaldone.views.kvcache.storage.tiers import Hits
-
-
-@dataclass(frozen=True, slots=True)
-class Recent:
-    """The newest turns, which stand right before a question."""
-
-    blocks: tuple[KVBlock, ...]
-    raw: tuple[Raw, ...] = ()
-
-    @property
-    def tokens(self) -> int:
-        return sum(block.tokens for block in self.blocks)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a question chose, and how."""
+    """The blocks that a question chose, and how."""
 
     index: Index
-    ranked: RankedBlocks
     blocks: tuple[KVBlock, ...]  # the best first
-    recent: Recent
-    question: QuestionTokens
+    scores: npt.NDArray[np.float64]  # of every block of the index, a logarithm; -inf for those left out
+    rescored: int  # blocks whose own keys were looked at
     probe_ms: float
     score_ms: float
-    hits: Hits
 
 
 class Probe:
@@ -57,37 +44,36 @@ class Probe:
         """`layers` are those that score, with the heads that are listened to."""
         self._encoder, self._fetcher, self._layers = encoder, fetcher, dict(layers)
 
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Those that score; none where the self-test kept none."""
-        return tuple(self._layers)
-
-    def recent(self, newest: Sequence[KVBlock], room: int) -> Recent:
+    def newest(self, reader: PoolReader, session: str | None, room: int) -> tuple[KVBlock, ...]:
         """As many of the newest blocks as `probe_tokens` and the room hold, in the order of the log."""
-        left = min(self._encoder.config.probe_tokens, room)
-        window: list[KVBlock] = []
-        for block in reversed(newest):
-            left -= block.tokens
-            if left < 0:
-                break
-            window.append(block)
-        return Recent(tuple(reversed(window)))
+        most = self._encoder.config.probe_tokens
+        blocks = reader.look(manifest.newest, session, most) if most else []
+        return last_of(blocks, min(most, room))
 
     def choose(
         self,
         reader: PoolReader,
         index: Index,
-        recent: Recent,
         question: QuestionTokens,
         k: int,
-        without: frozenset[int],
+        *,
+        session: str | None = None,
+        behind: Sequence[KVBlock] | None = None,
     ) -> Choice:
-        """The k best blocks for a question behind these recent turns."""
-        fetched = self._fetcher.fetch(reader, recent.blocks)
-        recent = Recent(fetched.blocks, fetched.raw)
+        """The k best blocks for a question, of one session or of all. No transaction may be open.
+
+        The question is read `behind` the blocks that are given, which stand before it and are left out of the
+        search; or else behind the newest ones of the session (or of whichever), which are not.
+        """
+        without = {block.number for block in index.blocks if session not in (None, block.session)}
+        without |= {block.number for block in behind or ()}
+        if behind is None:
+            window = self._encoder.window - len(self._encoder.prefix_ids) - len(question.ids)
+            behind = self.newest(reader, session, window)
+        before = self._fetcher.fetch(reader, behind).raw
         began = time.perf_counter()
         asks = bool(index.blocks and self._layers)
-        queries = self.queries(question, fetched.raw, list(self._layers)) if asks else {}
+        queries = queries_of(self._encoder, question, before, list(self._layers)) if asks else {}
         synchronize(self._encoder.tap.device)
         probed = time.perf_counter()
         per_layer = [
@@ -98,60 +84,60 @@ class Probe:
         def keys(blocks: Sequence[KVBlock], layer: int) -> list[Tensor]:
             return self._fetcher.keys(index.pool, blocks, layer)
 
-        ranked = rank(index, per_layer, self._encoder.config, k, without, keys)
-        chosen = tuple(index.blocks[place] for place in ranked.places)
-        scored = time.perf_counter()
-        return Choice(
-            index,
-            ranked,
-            chosen,
-            recent,
-            question,
-            (probed - began) * 1000,
-            (scored - probed) * 1000,
-            fetched.hits,
-        )
+        best, scores, rescored = rank(index, per_layer, self._encoder.config, k, frozenset(without), keys)
+        chosen = tuple(index.blocks[place] for place in best)
+        ended = time.perf_counter()
+        return Choice(index, chosen, scores, rescored, (probed - began) * 1000, (ended - probed) * 1000)
 
-    def queries(
-        self, question: QuestionTokens, before: Sequence[Raw], layers: Sequence[int]
-    ) -> dict[int, Tensor]:
-        """Raw queries of those tokens of a question that ask: (heads, tokens, dim) by layer."""
-        queries = self.probe(question.ids, before, layers)
-        words = question.words
-        if self._encoder.config.asking == "all" or words.stop <= words.start:
-            return queries
-        missing = (
-            len(question.ids) - next(iter(queries.values())).shape[1] if queries else 0
-        )  # it was cut in front
-        kept = slice(max(0, words.start - missing), max(0, words.stop - missing))
-        return {layer: query[:, kept] if kept.stop else query for layer, query in queries.items()}
 
-    @torch.no_grad()
-    def probe(self, ids: Sequence[int], before: Sequence[Raw], layers: Sequence[int]) -> dict[int, Tensor]:
-        """Raw queries of these tokens behind the pinned prefix and `before`: (heads, tokens, dim) by layer.
+def queries_of(
+    encoder: Encoder, question: QuestionTokens, before: Sequence[Raw], layers: Sequence[int]
+) -> dict[int, Tensor]:
+    """Raw queries of those tokens of a question that ask: (heads, tokens, dim) by layer."""
+    queries = probe(encoder, question.ids, before, layers)
+    words = question.words
+    if encoder.config.asking == "all" or words.stop <= words.start:
+        return queries
+    end = len(question.ids)  # counted from there, since a long question is cut in front
+    kept = slice(words.start - end, words.stop - end or None)
+    return {layer: query[:, kept] if query[:, kept].numel() else query for layer, query in queries.items()}
 
-        The pass ends at the deepest layer that is asked for.
-        """
-        if not ids:
-            return {}
-        tap = self._encoder.tap
-        parts = [*([self._encoder.standing] if self._encoder.standing else []), *before]
-        done = sum(part[0].tokens for part in parts)
-        room = self._encoder.window - done
-        given = torch.tensor([list(ids)[-room:]], device=tap.device)
-        with tap.open(wanted=layers, stop=True) as session:
-            cache = tap.prefilled(parts, final=done + given.shape[1], raw=True)
-            tap.model(
-                input_ids=given,
-                **cache_argument(tap.model, cache),
-                attention_mask=torch.ones((1, done + given.shape[1]), dtype=torch.long, device=tap.device),
-                use_cache=True,
-                logits_to_keep=1,
-            )
-        return {layer: self.scaled(layer, query[0]) for layer, query in session.queries.items()}
 
-    def scaled(self, layer: int, queries: Tensor) -> Tensor:
-        """Queries whose products with raw keys are the model's own attention logits, but for positions."""
-        if not self._encoder.config.scaled:
-            return queries
-        return queries.float() * self._encoder.tap.shapes[layer].scaling
+@torch.no_grad()
+def probe(
+    encoder: Encoder, ids: Sequence[int], before: Sequence[Raw], layers: Sequence[int]
+) -> dict[int, Tensor]:
+    """Raw queries of these tokens behind the pinned prefix and `before`: (heads, tokens, dim) by layer.
+
+    The pass ends at the deepest layer that is asked for.
+    """
+    if not ids:
+        return {}
+    parts = [*([encoder.standing] if encoder.standing else []), *before]
+    done = sum(part[0].tokens for part in parts)
+    given = ids[-(encoder.window - done) :]
+    with encoder.tap.open(wanted=layers, stop=True) as session:
+        cache = encoder.tap.prefilled(parts, final=done + len(given), raw=True)
+        encoder.tap.forward(given, cache, done)
+    return {layer: scaled(encoder, layer, query[0]) for layer, query in session.queries.items()}
+
+
+def scaled(encoder: Encoder, layer: int, queries: Tensor) -> Tensor:
+    """Queries whose products with raw keys are the model's own attention logits, but for positions."""
+    if not encoder.config.scaled:
+        return queries
+    return queries.float() * encoder.tap.shapes[layer].scaling
+
+
+def last_of(blocks: Sequence[KVBlock], tokens: int, *, whole_turns: bool = False) -> tuple[KVBlock, ...]:
+    """The last of these blocks, or of their whole turns, that so many tokens hold."""
+    units: dict[int, list[KVBlock]] = {}
+    for block in blocks:
+        units.setdefault(block.tile.seqs[-1] if whole_turns else block.number, []).append(block)
+    taken: list[KVBlock] = []
+    for unit in reversed(units.values()):
+        tokens -= sum(block.tokens for block in unit)
+        if tokens < 0:
+            break
+        taken[:0] = unit
+    return tuple(taken)

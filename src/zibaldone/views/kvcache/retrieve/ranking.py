@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,22 +18,18 @@ from zibaldone.views.kvcache.retrieve.scoring import (
     box_scores,
     chain,
     key_scores,
+    padded,
 )
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 
 # Blocks' raw keys in a layer, (kv_heads, tokens, dim) each.
 Keys = Callable[[Sequence[KVBlock], int], Sequence[Tensor]]
-_MOST_RESCORED = 4096  # candidates, however large the memory
+_MOST_RESCORED, _SHARE = 4096, 10  # candidates, however large the memory; one in ten at least
 
 
-@dataclass(frozen=True, slots=True)
-class RankedBlocks:
-    """Blocks as a question ranks them, the best first."""
-
-    places: tuple[int, ...]  # in the index
-    scores: npt.NDArray[np.float64]  # of every block, a logarithm; -inf for those left out. By boxes, unless
-    # all blocks were candidates
-    rescored: int  # candidates whose keys were looked at
+# (places in the index, the best first; scores of all blocks, logarithms, -inf for those left out, by boxes
+# unless all were candidates; how many candidates' keys were looked at)
+Ranked = tuple[list[int], npt.NDArray[np.float64], int]
 
 
 def rank(
@@ -44,7 +39,7 @@ def rank(
     k: int,
     without: frozenset[int],
     keys: Keys | None,
-) -> RankedBlocks:
+) -> Ranked:
     """The k best blocks for these queries, of those whose numbers are not in `without`.
 
     Boxes bound the scores of the keys inside (Eq. 3). With `rescore`, candidates are scored again by their
@@ -53,32 +48,30 @@ def rank(
     rows', and a row whose bounds are flat would say the most in a softmax.
     """
     count = len(index.blocks)
-    if not count or not per_layer:
-        return RankedBlocks((), np.empty(0), 0)
     live = [place for place, block in enumerate(index.blocks) if block.number not in without]
-    if not live:
-        return RankedBlocks((), np.full(count, -np.inf), 0)
-    everything = len(live) == count
+    if not live or not per_layer:
+        return [], np.full(count, -np.inf), 0
+    wanted = k
+    if config.rescore:
+        wanted = max(k, min(_MOST_RESCORED, max(config.rescore * k, len(live) // _SHARE)))
+        if wanted >= len(live):  # all are candidates: their keys say more than any box
+            exact = _rescore(index, per_layer, config, live, k, keys)
+            return [live[i] for i in exact.top(k)], _spread(exact.best, live, count), len(live)
     chosen = torch.tensor(live, device=next(iter(index.boxes.values())).device)
 
-    def boxes(layer_queries: LayerQueries) -> Tensor:
-        whole = index.boxes[layer_queries.layer]
-        return whole if everything else whole[chosen]
+    def boxes(layer: int) -> Tensor:
+        return index.boxes[layer] if len(live) == count else index.boxes[layer][chosen]
 
-    wanted = min(len(live), max(config.rescore * k, int(config.rescore_share * len(live)), k))
-    wanted = min(wanted, max(_MOST_RESCORED, k)) if config.rescore else k
-    if (
-        config.rescore and wanted >= len(live) and (wanted > k or config.whole_turns)
-    ):  # all are candidates: their keys say more than any box
-        exact = _rescore(index, per_layer, config, live, k, keys)
-        best = exact.top(k)
-        return RankedBlocks(tuple(live[i] for i in best), _spread(exact.best, live, count), len(live))
     scores = aggregate(
-        chain([box_scores(layer_queries, boxes(layer_queries), config.heads) for layer_queries in per_layer]),
+        chain(
+            [
+                box_scores(layer_queries, boxes(layer_queries.layer), config.heads)
+                for layer_queries in per_layer
+            ]
+        ),
         len(live),
         "reciprocal_rank" if config.rescore else config.normalization,
         "max" if config.rescore else config.aggregation,
-        rank_constant=config.rank_constant,
         k=wanted,
     )
     best = scores.top(wanted)
@@ -88,7 +81,7 @@ def rank(
         again = _rescore(index, per_layer, config, [live[i] for i in best], k, keys)
         best = [best[i] for i in again.top(k)]
     softmax = scores.ties[-1] if config.rescore else scores.best
-    return RankedBlocks(tuple(live[i] for i in best[:k]), _spread(softmax, live, count), rescored)
+    return [live[i] for i in best[:k]], _spread(softmax, live, count), rescored
 
 
 def _spread(values: npt.NDArray[np.float64], live: Sequence[int], count: int) -> npt.NDArray[np.float64]:
@@ -108,23 +101,11 @@ def _rescore(
     """Table 1 over candidates and their best keys."""
     assert keys is not None, "rescoring looks at keys"
     blocks = [index.blocks[place] for place in places]
+    tokens = [block.tokens for block in blocks]
 
     def exact() -> Iterator[Tensor]:
         for layer_queries in per_layer:
-            block_keys = keys(blocks, layer_queries.layer)
-            width = max(tensor.shape[1] for tensor in block_keys)
-            padded = torch.stack(
-                [torch.nn.functional.pad(one, (0, 0, 0, width - one.shape[1])) for one in block_keys]
-            ).to(layer_queries.queries.device)
-            tokens = torch.tensor([block.tokens for block in blocks], device=padded.device)
-            valid = torch.arange(width, device=padded.device)[None] < tokens[:, None]
-            yield from key_scores(layer_queries, padded, valid, config.heads)
+            block_keys = [one.to(layer_queries.queries.device) for one in keys(blocks, layer_queries.layer)]
+            yield from key_scores(layer_queries, *padded(block_keys, tokens), config.heads)
 
-    return aggregate(
-        exact(),
-        len(places),
-        config.normalization,
-        config.aggregation,
-        rank_constant=config.rank_constant,
-        k=k,
-    )
+    return aggregate(exact(), len(places), config.normalization, config.aggregation, k=k)

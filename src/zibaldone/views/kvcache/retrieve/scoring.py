@@ -1,4 +1,4 @@
-"""Memory retrieval: the relevance of blocks to a query of several tokens (section 3.2.2, Eqs. 3-4, Table 1).
+"""Bounding boxes (section 3.2.1, Eq. 2), and the relevance of blocks to a query (3.2.2, Eqs. 3-4, Table 1).
 
 I(q, K) = sum_i max(q_i s_max_i, q_i s_min_i) = relu(q) . s_max - relu(-q) . s_min, so that with boxes kept
 as [s_max | s_min] the scores of all blocks are one matrix product with [relu(q) | -relu(-q)].
@@ -31,6 +31,14 @@ class LayerQueries:
     queries: Tensor  # (heads, tokens, dim)
     heads: tuple[int, ...] | None = None  # None: all
     kv_of: tuple[int, ...] = ()  # by head, whose keys it looks at; none given: neighbours share
+
+
+def bounding_box(keys: Tensor) -> Tensor:
+    """(..., tokens, dim) -> (..., 2, dim): s_max and s_min over the tokens (Eq. 2), in the keys' own dtype.
+
+    Minima and maxima of numbers are such numbers, so nothing is rounded.
+    """
+    return torch.stack((keys.amax(dim=-2), keys.amin(dim=-2)), dim=-2)
 
 
 def halves(queries: Tensor) -> Tensor:
@@ -86,6 +94,14 @@ def key_scores(layer_queries: LayerQueries, keys: Tensor, valid: Tensor, heads: 
         yield total
 
 
+def padded(keys: Sequence[Tensor], tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Blocks' keys (kv_heads, tokens or more, dim) side by side, and which of them are there."""
+    width = max(one.shape[1] for one in keys)
+    whole = torch.stack([torch.nn.functional.pad(one, (0, 0, 0, width - one.shape[1])) for one in keys])
+    there = torch.arange(width, device=whole.device)[None]
+    return whole, there < torch.tensor(tokens, device=whole.device)[:, None]
+
+
 def _by_kv_head(layer_queries: LayerQueries, kv_heads: int) -> dict[int, list[int]]:
     """The heads that are listened to, by whose keys they look at."""
     every = range(layer_queries.queries.shape[0])
@@ -122,7 +138,7 @@ def aggregate(
     normalization: Normalization,
     aggregation: Aggregation,
     *,
-    rank_constant: int = 60,
+    rank_constant: int = 60,  # c of the reciprocal rank; the paper gives none
     k: int = 128,
 ) -> BlockRelevance:
     """Eq. 4 with one of Table 1's four strategies, over rows of (some, blocks).

@@ -20,7 +20,6 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from zibaldone.views.kvcache.model.tap import Raw, RawKV
-from zibaldone.views.kvcache.serving.paging import HeadRange
 from zibaldone.views.kvcache.storage.block_files import left_folder
 
 _FORMAT = "zibaldone-left-1"
@@ -41,10 +40,10 @@ def write_left(
     name: str,
     ids: Sequence[int],
     layers: dict[int, RawKV],
-    heads: HeadRange,
+    head: int,
     files: int,
 ) -> None:
-    """One rank's heads of some layers, all at once or not at all; `files` is how many there will be.
+    """One rank's heads, from `head` on, of some layers, all or nothing; `files` is how many there will be.
 
     Raises OSError.
     """
@@ -54,8 +53,8 @@ def write_left(
     for number, kv in layers.items():
         tensors[f"{number}.keys"] = kv.keys.cpu().contiguous()
         tensors[f"{number}.values"] = kv.values.cpu().contiguous()
-    facts = {"format": _FORMAT, "ids": list(ids), "head": heads.start, "files": files}
-    path = folder / f"{name}-{min(layers)}-{heads.start}.safetensors"
+    facts = {"format": _FORMAT, "ids": list(ids), "head": head, "files": files}
+    path = folder / f"{name}-{min(layers)}-{head}.safetensors"
     beside = path.with_suffix(f".{os.getpid()}.part")
     save_file(tensors, beside, {"left": json.dumps(facts)})
     beside.chmod(0o600)

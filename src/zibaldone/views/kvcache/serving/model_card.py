@@ -26,6 +26,7 @@ from zibaldone.views.kvcache.model.tap import Raw, RawKV
 _FORMAT = "zibaldone-model-card-1"
 _SLACK = 1e-4  # by which tables made of frequencies may differ from the model's own, in float32
 _PROBED = (0, 1, 2, 7, 60, 511)  # positions
+_ROTATION = ("dims", "partner", "sign", "frequency")
 _SHAPE = (
     "model_type",
     "hidden_size",
@@ -58,7 +59,6 @@ class CardLayer:
     frequencies: Frequencies
     kv_heads: int
     key_dim: int
-    value_dim: int
 
     def rotate(self, keys: Tensor, positions: Tensor) -> Tensor:
         """Raw keys (heads, tokens, key_dim) at these positions, with tables of the keys' own type."""
@@ -75,11 +75,13 @@ class CardLayer:
         return self.rotation.apply(keys[None].float(), cos / square, -sin / square)[0].to(keys.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class CardFacts:
-    """What is to be known of a model before any tensor is read."""
+@dataclass(frozen=True)
+class ModelCard:
+    """What was written of one model, tokenizer and format: one fingerprint."""
 
     prefix_ids: tuple[int, ...]
+    prefix: Raw | None  # raw keys and values of these
+    layers: tuple[CardLayer, ...]
     shape: dict[str, Any]  # as shape_of gives it
 
     def check(self, config: Any) -> None:
@@ -92,24 +94,10 @@ class CardFacts:
                 " the model that KVMemory has attached"
             )
 
-
-@dataclass(frozen=True)
-class ModelCard:
-    """What was written of one model, tokenizer and format: one fingerprint."""
-
-    fingerprint: str
-    dtype: str  # of keys and values: "float32", "bfloat16" ...
-    prefix_ids: tuple[int, ...]
-    prefix: Raw | None  # raw keys and values of these
-    layers: tuple[CardLayer, ...]
-    shape: dict[str, Any]  # as shape_of gives it
-
     def write(self, path: Path) -> None:
         """Replaces what is there. Raises StorageUnusable."""
         facts = {
             "format": _FORMAT,
-            "fingerprint": self.fingerprint,
-            "dtype": self.dtype,
             "prefix_ids": list(self.prefix_ids),
             "shape": self.shape,
             "layers": [
@@ -119,14 +107,13 @@ class ModelCard:
                     "halves": layer.rotation.halves,
                     "kv_heads": layer.kv_heads,
                     "key_dim": layer.key_dim,
-                    "value_dim": layer.value_dim,
                 }
                 for layer in self.layers
             ],
         }
         tensors: dict[str, Tensor] = {}
         for number, layer in enumerate(self.layers):
-            for name in ("dims", "partner", "sign", "frequency"):
+            for name in _ROTATION:
                 tensors[f"{number}.{name}"] = getattr(layer.rotation, name).cpu().clone()
             tensors[f"{number}.radians"] = layer.frequencies.radians.clone()
             if self.prefix is not None:
@@ -145,7 +132,9 @@ class ModelCard:
         """Raises StorageUnusable when there is none, or it is not one of ours."""
         try:
             with safe_open(path, "pt") as file:
-                facts = _facts(file.metadata())
+                facts = json.loads((file.metadata() or {})["card"])
+                if facts["format"] != _FORMAT:
+                    raise ValueError(f"its format is {facts['format']!r}, not {_FORMAT!r}")
                 layers = tuple(_layer(file, number, made) for number, made in enumerate(facts["layers"]))
                 prefix = None
                 if facts["prefix_ids"]:
@@ -158,29 +147,16 @@ class ModelCard:
                     )
         except Exception as error:  # whatever a damaged file makes the library raise
             raise StorageUnusable(
-                f"no model card can be read from {str(path)!r} ({error}): KVMemory.prompt() writes it anew"
-                " once it is removed"
+                f"no model card can be read from {str(path)!r} ({error}): KVMemory.prompt() writes it where"
+                " there is none; is this the memory's folder?"
             ) from error
         ids = tuple(int(token) for token in facts["prefix_ids"])
-        return ModelCard(facts["fingerprint"], facts["dtype"], ids, prefix, layers, dict(facts["shape"]))
+        return ModelCard(ids, prefix, layers, dict(facts["shape"]))
 
 
 def card_path(root: Path, fingerprint: str) -> Path:
     """Where the card of a fingerprint is, in the folder of all pools."""
     return root / "models" / f"card-{blake2b(fingerprint.encode(), digest_size=12).hexdigest()}.safetensors"
-
-
-def facts_of(path: Path) -> CardFacts:
-    """What a card says, without its tensors. Raises StorageUnusable."""
-    try:
-        with safe_open(path, "np") as file:
-            facts = _facts(file.metadata())
-            return CardFacts(tuple(int(token) for token in facts["prefix_ids"]), dict(facts["shape"]))
-    except Exception as error:  # whatever a damaged file makes the library raise
-        raise StorageUnusable(
-            f"no model card at {str(path)!r} ({error}): KVMemory.prompt() writes it; is this the memory's"
-            " folder?"
-        ) from error
 
 
 def shape_of(config: Any) -> dict[str, Any]:
@@ -190,26 +166,14 @@ def shape_of(config: Any) -> dict[str, Any]:
     return {name: value for name, value in named.items() if isinstance(value, int | str)}
 
 
-def card_of(encoder: Encoder, fingerprint: str) -> ModelCard:
+def card_of(encoder: Encoder) -> ModelCard:
     """The card of an attached model. Raises UnsupportedModel for tables that are not of fixed frequencies."""
     tap = encoder.tap
-    layers = []
-    for number, shape in enumerate(tap.shapes):
-        rotation = tap.rotation(number)
-        rotation = Rotation(
-            rotation.dims.cpu(),
-            rotation.partner.cpu(),
-            rotation.sign.cpu(),
-            rotation.frequency.cpu(),
-            rotation.wide,
-            rotation.halves,
-        )
-        frequencies = _frequencies(encoder, number)
-        layers.append(CardLayer(rotation, frequencies, shape.kv_heads, shape.key_dim, shape.value_dim))
-    dtype = str(tap.shapes[0].dtype).removeprefix("torch.")
-    return ModelCard(
-        fingerprint, dtype, encoder.prefix_ids, encoder.prefix, tuple(layers), shape_of(tap.model.config)
+    layers = tuple(
+        CardLayer(tap.rotation(number), _frequencies(encoder, number), shape.kv_heads, shape.key_dim)
+        for number, shape in enumerate(tap.shapes)
     )
+    return ModelCard(encoder.prefix_ids, encoder.prefix, layers, shape_of(tap.model.config))
 
 
 def _frequencies(encoder: Encoder, number: int) -> Frequencies:
@@ -232,27 +196,10 @@ def _frequencies(encoder: Encoder, number: int) -> Frequencies:
     )
 
 
-def _facts(metadata: dict[str, str] | None) -> Any:
-    facts = json.loads((metadata or {})["card"])
-    if facts["format"] != _FORMAT:
-        raise ValueError(f"its format is {facts['format']!r}, not {_FORMAT!r}")
-    return facts
-
-
 def _layer(file: Any, number: int, facts: Any) -> CardLayer:
-    def tensor(name: str) -> Tensor:
-        made: Tensor = file.get_tensor(f"{number}.{name}")
-        return made
-
-    rotation = Rotation(
-        tensor("dims"),
-        tensor("partner"),
-        tensor("sign"),
-        tensor("frequency"),
-        bool(facts["wide"]),
-        bool(facts["halves"]),
+    dims, partner, sign, frequency, radians = (
+        file.get_tensor(f"{number}.{name}") for name in (*_ROTATION, "radians")
     )
-    frequencies = Frequencies(tensor("radians"), float(facts["scaling"]))
-    return CardLayer(
-        rotation, frequencies, int(facts["kv_heads"]), int(facts["key_dim"]), int(facts["value_dim"])
-    )
+    rotation = Rotation(dims, partner, sign, frequency, bool(facts["wide"]), bool(facts["halves"]))
+    frequencies = Frequencies(radians, float(facts["scaling"]))
+    return CardLayer(rotation, frequencies, int(facts["kv_heads"]), int(facts["key_dim"]))

@@ -1,22 +1,54 @@
 """Where an engine schedules: requests that name a memory, and what its workers are to do for them.
 
-Imports neither torch nor the engine; a request is vLLM's, of which a few attributes are read.
+Workers read the files that a plan names, and no database. Imports no engine; a request is vLLM's, of which a
+few attributes are read.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from zibaldone.errors import ZibaldoneError
-from zibaldone.views.kvcache.serving.loading import LoadPlan, MemoryFolder
-from zibaldone.views.kvcache.serving.model_card import card_path, facts_of
-from zibaldone.views.kvcache.serving.scope import KEY, KVScope
+from sqlalchemy import Connection
+
+from zibaldone.errors import BlockMissing, ForeignKV, InvalidInput, ZibaldoneError
+from zibaldone.storage.folder_layout import database_file
+from zibaldone.storage.sqlite import SqliteDatabase
+from zibaldone.views.base import Generation
+from zibaldone.views.kvcache.serving.model_card import ModelCard, card_path
+from zibaldone.views.kvcache.serving.scope import FIX, KEY, KVScope
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.layout import BlockLayout
+from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
 
 _logger = logging.getLogger(__name__)
+Serving = Callable[[Connection, str, KVStore], Generation | None]
+
+
+class PlacedBlock(NamedTuple):
+    """Where a block's bytes are."""
+
+    slot: int
+    checksum: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPlan:
+    """What stands at the beginning of a request's prompt, and need not be computed."""
+
+    files: Path  # the folder of the pool
+    layout: BlockLayout
+    card: Path
+    prefix_tokens: int  # pinned ones, whose keys are on the card
+    blocks: tuple[PlacedBlock, ...]
+
+    @property
+    def tokens(self) -> int:
+        return self.prefix_tokens + sum(block.tokens for block in self.blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,40 +84,49 @@ class StepWork:
 
 @dataclass
 class _Served:
-    """A request that named a memory, on the scheduler's side."""
+    """A request, on the scheduler's side; it names no memory where there is neither plan nor error."""
 
     scope: KVScope | None = None
     plan: LoadPlan | None = None
-    card: Path | None = None
     error: str = ""
     loaded_tokens: int = 0
 
 
 class SchedulerSide:
-    """Holds requests against the pools that they name."""
+    """Holds requests against the pools of a memory's folder, for who has no model of ours."""
 
-    def __init__(self, folder: MemoryFolder, config: Any, block_tokens: int) -> None:
-        """`config` is the configuration of the model that is served, as Transformers has it."""
-        self._folder, self._config, self._block_tokens = folder, config, block_tokens
+    def __init__(self, folder: Path, serving: Serving, config: Any, block_tokens: int) -> None:
+        """`serving` says which generation serves a user (generations.serving).
+
+        `config` is the configuration of the model that is served, as Transformers has it. Raises InvalidInput
+        for a folder that holds no memory: an engine makes none.
+        """
+        if not database_file(folder).is_file():
+            raise InvalidInput(
+                f"{str(folder)!r} holds no memory: give the folder of the Memory whose blocks are served"
+            )
+        self._serving, self._config, self._block_tokens = serving, config, block_tokens
+        self._database = SqliteDatabase(folder, busy_timeout_s=5.0)
+        self._store = KVStore(self._database.folder / FOLDER)
+        self._cards: dict[Path, ModelCard] = {}
         self._requests: dict[str, _Served] = {}
         self._next = StepWork()
 
     def close(self) -> None:
-        self._folder.close()
+        self._database.close()
 
     def matched(self, request: Any, computed: int) -> int:
         """Tokens behind the computed ones that are memory and need not be computed."""
-        served = self._served(request)
-        return max(0, served.plan.tokens - computed) if served.plan is not None else 0
+        plan = self._served(request).plan
+        return max(0, plan.tokens - computed) if plan is not None else 0
 
     def load(self, request: Any, block_ids: Sequence[int], tokens: int) -> None:
         """These blocks are the request's: its memory's last `tokens` tokens are to be loaded."""
         served = self._served(request)
-        if served.plan is None:
-            return
-        end = served.plan.tokens
-        served.loaded_tokens = tokens
-        self._next.loads.append(SlotLoad(served.plan, end - tokens, end, tuple(block_ids)))
+        if served.plan is not None:
+            end = served.plan.tokens
+            served.loaded_tokens = tokens
+            self._next.loads.append(SlotLoad(served.plan, end - tokens, end, tuple(block_ids)))
 
     def take_work(self) -> StepWork:
         """What workers are to do in the step that begins."""
@@ -93,27 +134,23 @@ class SchedulerSide:
         return done
 
     def finish(self, request: Any, block_ids: Sequence[int]) -> tuple[bool, dict[str, Any] | None]:
-        """Whether the blocks have to stay for now, and what the response says."""
-        served = self._requests.pop(request.request_id, None)
-        if served is None or (served.scope is None and not served.error):
-            return False, None
-        reported: dict[str, Any] = {"loaded_tokens": served.loaded_tokens}
+        """(True if the blocks have to stay for now, what the response says)."""
+        served = self._requests.pop(request.request_id, _Served())
         if served.error:
-            reported["error"] = served.error
-        plan, scope, card = served.plan, served.scope, served.card
-        keeps = scope is not None and scope.keep and plan is not None and card is not None
-        ended = str(request.get_finished_reason()) in ("stop", "length")
-        start = plan.tokens if plan is not None else 0
+            return False, {KEY: {"loaded_tokens": served.loaded_tokens, "error": served.error}}
+        plan, scope = served.plan, served.scope
+        if plan is None or scope is None:
+            return False, None
+        start = plan.tokens
         end = min(int(request.num_computed_tokens), len(request.all_token_ids) - 1)
-        if keeps and ended and start < end <= len(block_ids) * self._block_tokens:
-            assert scope is not None
-            assert card is not None
+        ended = str(request.get_finished_reason()) in ("stop", "length")
+        keeps = bool(scope.keep) and ended and start < end <= len(block_ids) * self._block_tokens
+        if keeps:
             ids = tuple(int(token) for token in request.all_token_ids[start:])
             self._next.leaves.append(
-                SlotLeaving(request.request_id, scope, card, ids, start, end, tuple(block_ids))
+                SlotLeaving(request.request_id, scope, plan.card, ids, start, end, tuple(block_ids))
             )
-            return True, {KEY: reported}
-        return False, {KEY: reported}
+        return keeps, {KEY: {"loaded_tokens": served.loaded_tokens}}
 
     def _served(self, request: Any) -> _Served:
         served = self._requests.get(request.request_id)
@@ -124,18 +161,60 @@ class SchedulerSide:
         return served
 
     def _read(self, request: Any) -> _Served:
-        prompt = list(request.prompt_token_ids or [])
         try:
             scope = KVScope.of(request.kv_transfer_params)
             if scope is None:
                 return _Served()
-            card = card_path(self._folder.store.root, scope.fingerprint)
-            facts = facts_of(card)
-            facts.check(self._config)
-            plan = self._folder.plan(scope, prompt, request.cache_salt, facts.prefix_ids, card)
+            return _Served(scope, self._plan(scope, list(request.prompt_token_ids or []), request.cache_salt))
         except ZibaldoneError as error:
             return _Served(error=str(error))
         except Exception:  # the border of an engine: it would end with all of its requests
             _logger.exception("the memory of request %s cannot be read", request.request_id)
             return _Served(error="the memory cannot be read: the log of vLLM says why")
-        return _Served(scope, plan, card)
+
+    def _plan(self, scope: KVScope, prompt: Sequence[int], salt: str | None) -> LoadPlan:
+        """Hold a request against the pool that it names; blocks that have no place end the plan before them.
+
+        Whoever asks has to know the text: the prompt must begin with the very tokens of the blocks, and the
+        blocks must be of the user that the scope names. Raises InvalidInput, ForeignKV or BlockMissing for
+        what is to be computed instead; the message names the fix.
+        """
+        path = card_path(self._store.root, scope.fingerprint)
+        if path not in self._cards:
+            self._cards[path] = ModelCard.read(path)
+        card = self._cards[path]
+        card.check(self._config)
+        with self._database.read(scope.user) as connection:
+            generation = self._serving(connection, scope.user, self._store)
+            pool = manifest.pool(connection, generation) if generation is not None else None
+            rows = manifest.fetch(connection, generation, scope.blocks) if generation is not None else {}
+        if generation is None or pool is None:
+            raise InvalidInput(f"user {scope.user!r} has no blocks in this folder: {FIX}")
+        if (generation.number, generation.fingerprint) != (scope.generation, scope.fingerprint):
+            raise ForeignKV(
+                f"the blocks of user {scope.user!r} have been made anew since the request was put together:"
+                " call KVMemory.prompt() again"
+            )
+        if gone := [number for number in scope.blocks if number not in rows]:
+            raise BlockMissing(
+                f"blocks {gone[:5]} of user {scope.user!r} are gone since the request was put together: call"
+                " KVMemory.prompt() again"
+            )
+        blocks = [rows[number] for number in scope.blocks]
+        pinned = card.prefix_ids if scope.pinned else ()
+        ids = (*pinned, *(token for block in blocks for token in block.tile.ids))
+        if tuple(prompt[: len(ids)]) != ids or len(prompt) <= len(ids):
+            raise InvalidInput(
+                f"the prompt does not begin with the tokens of user {scope.user!r}'s blocks, or has none"
+                f" behind them: {FIX}"
+            )
+        if salt != scope.salt(block.crc for block in blocks):
+            raise InvalidInput(
+                f"cache_salt is not that of these blocks, so prefixes would be mixed up: {FIX}"
+            )
+        placed = []
+        for block in blocks:
+            if block.slot is None or block.crc is None:
+                break
+            placed.append(PlacedBlock(block.slot, block.crc, block.tokens))
+        return LoadPlan(self._store.files(pool).folder, pool.layout, path, len(pinned), tuple(placed))

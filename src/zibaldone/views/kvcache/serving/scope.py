@@ -6,7 +6,7 @@ Imports no torch.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from typing import Any
@@ -19,6 +19,29 @@ FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_t
 _KEEP = re.compile(r"[0-9a-f]{32}")
 
 
+def _is_number(value: object) -> bool:
+    """True if it can number a row."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+
+
+_FIELDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    ("user", lambda value: isinstance(value, str), "a user's name"),
+    ("generation", _is_number, "a number"),
+    ("fingerprint", lambda value: isinstance(value, str), "a fingerprint"),
+    ("pinned", lambda value: isinstance(value, bool), "true or false"),
+    (
+        "blocks",
+        lambda value: isinstance(value, list | tuple) and all(map(_is_number, value)),
+        "numbers of blocks",
+    ),
+    (
+        "keep",
+        lambda value: isinstance(value, str) and (not value or bool(_KEEP.fullmatch(value))),
+        "32 hexadecimal digits",
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class KVScope:
     """Of one user, and of one generation of that user's pool."""
@@ -26,7 +49,7 @@ class KVScope:
     user: str
     generation: int
     fingerprint: str
-    pinned: bool  # whether the pinned prefix stands before the blocks
+    pinned: bool  # the pinned prefix stands before the blocks
     blocks: tuple[int, ...]  # numbers, in the order in which they stand in the prompt
     keep: str = ""  # a name for the keys of what the request computes; "": they are not left
 
@@ -47,30 +70,13 @@ class KVScope:
             raise InvalidInput(f"kv_transfer_params[{KEY!r}] lacks {', '.join(missing)}: {FIX}")
         if strange := sorted(str(name) for name in set(given) - names):
             raise InvalidInput(f"kv_transfer_params[{KEY!r}] has no {', '.join(strange)}: {FIX}")
-        for name, kind, what in (
-            ("user", str, "a user's name"),
-            ("generation", int, "a number"),
-            ("fingerprint", str, "a fingerprint"),
-            ("pinned", bool, "true or false"),
-            ("keep", str, "a name"),
-        ):
-            value = given.get(name, "")
-            if not isinstance(value, kind) or (kind is int and not _is_number(value)):
+        for name, fits, what in _FIELDS:
+            if not fits(given.get(name, "")):
                 raise InvalidInput(
-                    f"kv_transfer_params[{KEY!r}][{name!r}] must be {what}, not {shown(value)}: {FIX}"
+                    f"kv_transfer_params[{KEY!r}][{name!r}] must be {what}, not {shown(given[name])}: {FIX}"
                 )
-        user = key("user", given["user"])
-        blocks = given["blocks"]
-        if not isinstance(blocks, list | tuple) or not all(map(_is_number, blocks)):
-            raise InvalidInput(
-                f"kv_transfer_params[{KEY!r}]['blocks'] must be numbers of blocks, not {shown(blocks)}: {FIX}"
-            )
-        keep = str(given.get("keep", ""))
-        if keep and not _KEEP.fullmatch(keep):
-            raise InvalidInput(
-                f"kv_transfer_params[{KEY!r}]['keep'] must be 32 hexadecimal digits, not {shown(keep)}: {FIX}"
-            )
-        return KVScope(user, given["generation"], given["fingerprint"], given["pinned"], tuple(blocks), keep)
+        key("user", given["user"])
+        return KVScope(**{**given, "blocks": tuple(given["blocks"])})
 
     def salt(self, checksums: Iterable[int | None]) -> str:
         """What keeps an engine's prefix cache apart: another for every user, pool, choice and content.
@@ -81,8 +87,3 @@ class KVScope:
         """
         parts = (self.user, self.generation, self.fingerprint, self.pinned, self.blocks, tuple(checksums))
         return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
-
-
-def _is_number(value: object) -> bool:
-    """Whether it can number a row."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63

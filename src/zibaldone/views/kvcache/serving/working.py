@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -17,12 +19,46 @@ from zibaldone.views.kvcache.model.tap import Raw, RawKV
 from zibaldone.views.kvcache.serving.leavings import write_left
 from zibaldone.views.kvcache.serving.model_card import ModelCard
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
-from zibaldone.views.kvcache.serving.paging import HeadRange, head_range, slots_of
 from zibaldone.views.kvcache.serving.scheduling import SlotLeaving, SlotLoad
 from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum
 from zibaldone.views.kvcache.storage.codec import decode
 
 _logger = logging.getLogger(__name__)
+_NO_BLOCK = 0  # vLLM's number for a block that is not there: behind a sliding window
+
+
+class PagedSlots(NamedTuple):
+    """Some of a request's tokens that have a place; the rest lies behind a sliding window."""
+
+    tokens: tuple[int, ...]  # positions in the request, rising
+    slots: tuple[int, ...]  # block * block size + offset, of each
+
+
+class HeadRange(NamedTuple):
+    """Which key-value heads of a model a tensor-parallel rank has."""
+
+    start: int
+    end: int
+    leads: bool  # it is the first of the ranks that have these heads
+
+
+def slots_of(block_ids: Sequence[int], block_tokens: int, start: int, end: int) -> PagedSlots:
+    """The places of the tokens from `start` to `end` of a request that has these blocks, in their order."""
+    assert 0 <= start <= end <= len(block_ids) * block_tokens, (start, end, len(block_ids), block_tokens)
+    tokens = tuple(at for at in range(start, end) if block_ids[at // block_tokens] != _NO_BLOCK)
+    slots = (block_ids[at // block_tokens] * block_tokens + at % block_tokens for at in tokens)
+    return PagedSlots(tokens, tuple(slots))
+
+
+def head_range(kv_heads: int, rank: int, ranks: int) -> HeadRange:
+    """A rank's own heads: an equal share each; where there are more ranks than heads, several share one."""
+    assert 0 <= rank < ranks, (rank, ranks)
+    assert max(kv_heads, ranks) % min(kv_heads, ranks) == 0, f"{kv_heads} heads among {ranks} ranks"
+    if kv_heads >= ranks:
+        share = kv_heads // ranks
+        return HeadRange(rank * share, (rank + 1) * share, leads=True)
+    sharers = ranks // kv_heads
+    return HeadRange(rank // sharers, rank // sharers + 1, leads=rank % sharers == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +121,8 @@ class WorkerSide:
             return
         for number, layer in self._layers.items():
             of_layer = card.layers[number]
-            heads = self._heads(of_layer.kv_heads).heads
+            first_head, end, _ = self._heads(of_layer.kv_heads)
+            heads = slice(first_head, end)
             keys = torch.cat([part[number].keys[heads] for part in parts], dim=1)[:, positions - first]
             values = torch.cat([part[number].values[heads] for part in parts], dim=1)[:, positions - first]
             _check(keys, values, layer, number)
@@ -105,7 +142,7 @@ class WorkerSide:
             raw[number] = RawKV(card.layers[number].rotate_back(kv.keys, positions), kv.values)
         files = min(self._share.ranks, card.layers[0].kv_heads) * self._share.stages
         root = leave.card.parent.parent
-        write_left(root, leave.scope.user, leave.scope.keep, leave.ids, raw, heads, files)
+        write_left(root, leave.scope.user, leave.scope.keep, leave.ids, raw, heads.start, files)
 
     def _heads(self, kv_heads: int) -> HeadRange:
         return head_range(kv_heads, self._share.rank, self._share.ranks)
@@ -120,21 +157,15 @@ def _parts(load: SlotLoad, card: ModelCard) -> tuple[int, list[Raw]]:
     """(position of the first, raw keys and values): prefix and blocks that reach from `start` to `end`."""
     plan, files = load.plan, PoolFiles(load.plan.files, load.plan.layout, ())
     parts: list[Raw] = []
-    at = first = 0
-    if plan.prefix_tokens:
-        if load.start < plan.prefix_tokens and card.prefix is not None:
-            parts.append(card.prefix)
-        at = plan.prefix_tokens
-        first = 0 if parts else at
-    wanted = []
-    for block in plan.blocks:
-        if at + block.tokens > load.start:
-            wanted.append(block)
-            if not parts and len(wanted) == 1:
-                first = at
-        at += block.tokens
-    files.announce([block.slot for block in wanted])
-    for block in wanted:
+    if card.prefix is not None and load.start < plan.prefix_tokens:
+        parts.append(card.prefix)
+    ends = accumulate((block.tokens for block in plan.blocks), initial=plan.prefix_tokens)
+    wanted = [
+        (at, block) for at, block in zip(ends, plan.blocks, strict=False) if at + block.tokens > load.start
+    ]
+    first = 0 if parts or not wanted else wanted[0][0]
+    files.announce([block.slot for _, block in wanted])
+    for _, block in wanted:
         data = files.read(block.slot)
         if checksum(data) != block.checksum:
             raise BlockMissing(f"a KV block is not in place {block.slot} any more, or is damaged")

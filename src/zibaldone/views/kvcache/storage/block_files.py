@@ -61,7 +61,7 @@ class PoolFiles:
         Raises BlockMissing when the file is shorter than that: it is cut behind blocks that went, while who
         has an older snapshot may still read.
         """
-        data = self._read(_BLOCKS, slot * self.layout.stride_bytes, self.layout.payload_bytes)
+        (data,) = self._read(_BLOCKS, [slot * self.layout.stride_bytes], self.layout.payload_bytes)
         if len(data) < self.layout.payload_bytes:
             raise BlockMissing(f"block file {self.folder.name!r} ends before slot {slot}")
         return data
@@ -78,8 +78,8 @@ class PoolFiles:
     def read_keys(self, slots: Sequence[int], layer: int) -> list[bytes | None]:
         """One layer's keys of the blocks in these slots, unchecked; None where the file ends before."""
         start, size = self.layout.offsets[layer], self.layout.key_bytes(self.layout.layers[layer])
-        key_bytes = self._scattered(self.folder / _BLOCKS, slots, self.layout.stride_bytes, size, start)
-        return [data if len(data) == size else None for data in key_bytes]
+        data = self._read(_BLOCKS, [slot * self.layout.stride_bytes + start for slot in slots], size)
+        return [keys if len(keys) == size else None for keys in data]
 
     def write(
         self,
@@ -110,13 +110,10 @@ class PoolFiles:
         except OSError as error:
             raise _as_storage_error(error, self.folder) from error
 
-    def read_boxes(self, layer: int, rows: Sequence[int]) -> Iterator[bytes]:
-        """One box per row, as far as the file has them; rows rise."""
+    def read_boxes(self, layer: int, rows: Sequence[int]) -> list[bytes]:
+        """One box per row, as far as the file has them."""
         size = self.layout.box_bytes(layer)
-        for first, last in _runs(rows):
-            data = self._read(self._box_path(layer).name, first * size, (last - first + 1) * size)
-            for at in range(0, (last - first + 1) * size, size):
-                yield data[at : at + size]
+        return self._read(self._box_path(layer).name, [row * size for row in rows], size)
 
     def erase(self, slots: Iterable[int], rows: Iterable[int]) -> None:
         """Overwrite blocks and boxes with zeros, durably. What lies behind the files' ends is not there."""
@@ -139,20 +136,13 @@ class PoolFiles:
         """(slots, rows) that the last write named before it began."""
         try:
             intent = json.loads((self.folder / _INTENT).read_text())
-        except FileNotFoundError:
-            return [], []
-        except (ValueError, OSError):  # torn: it names nothing yet, since it is synced before any block
+        except (ValueError, OSError):  # none; or torn: it names nothing yet, as it is synced before any block
             return [], []
         return list(intent["slots"]), list(intent["rows"])
 
     def settle(self) -> None:
         """Nothing is under way any more."""
         (self.folder / _INTENT).unlink(missing_ok=True)
-
-    def bytes_on_disk(self) -> int:
-        with contextlib.suppress(FileNotFoundError):
-            return sum(path.stat().st_size for path in self.folder.iterdir())
-        return 0
 
     def cut(self, slots: int) -> None:
         """Give back what lies behind so many slots."""
@@ -178,30 +168,18 @@ class PoolFiles:
         finally:
             os.close(descriptor)
 
-    def _scattered(
-        self, path: Path, places: Sequence[int], stride: int, size: int, start: int = 0
-    ) -> list[bytes]:
-        """So many bytes of each place; fewer where the file ends before."""
-        if not places:
-            return []
+    def _read(self, name: str, places: Sequence[int], size: int) -> list[bytes]:
+        """So many bytes from each place on; fewer where the file ends before."""
         try:
-            with _opened(path, os.O_RDONLY) as file:
-                at = [place * stride + start for place in places]
-                _will_need(file, at, size)
-                return [os.pread(file, size, one) for one in at]
+            with _opened(self.folder / name, os.O_RDONLY) as file:
+                _will_need(file, places if len(places) > 1 else (), size)
+                return [os.pread(file, size, at) for at in places]
         except FileNotFoundError:
             return [b"" for _ in places]
         except OSError as error:
-            raise self._unreadable(error) from error
-
-    def _read(self, name: str, start: int, size: int) -> bytes:
-        try:
-            with _opened(self.folder / name, os.O_RDONLY) as file:
-                return os.pread(file, size, start)
-        except FileNotFoundError:
-            return b""
-        except OSError as error:
-            raise self._unreadable(error) from error
+            raise StorageUnusable(
+                f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}"
+            ) from error
 
     def _filled(self, name: str, stride: int) -> Iterator[int]:
         """Places of a file, so many bytes apart, that have anything but zeros."""
@@ -210,11 +188,8 @@ class PoolFiles:
         except FileNotFoundError:
             return
         for place in range(-(-size // stride)):
-            if any(self._read(name, place * stride, stride)):
+            if any(self._read(name, [place * stride], stride)[0]):
                 yield place
-
-    def _unreadable(self, error: OSError) -> StorageUnusable:
-        return StorageUnusable(f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}")
 
     def _zero(self, name: str, places: Sequence[tuple[int, int]]) -> None:
         path = self.folder / name
@@ -271,19 +246,6 @@ def _opened(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(first, last) of each run of consecutive rows."""
-    first = last = -1
-    for row in rows:
-        if row != last + 1 or first < 0:
-            if first >= 0:
-                yield first, last
-            first = row
-        last = row
-    if first >= 0:
-        yield first, last
 
 
 def _as_storage_error(error: OSError, folder: Path) -> StorageFull | StorageUnusable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ _b = kv_blocks.c
 
 
 def of_generation(generation: Generation) -> tuple[Any, Any]:
-    """Which blocks are a generation's."""
+    """Conditions for the blocks of a generation."""
     return (_b.user == generation.user, _b.generation == generation.number)
 
 
@@ -27,7 +28,8 @@ def take_slots(connection: Connection, generation: Generation, count: int) -> li
     To be called before rows are removed in the same transaction: their places are still named by the state
     that a rollback goes back to.
     """
-    waiting = erasures(connection, generation)[0][:count]
+    erased_slots = erasures(connection, generation)[0]
+    waiting = erased_slots[:count]
     c = kv_erasures.c
     for some in in_chunks(waiting, _PER_STATEMENT):
         connection.execute(
@@ -38,27 +40,18 @@ def take_slots(connection: Connection, generation: Generation, count: int) -> li
                 c.place.in_(some),
             )
         )
-    return waiting + first_free(connection, generation, count - len(waiting), set(waiting))
+    return waiting + _free(connection, generation, count - len(waiting), set(erased_slots))
 
 
-def first_free(
-    connection: Connection, generation: Generation, count: int, given: Iterable[int] = ()
-) -> list[int]:
-    """The first so many places that no row names, that wait for nothing and that nobody was given."""
+def _free(connection: Connection, generation: Generation, count: int, unusable: set[int]) -> list[int]:
+    """The first so many places that no row names, without these."""
     where = (*of_generation(generation), _b.slot.is_not(None))
     taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
-    unusable = {*erasures(connection, generation)[0], *given}
     end = max([-1 if last is None else int(last), *unusable])
     if taken + len(unusable) == end + 1:
         return list(range(end + 1, end + 1 + count))
     unusable |= {int(slot) for (slot,) in connection.execute(select(_b.slot).where(*where))}
-    free: list[int] = []
-    candidate = 0
-    while len(free) < count:
-        if candidate not in unusable:
-            free.append(candidate)
-        candidate += 1
-    return free
+    return list(itertools.islice((place for place in itertools.count() if place not in unusable), count))
 
 
 def unnamed(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -49,38 +48,21 @@ class BlockLayout:
         """Where in a block each layer begins."""
         return (0, *accumulate(self.layer_bytes(size) for size in self.layers))[:-1]
 
-    @property
-    def bytes_per_token(self) -> float:
-        """On disk, of a full block."""
-        return self.stride_bytes / self.block_tokens
-
     def layer_bytes(self, size: LayerSize) -> int:
         """Of one layer, in a block."""
-        return self.key_bytes(size) + self.value_bytes(size)
+        return self.key_bytes(size) + self._bytes(size, size.value_dim, self.block_tokens)
 
     def key_bytes(self, size: LayerSize) -> int:
         """Of one layer's keys and their scales."""
-        return self._numbers(size.kv_heads * self.block_tokens * size.key_dim) + (
-            0 if self.codec == "native" else _SCALE_BYTES * size.kv_heads * size.key_dim
-        )
+        return self._bytes(size, size.key_dim, size.key_dim)
 
-    def value_bytes(self, size: LayerSize) -> int:
-        """Of one layer's values and their scales."""
-        return self._numbers(size.kv_heads * self.block_tokens * size.value_dim) + (
-            0 if self.codec == "native" else _SCALE_BYTES * size.kv_heads * self.block_tokens
-        )
+    def _bytes(self, size: LayerSize, dim: int, scales: int) -> int:
+        numbers = size.kv_heads * self.block_tokens * dim
+        if self.codec == "native":
+            return numbers * self.item_bytes
+        return numbers + _SCALE_BYTES * size.kv_heads * scales
 
     def box_bytes(self, layer: int) -> int:
         """Of one block's bounding box in one layer: (kv_heads, 2, key_dim) in the model's dtype."""
         size = self.layers[layer]
         return 2 * size.kv_heads * size.key_dim * self.item_bytes
-
-    def _numbers(self, count: int) -> int:
-        if self.codec == "native":
-            return count * self.item_bytes
-        return count
-
-
-def sizes(shapes: Sequence[tuple[int, int, int]]) -> tuple[LayerSize, ...]:
-    """From (kv_heads, key_dim, value_dim) of each layer."""
-    return tuple(LayerSize(*shape) for shape in shapes)

@@ -41,9 +41,9 @@ class KVBlock:
     segment: int
     tile: Tile
     time_us: int
-    boxes_crc: int | None  # None: to be made
-    slot: int | None  # None: to be made
-    crc: int | None
+    boxes_crc: int | None = None  # these are None while its keys are to be made
+    slot: int | None = None
+    crc: int | None = None
 
     @property
     def tokens(self) -> int:
@@ -150,11 +150,11 @@ def segment(connection: Connection, generation: Generation, session: str, number
     return _blocks(connection, generation, *where, order=(_b.position, _b.block))
 
 
-def last_segment(connection: Connection, generation: Generation, session: str) -> int:
-    """The session's newest; -1 when there is none."""
-    query = select(func.max(_b.segment)).where(*of_generation(generation), _b.session == session)
-    number = connection.execute(query).scalar()
-    return -1 if number is None else int(number)
+def last_segment(connection: Connection, generation: Generation, session: str) -> list[KVBlock]:
+    """The blocks of the session's newest segment; none when there is none."""
+    newest = select(func.max(_b.segment)).where(*of_generation(generation), _b.session == session)
+    where = (_b.session == session, _b.segment == newest.scalar_subquery())
+    return _blocks(connection, generation, *where, order=(_b.position, _b.block))
 
 
 def touching(connection: Connection, generation: Generation, seqs: Sequence[int]) -> list[KVBlock]:
@@ -177,8 +177,8 @@ def of_turns(connection: Connection, generation: Generation, seqs: Sequence[int]
 
 
 def newest(connection: Connection, generation: Generation, session: str | None, limit: int) -> list[KVBlock]:
-    """The last blocks that were made, of a session or of all; in the order of the log."""
-    where = () if session is None else (_b.session == session,)
+    """The last blocks that have keys, of a session or of all; in the order of the log."""
+    where = (_b.slot.is_not(None), *(() if session is None else (_b.session == session,)))
     order = (_b.first_seq.desc(), _b.position.desc())
     return sorted(
         _blocks(connection, generation, *where, order=order, limit=limit), key=lambda b: b.chronological

@@ -5,7 +5,7 @@ Imports no torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,31 +59,31 @@ class KVStore:
             )
         return data
 
-    def whole(self, pool: Pool, block: KVBlock) -> bool:
-        """Whether a block's bytes are what was written."""
-        try:
-            self.read(pool, block)
-        except BlockMissing:
-            return False
-        return True
-
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Rows, token ids, boxes, keys and values; what was made in sight of these messages is unmade.
 
         The places are overwritten by `refresh`, once this is committed.
         """
-        lost = [self._forget(connection, pool, frozenset(seqs)) for pool in manifest.pools(connection, user)]
+        lost = []
+        for pool in manifest.pools(connection, user):
+            retiled = self._retiled(connection, pool, frozenset(seqs))
+            changed = set(seqs)
+            for old, new in retiled:
+                manifest.remove(connection, pool.generation, old)
+                numbers = manifest.numbers(connection, pool, len(new))
+                numbered = [replace(block, number=n) for block, n in zip(new, numbers, strict=True)]
+                manifest.add(connection, pool.generation, numbered)
+                changed |= {seq for block in new for seq in block.tile.seqs}
+            manifest.forget_attended(connection, pool.generation, sorted(changed))
+            if not manifest.totals(connection, pool.generation)[0]:
+                manifest.drop(connection, pool.generation)
+            lost += retiled
         return _counted(lost)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        lost = []
-        for pool in manifest.pools(connection, user):
-            before = after = tokens_before = tokens_after = 0
-            for old, new in self._retiled(connection, pool, frozenset(seqs)):
-                before, tokens_before = before + len(old), tokens_before + sum(b.tokens for b in old)
-                after, tokens_after = after + len(new), tokens_after + sum(b.tokens for b in new)
-            lost.append((before - after, tokens_before - tokens_after))
-        return _counted(lost)
+        wanted = frozenset(seqs)
+        pools = manifest.pools(connection, user)
+        return _counted([one for pool in pools for one in self._retiled(connection, pool, wanted)])
 
     def clean(self, database: Database, user: str) -> None:
         """Overwrite every place where something forgotten lived, and remove what no row names."""
@@ -148,9 +148,17 @@ class KVStore:
         """Blocks whose bytes are not what was written; True if it is their boxes that are not."""
         files = self.files(pool)
         for block in manifest.after(connection, pool.generation):
-            torn = block.boxes_crc is not None and not whole_boxes(files, block)
-            if torn or (block.slot is not None and not self.whole(pool, block)):
+            if block.slot is None:
+                continue
+            boxes = [box for layer in files.layers for box in files.read_boxes(layer, [block.number - 1])]
+            torn = checksum(b"".join(boxes)) != block.boxes_crc
+            try:
+                self.read(pool, block)
+            except BlockMissing:
                 yield block, torn
+            else:
+                if torn:
+                    yield block, torn
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
         """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
@@ -187,25 +195,6 @@ class KVStore:
                 return True
         folder = folder_of(self.root, user)
         return folder.is_dir() and (not names or any(path.name not in names for path in folder.iterdir()))
-
-    def _forget(self, connection: Connection, pool: Pool, seqs: frozenset[int]) -> tuple[int, int]:
-        blocks = tokens = 0
-        changed: set[int] = set(seqs)
-        for old, new in self._retiled(connection, pool, seqs):
-            manifest.remove(connection, pool.generation, old)
-            numbers = manifest.numbers(connection, pool, len(new))
-            manifest.add(
-                connection,
-                pool.generation,
-                [replace(block, number=number) for block, number in zip(new, numbers, strict=True)],
-            )
-            blocks += len(old) - len(new)
-            tokens += sum(block.tokens for block in old) - sum(block.tokens for block in new)
-            changed |= {seq for block in new for seq in block.tile.seqs}
-        manifest.forget_attended(connection, pool.generation, sorted(changed))
-        if not manifest.totals(connection, pool.generation)[0]:
-            manifest.drop(connection, pool.generation)
-        return blocks, tokens
 
     def _retiled(
         self, connection: Connection, pool: Pool, seqs: frozenset[int]
@@ -246,16 +235,13 @@ class KVStore:
         times = {seq: block.time_us for block in reversed(old) for seq in block.tile.seqs}
         stream = pieces_of([block.tile for block in old], without)
         fresh = tiles(stream, first, pool.layout.block_tokens, pool.align)
-        new = [KVBlock(0, *segment, tile, times[tile.seqs[0]], None, None, None) for tile in fresh]
+        new = [KVBlock(0, *segment, tile, times[tile.seqs[0]]) for tile in fresh]
         return old, new
 
 
-def whole_boxes(files: PoolFiles, block: KVBlock) -> bool:
-    """True if a block's boxes are what was written."""
-    boxes = b"".join(box for layer in files.layers for box in files.read_boxes(layer, [block.number - 1]))
-    return checksum(boxes) == block.boxes_crc
-
-
-def _counted(lost: Iterable[tuple[int, int]]) -> tuple[Counted, ...]:
-    losses = list(lost)
-    return (Counted("blocks", sum(b for b, _ in losses)), Counted("tokens", sum(t for _, t in losses)))
+def _counted(retiled: Sequence[tuple[Sequence[KVBlock], Sequence[KVBlock]]]) -> tuple[Counted, ...]:
+    """How many blocks and tokens go, of (blocks that go, those in their place)."""
+    tokens = sum(block.tokens for old, _ in retiled for block in old)
+    tokens -= sum(block.tokens for _, new in retiled for block in new)
+    blocks = sum(len(old) - len(new) for old, new in retiled)
+    return (Counted("blocks", blocks), Counted("tokens", tokens))

@@ -22,15 +22,9 @@ class Hits:
     device: int = 0
     host: int = 0
     disk: int = 0
-    encoded: int = 0  # made again from their token ids
 
     def __add__(self, other: Hits) -> Hits:
-        return Hits(
-            self.device + other.device,
-            self.host + other.host,
-            self.disk + other.disk,
-            self.encoded + other.encoded,
-        )
+        return Hits(self.device + other.device, self.host + other.host, self.disk + other.disk)
 
 
 class Lru:
@@ -140,7 +134,7 @@ class Tiers:
         self._readers.shutdown(wait=True, cancel_futures=True)
 
     def _same(self, key: Hashable, before: Mapping[str, int]) -> bool:
-        """Whether the key's user was not dropped meanwhile."""
+        """True if the key's user was not dropped meanwhile."""
         user = key[0] if isinstance(key, tuple) else ""
         return self._drops.get(user, 0) == before.get(user, 0)
 

@@ -1,0 +1,155 @@
+"""The selection S of Algorithm 1: the turns or blocks that stand before a question."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from zibaldone import log
+from zibaldone.views.kvcache.generate.generation import PromptContext, room_for
+from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
+from zibaldone.views.kvcache.retrieve.index import Index
+from zibaldone.views.kvcache.retrieve.probe import Choice, last_of
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.manifest import KVBlock
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader, Read
+from zibaldone.views.kvcache.storage.tiers import Hits
+from zibaldone.views.kvcache.view import KVView
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A question, and how much it may have in sight."""
+
+    query: str
+    now: datetime
+    session: str | None  # that is going on
+    k: int  # blocks
+    budget_tokens: int  # of whole turns
+    max_new_tokens: int
+    by_text: tuple[int, ...] = ()  # seqs as text recall ranks them
+    given: tuple[int, ...] | None = None  # seqs that the caller wants in sight, and no others
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A message that was in sight."""
+
+    seq: int
+    session: str
+    time: datetime
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSelection:
+    """What stands before one question, before its keys are at hand."""
+
+    question: QuestionTokens
+    blocks: tuple[KVBlock, ...] = ()  # in their order in sight
+    newest: tuple[KVBlock, ...] = ()  # right before the question
+    dropped: int = 0  # chosen blocks, or ranked turns, that there was no room for
+    choice: Choice | None = None  # None: attention was not asked
+
+    @property
+    def shown(self) -> tuple[KVBlock, ...]:
+        return (*self.blocks, *self.newest)
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """Of the messages in sight."""
+        return seqs_of(self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A selection with its keys."""
+
+    selection: TurnSelection
+    context: PromptContext
+    cited: tuple[Cited, ...] = ()
+    hits: Hits = field(default_factory=Hits)
+    fetch_ms: float = 0.0
+
+
+def look(view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought) -> Sight:
+    """Select and fetch. Raises InvalidInput when the question does not fit the window."""
+    selection = select(view, reader, index, sought)
+    if reader is None:
+        return Sight(selection, PromptContext(selection.question.ids))
+    began = time.perf_counter()
+    chosen = view.fetcher.fetch(reader, selection.blocks)
+    ms = (time.perf_counter() - began) * 1000
+    newest = view.fetcher.fetch(reader, selection.newest)
+    context = PromptContext(selection.question.ids, chosen.raw + newest.raw)
+    return Sight(selection, context, cited(reader.read, user, selection.seqs), chosen.hits, ms)
+
+
+def select(view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought) -> TurnSelection:
+    """Whole turns by text, or single blocks by attention. Raises InvalidInput as `look` does."""
+    encoder, config = view.encoder, view.config
+    question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
+    room = room_for(encoder, question.ids, sought.max_new_tokens)
+    if reader is None or index is None:
+        return TurnSelection(question)
+    if not config.whole_turns and sought.given is None:
+        newest = view.probe.newest(reader, sought.session, room)
+        choice = view.probe.choose(reader, index, question, sought.k, behind=newest)
+        left = room - sum(block.tokens for block in newest)
+        blocks, dropped = _fitting([[block] for block in choice.blocks], left)
+        return TurnSelection(question, blocks, newest, dropped, choice)
+    budget = min(sought.budget_tokens, room)
+    most = min(config.probe_tokens, budget)
+    newest = ()
+    if sought.session is not None and most and sought.given is None:
+        newest = last_of(reader.look(manifest.newest, sought.session, most), most, whole_turns=True)
+    ranked = sought.by_text if sought.given is None else sought.given
+    turns = reader.look(manifest.of_turns, ranked)
+    left = budget - sum(block.tokens for block in newest)
+    blocks, dropped = _fitting(_others(ranked, turns, seqs_of(newest)), left)
+    return TurnSelection(question, blocks, newest, dropped)
+
+
+def _others(
+    ranked: Sequence[int], turns: Mapping[int, list[KVBlock]], standing: Sequence[int]
+) -> list[list[KVBlock]]:
+    """Ranked turns that have blocks and do not stand before the question already."""
+    return [turns[seq] for seq in ranked if seq in turns and seq not in standing]
+
+
+def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[tuple[KVBlock, ...], int]:
+    """(the best of these that fit, in the order of the log; how many did not).
+
+    Of a best turn that alone is longer than that, its beginning.
+    """
+    taken: list[KVBlock] = []
+    left, dropped = tokens, 0
+    for blocks in ranked:
+        if sum(block.tokens for block in blocks) > left and (taken or len(blocks) == 1):
+            dropped += 1
+            continue
+        for block in blocks:
+            if block.tokens > left:
+                break
+            taken.append(block)
+            left -= block.tokens
+    return tuple(sorted(taken, key=lambda block: block.chronological)), dropped
+
+
+def seqs_of(blocks: Sequence[KVBlock]) -> tuple[int, ...]:
+    """Of the messages that these blocks have tokens of."""
+    return tuple(sorted({seq for block in blocks for seq in block.tile.seqs}))
+
+
+def cited(read: Read, user: str, seqs: Sequence[int]) -> tuple[Cited, ...]:
+    """These messages, as far as the log still has them."""
+    with read() as connection:
+        messages = log.fetch(connection, user, seqs)
+    return tuple(
+        Cited(seq, m.session, m.time, m.speaker, m.content)
+        for seq, m in sorted(messages.items())
+        if m.time is not None
+    )
