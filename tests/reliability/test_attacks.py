@@ -217,7 +217,7 @@ def test_torn_blocks_in_a_server(url, everything):
         memory.add([LINES[number % 2].format(number) for number in range(40)], user="u")
         memory.maintain()
         with memory._database.write() as connection:
-            torn = "UPDATE stored_blocks SET data = substring(data from 1 for 20)"
+            torn = "UPDATE stored_objects SET data = substring(data from 1 for 20)"
             assert connection.exec_driver_sql(torn).rowcount
         memory.add([LINES[number % 2].format(number) for number in range(40, 60)], user="u")
         (behind,) = memory.maintain().behind
