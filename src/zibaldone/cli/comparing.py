@@ -19,15 +19,12 @@ def compare(
         typer.Option(
             "--questions",
             help='A JSON object a line: {"question": "...", "evidence": [12, "words"]}; else they are made.',
-            show_default=False,
         ),
     ] = None,
     system: Annotated[
         list[str] | None,
         typer.Option(
-            "--system",
-            help="Only this system (repeatable): a view, views joined by '+', or a baseline.",
-            show_default=False,
+            "--system", help="Only this system (repeatable): a view, views joined by '+', or a baseline."
         ),
     ] = None,
     budget: Annotated[
