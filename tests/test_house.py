@@ -407,10 +407,10 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_755,
+    ".": 9_720,
     "adapters": 1_856,
-    "cli": 3_905,
-    "comparing": 1_216,
+    "cli": 3_838,
+    "comparing": 640,
     "demo": 406,
     "importers": 3_688,
     "kv": 703,
@@ -418,19 +418,19 @@ CEILINGS = {
     "rebuilding": 740,
     "search": 2_751,
     "server": 7_983,
-    "storage": 4_926,
+    "storage": 4_921,
     "testing": 507,
     "text": 3_019,
     "verification": 988,
-    "views": 1_945,
+    "views": 1_944,
     "views/chunks": 3_108,
     "views/hierarchy": 4_024,
     "views/kvcache": 6_053,
-    "views/messages": 331,
+    "views/messages": 176,
     "views/notes": 1_990,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 55_980
+TESTS_CEILING = 55_640
 
 
 def lines_in(path: Path) -> int:

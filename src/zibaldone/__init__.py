@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from zibaldone.views.chunks import MemAttention, Past, StoredChunk
     from zibaldone.views.chunks.storage.placement import Moved, Placement
     from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
-    from zibaldone.views.messages import Tuning
     from zibaldone.views.notes import UserNote
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
@@ -168,7 +167,6 @@ __all__ = [
     "TopicsEdited",
     "TopicsExported",
     "Trace",
-    "Tuning",
     "UnknownName",
     "UnsupportedModel",
     "Usage",
@@ -224,7 +222,6 @@ _HOMES = {
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),
     "views.chunks.storage.placement": ("Moved", "Placement"),
     "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
-    "views.messages": ("Tuning",),
     "views.notes": ("UserNote",),
     "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),
 }

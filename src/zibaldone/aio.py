@@ -117,8 +117,6 @@ class AsyncMemory(Awaited[Memory]):
     retain = awaited(Memory.retain)
     retention = awaited(Memory.retention)
     apply_retention = awaited(Memory.apply_retention)
-    set_tuning = awaited(Memory.set_tuning)
-    tuning = awaited(Memory.tuning)
     export = awaited(Memory.export)
     import_ = awaited(Memory.import_)
 

@@ -92,8 +92,7 @@ from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
-from zibaldone.views.messages import MessagesView, Tuning
-from zibaldone.views.messages import tuning as tunings
+from zibaldone.views.messages import MessagesView
 from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
@@ -819,27 +818,6 @@ class Memory:
             return retaining.of_user(connection, key("user", user), self._retention)
 
     @audited("write")
-    def set_tuning(self, tuning: Tuning | None, *, user: Key) -> None:
-        """Rank the user's messages by these weights from the next recall on; None: by the shipped ones.
-
-        They serve the embedder that this memory has, and go with any message that they were fitted on. Raises
-        InvalidInput where one of these is forgotten already. See `zibaldone compare --tune`.
-        """
-        user = key("user", user)
-        option("tuning", tuning, Tuning)
-        with self._database.write(user) as connection:
-            if tuning is not None:
-                tunings.keep(connection, user, self._messages.fingerprint, tuning)
-            if tuning is not None or tunings.drop(connection, user):
-                log.touch(connection, user)  # a replica without this is behind
-            note(connection, user, "write", 1)
-
-    def tuning(self, *, user: Key) -> Tuning | None:
-        """The weights that rank the user's messages, and what they were worth; None: the shipped ones do."""
-        user = key("user", user)
-        with self._database.read(user) as connection:
-            return tunings.of_user(connection, user, self._messages.fingerprint)
-
     @audited("forget")
     def apply_retention(
         self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False

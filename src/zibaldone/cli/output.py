@@ -208,8 +208,6 @@ def recall_summary(recalled: Recall) -> str:
 def plan(trace: Trace) -> None:
     """What the answer was taken to need, how likely memory has it, and what each part of the text took."""
     write(f"aim {trace.aim}, confidence {trace.confidence:.3f}, floor {trace.floor:.3f}")
-    if tuned := [view.view for view in trace.views if view.tuned]:
-        write(f"ranked by weights tuned on this log: {some(tuned)}")
     if trace.parts:
         rows = [(part.name, part.room_tokens, part.tokens, part.units) for part in trace.parts]
         table("part", "room", "tokens", "units", rows=rows)
