@@ -88,6 +88,26 @@ def test_neighbours_are_those_of_the_same_session_in_time(talk):
     assert ranked.index(neighbour) < ranked.index(stranger)
 
 
+def test_among_people_an_answer_comes_before_its_question(talk):
+    """Of the same words, those that follow a question win over those that are one, in any script."""
+    talk.fill()
+    for mark, session in ("?", "x"), ("？", "y"):
+        asked, answered = talk.say(
+            f"[{session}] Bea: You keep bees on the roof{mark}", f"[{session}] Ann: You keep bees on the roof!"
+        )
+        ranked = talk.ranked("Who keeps bees on the roof?")
+        assert ranked.index(answered) < ranked.index(asked)
+
+
+def test_asked_when_what_names_a_day_gains(talk):
+    """A message with a time in it gains where a time is asked for, and nowhere else."""
+    talk.fill()
+    dated, other = talk.say("[x] Ann: The regatta was yesterday.", "[y] Ann: The regatta was lovely.")
+    for question, gains in ("When was the regatta?", True), ("How was the regatta?", False):
+        clues = [channel(talk.candidate(question, seq), "clues").score for seq in (dated, other)]
+        assert (clues[0] > clues[1]) is gains
+
+
 def test_a_day_that_the_question_names_wins(talk):
     """Of the same words, those of the day in question come first."""
     talk.fill()
