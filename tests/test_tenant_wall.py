@@ -39,7 +39,7 @@ def memory(opened):
 def blocks_of(memory):
     """Every block that is stored, by its key."""
     blocks = memory._database.blocks
-    return {key: blocks.get(key) for key, _ in blocks.list()}
+    return {key: blocks.get(key) for key, _ in blocks.names()}
 
 
 def talk(seed, names, count=60):

@@ -85,10 +85,12 @@ def compressed_in_a_file(memory, text):
 
 def compressed_in_rows(memory, text):
     """Likewise, where an index is rows."""
-    data = zlib.compress(text.encode())
-    insert = "INSERT INTO saved_files VALUES ('ann', 'messages', ?, ?)"
-    run_sql(memory, (insert, 1, data[12:] + os.urandom(99)), (insert, 0, os.urandom(99) + data[:12]))
-    return "table saved_files, user 'ann', "
+    data, owner = zlib.compress(text.encode()), digest("ann", 8)
+    insert = "INSERT INTO stored_objects VALUES (?, 'index', ?, ?, ?, 0)"
+    about = (owner, f"{owner}/messages-1")
+    parts = enumerate((os.urandom(99) + data[:12], data[12:] + os.urandom(99)))
+    run_sql(memory, *((insert, *about, number, part) for number, part in parts))
+    return f"table stored_objects, index {owner}/messages-1"
 
 
 def in_a_block(memory, text):

@@ -35,7 +35,7 @@ from zibaldone.views.base import ViewStore
 # objects, which are first deleted where they lie.
 _LEFT = frozenset(
     {"users", "forgotten_ids", "exports", "audit", "model_usage", "leases", "server_keys"}
-    | {"user_keys", "saved_objects", "blocks"}
+    | {"user_keys", "saved_indexes", "blocks"}
 )
 _logger = logging.getLogger(__name__)
 _Found = tuple[str | None, list[int], tuple[str, ...], tuple[Removed, ...]]

@@ -217,11 +217,11 @@ def test_torn_blocks_in_a_server(url, everything):
         memory.add([LINES[number % 2].format(number) for number in range(40)], user="u")
         memory.maintain()
         with memory._database.write() as connection:
-            torn = "UPDATE stored_blocks SET data = substring(data from 1 for 20)"
+            torn = "UPDATE stored_objects SET data = substring(data from 1 for 20)"
             assert connection.exec_driver_sql(torn).rowcount
         memory.add([LINES[number % 2].format(number) for number in range(40, 60)], user="u")
-        (behind,) = memory.maintain().behind
-        assert (behind.view, "torn" in behind.reason) == ("chunks", True)
+        assert memory.maintain().behind == ()  # without a model nobody reads what earlier chunks say
+        assert any("torn" in fault for fault in memory.check_integrity().faults)
         assert {view.view: view.lag for view in memory.stats().views}["topics"] == 0
         assert memory.recall("bicycle", user="u", views=["chunks", "messages"])
         if everything:

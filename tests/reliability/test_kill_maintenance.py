@@ -79,11 +79,11 @@ def test_a_killed_maintainer(anywhere, kills, monkeypatch):
                 assert set(found.values()) <= {1}
                 for sources, text in found:
                     assert any(text in said[seq] or said[seq].startswith(text) for seq in sources)
-            moved = moved or any(memory._chunks.store.blocks.list())
+            moved = moved or any(memory._chunks.store.blocks.names())
             reclaim_orphans(memory._database, memory._chunks.store, older_than_s=0)
             with memory._database.read() as connection:
                 known = {row[0] for row in connection.exec_driver_sql("SELECT block FROM blocks")}
-            assert {key for key, _ in memory._chunks.store.blocks.list()} == known
+            assert {key for key, _ in memory._chunks.store.blocks.names()} == known
             assert memory.check_integrity().faults == ()
     assert moved
     assert doing["maintain"] > kills / 5

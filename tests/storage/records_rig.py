@@ -10,8 +10,8 @@ import numpy as np
 from sqlalchemy import select
 
 from bucket_server import FakeBucketServer
-from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.bucket_blocks import use_bucket
+from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
@@ -57,7 +57,7 @@ def die() -> None:
 class Watched:
     """A block store that calls hooks; each hook is called once and taken away before."""
 
-    def __init__(self, inner: BlockStore) -> None:
+    def __init__(self, inner: ObjectStore) -> None:
         self.inner = inner
         self.reads = 0
         self.hooks: dict[str, Callable[[], object]] = {}
@@ -79,9 +79,9 @@ class Watched:
         self.inner.delete(key)
         self._at("after delete")
 
-    def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+    def names(self, prefix: str = "") -> Iterator[tuple[str, float]]:
         """As it is."""
-        return self.inner.list(prefix)
+        return self.inner.names(prefix)
 
     def _at(self, moment: str) -> None:
         if (hook := self.hooks.pop(moment, None)) is not None:
@@ -191,7 +191,7 @@ class RecordsRig:
 
     def stored(self) -> set[str]:
         """Blocks that the store has."""
-        return {key for key, _ in self.blocks.list()}
+        return {key for key, _ in self.blocks.names()}
 
     @contextmanager
     def dying_before_the_commit(self) -> Iterator[None]:

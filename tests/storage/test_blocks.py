@@ -16,31 +16,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone import StorageCorrupt, StorageFull, StorageUnusable
-from zibaldone.storage.block_store import BlockStore, LocalBlocks, MemoryBlocks, TableBlocks
 from zibaldone.storage.bucket_blocks import use_bucket
+from zibaldone.storage.objects import EncryptedObjects, FileObjects, ObjectStore, RowObjects
 from zibaldone.storage.opening import open_database
 from zibaldone.views.chunks.storage.blocks import decode, encode, new_key, overhead
 
 RECORDS = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=60)), max_size=8)
 
 
-@pytest.fixture(params=["files", "rows", "s3", "memory"])
-def store(request, tmp_path) -> Iterator[BlockStore]:
+class Turned:
+    """A cipher: bytes, and the place that they are for, backwards."""
+
+    def encrypt(self, data, place):
+        return (place.encode() + data)[::-1]
+
+    def decrypt(self, data, place):
+        if not data[::-1].startswith(place.encode()):
+            raise ValueError("of another place")
+        return data[::-1][len(place) :]
+
+
+@pytest.fixture(params=["files", "rows", "s3", "encrypted"])
+def store(request, tmp_path) -> Iterator[ObjectStore]:
     """Each implementation in turn, empty."""
-    if request.param == "memory":
-        yield MemoryBlocks()
-        return
     database = open_database(tmp_path, busy_timeout_s=5)
     if request.param == "s3":
         use_bucket(database, request.getfixturevalue("bucket").url)
-    yield TableBlocks(database.unlocked) if request.param == "rows" else database.blocks
+    rows = RowObjects(database.unlocked, "block")
+    yield {"rows": rows, "encrypted": EncryptedObjects(rows, Turned())}.get(request.param, database.blocks)
     database.close()
 
 
 @pytest.fixture
-def local(tmp_path) -> LocalBlocks:
+def local(tmp_path) -> FileObjects:
     """Files."""
-    return LocalBlocks(tmp_path / "blocks")
+    return FileObjects(tmp_path / "blocks")
 
 
 def test_what_was_put_can_be_got(store):
@@ -48,6 +58,27 @@ def test_what_was_put_can_be_got(store):
     store.put("u/one", b"first\x00")
     store.put("u/two", b"")
     assert (store.get("u/one"), store.get("u/two")) == (b"first\x00", b"")
+
+
+def test_a_large_object_comes_back_whole(store):
+    """Also where it is stored in parts; and in memory of one's own, where changing it changes no object."""
+    data = os.urandom(2_500_000)
+    store.put("u/large", data)
+    own = store.own("u/large")
+    assert bytes(own) == store.get("u/large") == data
+    own[0] ^= 1
+    assert store.get("u/large") == data
+
+
+def test_rows_of_two_kinds_do_not_meet(tmp_path):
+    """Blocks and indexes are rows of one table, under names that may be the same."""
+    database = open_database(tmp_path, busy_timeout_s=5)
+    one, other = (RowObjects(database.unlocked, kind) for kind in ("block", "index"))
+    one.put("u/one", b"1")
+    other.put("u/one", b"2")
+    other.delete("u/one")
+    assert (one.get("u/one"), list(other.names())) == (b"1", [])
+    database.close()
 
 
 def test_what_was_never_put_is_a_key_error(store):
@@ -70,30 +101,30 @@ def test_deleting_leaves_the_others(store):
     store.put("u/one", b"1")
     store.put("u/two", b"2")
     store.delete("u/one")
-    assert [key for key, _ in store.list()] == ["u/two"]
+    assert [key for key, _ in store.names()] == ["u/two"]
 
 
 def test_listing_goes_by_prefix_and_tells_ages(store):
     """All keys, or those of a prefix, each with its age in seconds."""
     for key in ("u/one", "u/two", "v/one"):
         store.put(key, b"x")
-    assert [key for key, _ in store.list()] == ["u/one", "u/two", "v/one"]
-    assert [key for key, _ in store.list("u/")] == ["u/one", "u/two"]
-    assert all(-1 < age_s < 60 for _, age_s in store.list())
+    assert [key for key, _ in store.names()] == ["u/one", "u/two", "v/one"]
+    assert [key for key, _ in store.names("u/")] == ["u/one", "u/two"]
+    assert all(-1 < age_s < 60 for _, age_s in store.names())
 
 
 def test_an_empty_store_lists_nothing(store):
     """Before the first put there is not even a folder."""
-    assert list(store.list()) == []
+    assert list(store.names()) == []
 
 
 def test_blocks_may_be_deleted_while_they_are_listed(store):
     """Reclaiming deletes what a listing names."""
     for name in "abc":
         store.put(f"u/{name}", b"x")
-    for key, _ in list(store.list()):
+    for key, _ in list(store.names()):
         store.delete(key)
-    assert list(store.list()) == []
+    assert list(store.names()) == []
 
 
 def test_keys_tell_users_apart_and_name_none():
@@ -207,16 +238,16 @@ def test_what_a_killed_writer_left_is_swept_away(local):
     """Killed between writing and publishing: the next listing finds nobody at it, however young it is."""
     dying = (
         "import os, signal; from pathlib import Path;"
-        "from zibaldone.storage.block_store import LocalBlocks;"
+        "from zibaldone.storage.objects import FileObjects;"
         "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL);"
-        f"LocalBlocks(Path({str(local.folder)!r})).put('u/one', b'secret')"
+        f"FileObjects(Path({str(local.folder)!r})).put('u/one', b'secret')"
     )
     assert subprocess.run([sys.executable, "-c", dying], check=False).returncode == -signal.SIGKILL
     (beside,) = (local.folder / "u").iterdir()
     assert beside.read_bytes() == b"secret"
-    assert list(local.list("v/")) == []
+    assert list(local.names("v/")) == []
     assert beside.exists()  # another's folder
-    assert list(local.list("u/")) == []
+    assert list(local.names("u/")) == []
     assert list(local.folder.iterdir()) == []
 
 
@@ -226,7 +257,7 @@ def test_a_file_that_is_being_written_is_left_alone(local, monkeypatch):
     sync = os.fsync
 
     def listing(descriptor):
-        during.append([key for key, _ in LocalBlocks(local.folder).list()])
+        during.append([key for key, _ in FileObjects(local.folder).names()])
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", listing)
@@ -242,13 +273,13 @@ def test_a_file_that_was_swept_before_it_was_locked_is_made_again(local, monkeyp
 
     def late(file, how):
         if not how & fcntl.LOCK_NB and not swept:
-            swept.append(list(LocalBlocks(local.folder).list()))
+            swept.append(list(FileObjects(local.folder).names()))
         lock(file, how)
 
     monkeypatch.setattr(fcntl, "flock", late)
     local.put("u/one", b"x")
     assert swept == [[]]
-    assert [key for key, _ in local.list()] == ["u/one"]
+    assert [key for key, _ in local.names()] == ["u/one"]
 
 
 def test_without_locks_the_age_of_an_unfinished_file_decides(local, monkeypatch):
@@ -261,10 +292,10 @@ def test_without_locks_the_age_of_an_unfinished_file_decides(local, monkeypatch)
     local.put("u/one", b"x")
     beside = local.folder / "u" / "two.block.1.1.part"
     beside.write_bytes(b"half")
-    assert [key for key, _ in local.list()] == ["u/one"]
+    assert [key for key, _ in local.names()] == ["u/one"]
     assert beside.exists()
     os.utime(beside, (0, 0))
-    assert [key for key, _ in local.list()] == ["u/one"]
+    assert [key for key, _ in local.names()] == ["u/one"]
     assert not beside.exists()
 
 

@@ -37,7 +37,7 @@ SETTINGS = {
     "placement": Placement(block_bytes=400, staged_blocks=0),
     "maintained": ("messages", "chunks"),
 }
-CURRENT = "SELECT key FROM saved_objects WHERE \"user\" = 'ann' AND state = 'current'"
+CURRENT = "SELECT key FROM saved_indexes WHERE \"user\" = 'ann' AND state = 'current'"
 WORDS = "The clinic in Delfshaven says that the Qantril pump of size {} fits me."
 
 
@@ -191,8 +191,7 @@ def test_blocks_and_indexes_are_objects_of_their_users(memory, bucket, place):
     assert parts.isdisjoint({"ann", "bea"})  # a digest may have these letters in it
     assert len({key.split("/")[3] for key in bucket.objects if "/index/" in key}) == 2
     with memory._database.read() as connection:
-        for table in ("saved_files", "stored_blocks"):
-            assert connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
+        assert connection.execute(text("SELECT count(*) FROM stored_objects")).scalar_one() == 0
     assert not any((memory.path / name).exists() for name in ("blocks", "index"))
     assert memory.check_integrity().ok
     with_objects = memory.stats().bytes_on_disk
@@ -262,7 +261,7 @@ def test_who_does_not_know_of_the_bucket_yet_writes_nothing_beside_it(place, buc
         with Memory(place, blocks=bucket.url, **SETTINGS):
             assert ["open it again" in late.reason for late in before.maintain().behind] == [True]
         with before._database.read() as connection:
-            assert connection.execute(text("SELECT count(*) FROM saved_files")).scalar_one() == 0
+            assert connection.execute(text("SELECT count(*) FROM stored_objects")).scalar_one() == 0
     assert not list((before.path / "index").rglob("*.index"))
 
 
@@ -378,7 +377,7 @@ def test_an_index_that_a_killed_writer_left_is_swept(memory, bucket):
     with database.unlocked() as connection:
         hour_ago = database.now_us(connection) - 3_700_000_000
         connection.execute(
-            text("UPDATE saved_objects SET since_us = :us WHERE name = 'other'"), {"us": hour_ago}
+            text("UPDATE saved_indexes SET since_us = :us WHERE name = 'other'"), {"us": hour_ago}
         )
     database.saved.sweep("bea")
     assert kinds(bucket)[1] == with_draft

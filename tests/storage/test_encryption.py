@@ -142,7 +142,7 @@ def test_a_saved_index_is_opened(encrypted, monkeypatch):
     )
     encrypted().recall("tulips", user=SECRET, views=["messages"])
     assert 0 not in made
-    (file,) = encrypted().path.glob("index.encrypted/*/messages.index")
+    (file,) = encrypted().path.glob("index.encrypted/*/messages-*.index")
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(data)
@@ -288,8 +288,8 @@ def in_an_index(memory):
 
     text = np.frombuffer(LEFT.encode(), dtype=np.uint8)
     saved = memory._database.saved
-    with saved.draft("ann", "old", {"text": text}, {}) as draft:
-        saved.publish(None, "ann", "old", draft)
+    with saved.draft("ann", "old", {"text": text}, {}) as draft, memory._database.write("ann") as connection:
+        saved.publish(connection, "ann", "old", draft)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def memory(url):
 def stored(memory):
     """Keys of the blocks that lie in the database."""
     with memory._database.read() as connection:
-        return set(connection.execute(text("SELECT key FROM stored_blocks")).scalars())
+        return set(connection.execute(text("SELECT name FROM stored_objects")).scalars())
 
 
 def in_use(memory):
@@ -78,7 +78,7 @@ def test_a_block_of_a_move_that_died_goes_when_it_is_old(memory, monkeypatch):
     memory.maintain()
     assert orphans <= stored(memory)
     with memory._database.write() as connection:
-        connection.execute(text("UPDATE stored_blocks SET made_us = made_us - 7200 * 1000000::bigint"))
+        connection.execute(text("UPDATE stored_objects SET made_us = made_us - 7200 * 1000000::bigint"))
     memory.add([f"Otto found clock {i} again." for i in range(30)], user="ann")
     memory.maintain()
     assert stored(memory) == in_use(memory)

@@ -11,11 +11,11 @@ from small_blocks import SMALL_BLOCKS
 from zibaldone import InvalidInput, Memory, StorageCorrupt, StorageUnreachable
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage import moving
-from zibaldone.storage.bucket_blocks import BucketBlocks
 from zibaldone.storage.folder_layout import BLOCKS
 from zibaldone.storage.moving import move_blocks, undo_move
+from zibaldone.storage.objects import BucketObjects
 from zibaldone.storage.opening import open_database
-from zibaldone.storage.schema import blocks, stored_blocks
+from zibaldone.storage.schema import blocks, stored_objects
 
 TEXTS = [f"The clinic in Delfshaven says that the Qantril pump of size {size} fits me." for size in range(30)]
 
@@ -61,7 +61,7 @@ def in_use(database):
 def left(database, where):
     """How many blocks are still where they were."""
     with database.read() as connection:
-        rows = connection.execute(select(func.count()).select_from(stored_blocks)).scalar_one()
+        rows = connection.execute(select(func.count()).select_from(stored_objects)).scalar_one()
     return rows + (0 if database.shared else len([*(where / BLOCKS).rglob("*.block")]))
 
 
@@ -95,7 +95,7 @@ def test_a_memory_is_the_same_after_its_blocks_moved(filled, database, bucket):
 @EVERYWHERE
 def test_one_that_was_stopped_goes_on(filled, database, bucket, monkeypatch):
     """Until it is done the memory is as it was; then nothing is missing, nor there that was forgotten."""
-    before, put = told(filled), BucketBlocks.put
+    before, put = told(filled), BucketObjects.put
 
     def torn(blocks, key, data):
         if len(in_bucket(bucket)) == 2:
@@ -103,7 +103,7 @@ def test_one_that_was_stopped_goes_on(filled, database, bucket, monkeypatch):
         put(blocks, key, data)
 
     with monkeypatch.context() as patched:
-        patched.setattr(BucketBlocks, "put", torn)
+        patched.setattr(BucketObjects, "put", torn)
         with pytest.raises(KeyboardInterrupt):
             move_blocks(database, bucket.url)
     assert told(filled) == before
@@ -129,7 +129,7 @@ def test_one_that_was_killed_after_the_switch_leaves_no_files(tmp_path, bucket, 
         memory.maintain()
     database = open_database(tmp_path / "m", busy_timeout_s=5)
     with monkeypatch.context() as patched:
-        patched.setattr(moving, "remove_folder_of", lambda _: None)
+        patched.setattr(moving, "remove_files", lambda _: None)
         move_blocks(database, bucket.url)
     assert left(database, tmp_path / "m")
     with Memory(tmp_path / "m", **SMALL_BLOCKS):
@@ -144,9 +144,9 @@ def test_what_arrives_otherwise_stops_the_move(tmp_path, bucket, monkeypatch):
         memory.maintain()
         said = memory.chunks(user="ann")
     database = open_database(tmp_path / "m", busy_timeout_s=5)
-    get = BucketBlocks.get
+    get = BucketObjects.get
     with monkeypatch.context() as patched:
-        patched.setattr(BucketBlocks, "get", lambda blocks, key: get(blocks, key)[:-1] + b"x")
+        patched.setattr(BucketObjects, "get", lambda blocks, key: get(blocks, key)[:-1] + b"x")
         with pytest.raises(StorageCorrupt, match="is not what was sent"):
             move_blocks(database, bucket.url)
     bucket.always = BucketMisbehaviour.SLOW_DOWN
@@ -168,7 +168,7 @@ def test_what_arrives_otherwise_stops_the_move(tmp_path, bucket, monkeypatch):
 @EVERYWHERE
 def test_one_that_is_undone_while_it_copies_switches_nothing(filled, database, bucket, monkeypatch):
     """The blocks stay where they are, and the bucket keeps none."""
-    before, get, undoings = told(filled), BucketBlocks.get, []
+    before, get, undoings = told(filled), BucketObjects.get, []
 
     def undone(blocks, key):
         data = get(blocks, key)
@@ -177,7 +177,7 @@ def test_one_that_is_undone_while_it_copies_switches_nothing(filled, database, b
         return data
 
     with monkeypatch.context() as patched:
-        patched.setattr(BucketBlocks, "get", undone)
+        patched.setattr(BucketObjects, "get", undone)
         with pytest.raises(InvalidInput, match="undone"):
             move_blocks(database, bucket.url)
     assert bucket.objects == {}
@@ -193,7 +193,7 @@ def test_one_that_is_done_meanwhile_is_not_undone(filled, database, bucket, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(BucketBlocks, "put", interrupted)
+        patched.setattr(BucketObjects, "put", interrupted)
         with pytest.raises(KeyboardInterrupt):
             move_blocks(database, bucket.url)
 

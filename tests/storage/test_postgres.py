@@ -20,7 +20,7 @@ from zibaldone.storage.opening import open_database
 from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
-NOBODY_S = {"bucket", "maintained_views", "sealing", "server_keys", "stored_blocks"}  # walled as a whole
+NOBODY_S = {"bucket", "maintained_views", "sealing", "server_keys", "stored_objects"}  # walled as a whole
 
 
 @pytest.fixture
@@ -232,14 +232,15 @@ def test_what_is_saved_beside_the_rows_goes_with_what_is_forgotten(memory, monke
     monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
     memory.add([f"The moss of day {number} is green." for number in range(4)], user="ann")
     memory.maintain()
-    with memory._database.read("ann") as connection:
-        assert connection.execute(text("SELECT count(*) FROM saved_files")).scalar_one() >= 2
+    with memory._database.read() as connection:
+        indexes = text("SELECT count(*) FROM stored_objects WHERE kind = 'index'")
+        assert connection.execute(indexes).scalar_one() >= 1
     with Memory(f"{memory._database._url.render_as_string(hide_password=False)}", embedder=EMBEDDER) as other:
         first = other.recall("moss", user="ann", floor=0)
         assert first.text == memory.recall("moss", user="ann", floor=0).text
     receipt = memory.forget(user="ann", seqs=[1], keep_texts=True)
     assert (receipt.purged, "backups" in receipt.remains) == (False, True)
-    with memory._database.read("ann") as connection:
-        assert connection.execute(text("SELECT count(*) FROM saved_files")).scalar_one() == 0
+    with memory._database.read() as connection:
+        assert connection.execute(indexes).scalar_one() == 0
     verified = memory.verify(receipt)
     assert (verified.ok, verified.leftovers) == (True, ())

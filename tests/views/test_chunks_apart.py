@@ -198,7 +198,7 @@ def test_what_a_killed_writer_left_goes_with_what_is_forgotten(opened):
     say(memory, LINES)
     memory.maintain()
     (block, *_) = memory.path.rglob("*.block")
-    beside = block.with_name("0123.block.4242.1.part")  # as LocalBlocks.put names it, and nobody locks it
+    beside = block.with_name("0123.block.4242.1.part")  # as FileObjects.put names it, and nobody locks it
     beside.write_bytes(block.read_bytes())
     memory.forget(user="ann", everything=True)
     assert not any(b"Otto" in path.read_bytes() for path in memory.path.rglob("*") if path.is_file())

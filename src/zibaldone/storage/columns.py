@@ -39,9 +39,6 @@ class Seals(Protocol):
     def open(self, sealed: bytes) -> bytes:
         """Raises StorageError, and ValueError for what was not sealed."""
 
-    def disguise(self, digest: int) -> int:
-        """The same number for the same digest of 63 bits, from which only the user's key leads to it."""
-
     def means(self, connection: Connection, user: str) -> None:
         """Whose rows the transaction means from now on."""
 
@@ -176,19 +173,6 @@ def _unsealed(error: ValueError) -> StorageCorrupt:
         f"the database is damaged: what a user's key should open is not sealed by it ({error}): restore a"
         " copy, or where check_integrity() names a view make it anew with rebuild(user=..., view=...)"
     )
-
-
-class SealedDigest(CheckedBigInteger):
-    """A digest of a user's word, to be found by; what is read is no such digest where it is sealed."""
-
-    cache_ok = True
-
-    def bind_processor(self, dialect: Any) -> _Convert | None:
-        """See sqlalchemy."""
-        seals: Seals | None = getattr(dialect, SEALS, None)
-        if seals is None:
-            return super().bind_processor(dialect)
-        return lambda value: value if value is None else seals.disguise(value)
 
 
 class CheckedBytes(sqlalchemy.types.TypeDecorator[bytes]):

@@ -26,9 +26,7 @@ from zibaldone.errors import (
     StorageFull,
     StorageUnusable,
 )
-from zibaldone.storage.block_store import BlockStore, LocalBlocks
 from zibaldone.storage.encryption import (
-    EncryptedBlocks,
     FolderKeys,
     checked_key,
     header_of,
@@ -52,6 +50,7 @@ from zibaldone.storage.folder_layout import (
     database_file,
     make_private,
 )
+from zibaldone.storage.objects import EncryptedObjects, FileObjects, ObjectStore
 
 _COPIES = "comparing-*"  # somebody may be at one; a crash may have left others
 _WAIT_MS = 5000
@@ -100,8 +99,8 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
                     " its messages into a new memory"
                 )
             _copy_rows(plain, None, folder / ENCRYPTED_FILE, keys)
-            target = EncryptedBlocks(LocalBlocks(folder / ENCRYPTED_BLOCKS), keys.files())
-            _copy_blocks(LocalBlocks(folder / BLOCKS), target)
+            target = EncryptedObjects(FileObjects(folder / ENCRYPTED_BLOCKS), keys.files())
+            _copy_blocks(FileObjects(folder / BLOCKS), target)
             sync_folder(folder)
             if not put_header(folder, header):
                 raise StorageBusy(f"{str(folder)!r} was encrypted by somebody else meanwhile")
@@ -118,8 +117,8 @@ def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
         source, plain = folder / ENCRYPTED_FILE, database_file(folder)
         with _locked(source, keys):
             _copy_rows(source, keys, plain, None)
-            encrypted = EncryptedBlocks(LocalBlocks(folder / ENCRYPTED_BLOCKS), keys.files())
-            _copy_blocks(encrypted, LocalBlocks(folder / BLOCKS))
+            encrypted = EncryptedObjects(FileObjects(folder / ENCRYPTED_BLOCKS), keys.files())
+            _copy_blocks(encrypted, FileObjects(folder / BLOCKS))
             sync_folder(folder)
             (folder / HEADER).unlink()
             sync_folder(folder)
@@ -264,8 +263,8 @@ def _has_bucket(plain: Path) -> bool:
         connection.close()
 
 
-def _copy_blocks(source: BlockStore, to: BlockStore) -> None:
-    for key, _ in source.list():
+def _copy_blocks(source: ObjectStore, to: ObjectStore) -> None:
+    for key, _ in source.names():
         block = source.get(key)
         to.put(key, block)
         if to.get(key) != block:

@@ -1,8 +1,8 @@
 """What keeps the rows: the contract that a file of SQLite and a PostgreSQL database fulfil.
 
 The rest of the package speaks SQLAlchemy to either. What differs is in this folder: `sqlite`, `postgres`, the
-types of `columns`, the words of `migrations`, and where those things lie that are no rows (`block_store`,
-`saved_files`).
+types of `columns`, the words of `migrations`, and where those things lie that are no rows (`objects`,
+`saved_indexes`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Engine, select
 
 from zibaldone.errors import InvalidInput, StorageBusy
-from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.bucket import Bucket
 from zibaldone.storage.folder_layout import HEADER
-from zibaldone.storage.saved_files import SavedFiles
+from zibaldone.storage.objects import EncryptedObjects, ObjectStore
+from zibaldone.storage.saved_indexes import SavedIndexes
 from zibaldone.storage.schema import sealing
 
 if TYPE_CHECKING:
@@ -60,9 +60,10 @@ class Database(ABC):
     encrypted: bool  # whether all that it keeps is
     shared: bool  # whether other machines may have it open
     remains: str  # where forgotten text may be as long as `wipe` says no
-    blocks: BlockStore
-    saved: SavedFiles
+    blocks: ObjectStore
+    saved: SavedIndexes
     bucket: Bucket | None = None  # what both lie in, where they do
+    _engine: Engine
     keyring: Keyring | None = None  # what seals users' words; None: they are stored as they are
 
     def __init__(self) -> None:
@@ -118,15 +119,14 @@ class Database(ABC):
 
     def use_keyring(self, keyring: Keyring) -> None:
         """Seal what users say from now on. Nothing was stored before that is not sealed by the same keys."""
-        raise NotImplementedError
+        self.keyring = keyring
+        keyring.attach(self._engine, self.read)
+        self.blocks = self.sealed(self.blocks)
+        self.saved = SavedIndexes(self, self.sealed(self.saved.store))
 
-    def sealed(self, store: BlockStore) -> BlockStore:
-        """A store of blocks as this database uses it."""
-        if self.keyring is None:
-            return store
-        from zibaldone.storage.keyring import SealedBlocks
-
-        return SealedBlocks(store, self.keyring)
+    def sealed(self, store: ObjectStore) -> ObjectStore:
+        """A store as this database uses it: sealed, where users have keys."""
+        return store if self.keyring is None else EncryptedObjects(store, self.keyring)
 
     @abstractmethod
     def unlocked(self) -> AbstractContextManager[Connection]:

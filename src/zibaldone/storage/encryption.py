@@ -1,4 +1,4 @@
-"""A folder whose files are encrypted: its keys, and what reads and writes blocks and saved indexes.
+"""A folder whose files are encrypted: its keys, and the cipher of what lies beside the database.
 
 A random key of the folder's own encrypts everything: SQLCipher the database (AES-256 per page, with an HMAC),
 AES-GCM blocks and saved indexes, each bound to its place. It lies in `encryption.json`, encrypted by the key
@@ -12,16 +12,10 @@ import hashlib
 import json
 import os
 import secrets
-import struct
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from zibaldone.errors import (
     InvalidInput,
@@ -32,9 +26,7 @@ from zibaldone.errors import (
     StorageUnusable,
     WrongKey,
 )
-from zibaldone.storage.block_store import BlockStore
-from zibaldone.storage.folder_layout import ENCRYPTED_FILE, ENCRYPTED_INDEX, HEADER
-from zibaldone.storage.saved_files import Arrays, FolderFiles
+from zibaldone.storage.folder_layout import ENCRYPTED_FILE, HEADER
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -44,8 +36,6 @@ LEAST_CHARACTERS = 12  # of a passphrase
 _NONCE_BYTES = 12
 _SCRYPT = {"n": 1 << 15, "r": 8, "p": 1}  # 32 MB and about a tenth of a second
 _SCRYPT_MEMORY = 1 << 26
-_SEGMENT_BYTES = 1 << 26  # of a saved index: encrypted at a time
-_COUNT, _SIZE = struct.Struct("<I"), struct.Struct("<Q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,106 +204,6 @@ def check_extra() -> None:
     """Raises MissingExtra where what encrypts is not installed."""
     sqlcipher()
     aead(bytes(KEY_BYTES))
-
-
-class EncryptedBlocks:
-    """Blocks that another store keeps encrypted, each for its own key."""
-
-    def __init__(self, store: BlockStore, cipher: FileCipher) -> None:
-        self._store, self._cipher = store, cipher
-
-    def get(self, key: str) -> bytes:
-        """The block. Raises KeyError when there is none, and StorageCorrupt for another than was put."""
-        data = self._store.get(key)
-        try:
-            return self._cipher.decrypt(data, key)
-        except ValueError as error:
-            raise StorageCorrupt(
-                f"block {key} is damaged ({error}): memory.rebuild(user=..., view='chunks') makes it anew"
-            ) from error
-
-    def put(self, key: str, data: bytes) -> None:
-        """Publish a block."""
-        self._store.put(key, self._cipher.encrypt(data, key))
-
-    def delete(self, key: str) -> None:
-        """Remove a block."""
-        self._store.delete(key)
-
-    def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """(key, age in seconds) of every block whose key begins so."""
-        return self._store.list(prefix)
-
-
-class Decrypts(Protocol):
-    """What opens files that were encrypted for their place."""
-
-    def decrypt(self, data: bytes, place: str) -> bytes:
-        """Raises ValueError."""
-
-
-class EncryptedFiles(FolderFiles):
-    """Saved indexes, encrypted: decrypted into memory when they are opened, where plain ones are mapped.
-
-    A file is how many segments it has, and each with its size; the first one is the index's header.
-    """
-
-    def __init__(self, folder: Path, cipher: Decrypts, name: str = ENCRYPTED_INDEX) -> None:
-        super().__init__(folder, name)
-        self._cipher = cipher
-
-    def header(self, connection: Connection, user: str, name: str) -> bytes | None:  # noqa: ARG002
-        try:
-            with self.path(user, name).open("rb") as file:
-                (count,) = _COUNT.unpack(file.read(_COUNT.size))
-                (size,) = _SIZE.unpack(file.read(_SIZE.size))
-                return self._cipher.decrypt(file.read(size), _place(self.path(user, name), 0, count))
-        except (OSError, OverflowError, MemoryError, ValueError, struct.error):
-            return None
-
-    def contents(self, connection: Connection, user: str, name: str) -> bytearray | None:  # type: ignore[override] # noqa: ARG002
-        try:
-            return bytearray().join(self.segments(self.path(user, name)))
-        except (OSError, OverflowError, MemoryError, ValueError):
-            return None
-
-    def segments(self, path: Path) -> Iterator[bytes]:
-        """What a file says. Raises ValueError for one that is not whole."""
-        try:
-            with path.open("rb") as file:
-                (count,) = _COUNT.unpack(file.read(_COUNT.size))
-                for number in range(count):
-                    (size,) = _SIZE.unpack(file.read(_SIZE.size))
-                    yield self._cipher.decrypt(file.read(size), _place(path, number, count))
-        except struct.error as error:
-            raise ValueError("it ends too early") from error
-
-    @contextmanager
-    def draft(self, user: str, name: str, arrays: Arrays, metadata: dict[str, str]) -> Iterator[Path]:
-        from safetensors.numpy import save
-
-        data = save(dict(arrays), metadata)
-        begin = 8 + int.from_bytes(data[:8], "little")
-        cuts = [0, *range(begin, len(data), _SEGMENT_BYTES), len(data)]
-        segments = [data[start:end] for start, end in pairwise(cuts)]
-        encrypt = self._encryptor(user)
-        with self.part(user, name) as part:
-            with part.open("wb") as file:
-                file.write(_COUNT.pack(len(segments)))
-                for number, segment in enumerate(segments):
-                    place = _place(self.path(user, name), number, len(segments))
-                    encrypted = encrypt(segment, place)
-                    file.write(_SIZE.pack(len(encrypted)))
-                    file.write(encrypted)
-            yield part
-
-    def _encryptor(self, user: str) -> Callable[[bytes, str], bytes]:  # noqa: ARG002 - one key for all
-        assert isinstance(self._cipher, FileCipher)
-        return self._cipher.encrypt
-
-
-def _place(path: Path, number: int, count: int) -> str:
-    return f"{path.parent.name}/{path.name}/{number}/{count}"
 
 
 def _is_random(key: str | bytes) -> bool:

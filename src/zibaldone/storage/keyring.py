@@ -14,11 +14,10 @@ import json
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +32,9 @@ from zibaldone.errors import (
     StorageUnusable,
     WrongKey,
 )
-from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.columns import SEALS
 from zibaldone.storage.encryption import (
     KEY_BYTES,
-    EncryptedFiles,
     FileCipher,
     FolderKeys,
     aead,
@@ -48,6 +45,7 @@ from zibaldone.storage.encryption import (
 )
 from zibaldone.storage.folder_layout import HEADER
 from zibaldone.storage.key_places import KeyPlace, key_place
+from zibaldone.storage.objects import owner_of
 from zibaldone.storage.schema import user_keys
 
 if TYPE_CHECKING:
@@ -72,7 +70,6 @@ class UserKey:
     number: bytes
     _random: AESGCM
     _findable: AESSIV
-    _words: bytes
 
     def seal(self, data: bytes, place: bytes = b"") -> bytes:
         """Another each time; what is of one place is refused in another."""
@@ -93,10 +90,6 @@ class UserKey:
             return self._random.decrypt(sealed[_BEGIN:body], sealed[body:], place or None)
         except InvalidTag as error:
             raise ValueError("changed, or of another place or key") from error
-
-    def disguise(self, digest: int) -> int:
-        made = blake2b(digest.to_bytes(8, "little", signed=True), key=self._words, digest_size=8).digest()
-        return int.from_bytes(made, "little") >> 1
 
 
 @dataclass(slots=True)
@@ -120,7 +113,7 @@ class Keyring:
         self._wrapping = FileCipher(aead(keys.made_for("user keys")))
         self._held: dict[bytes, UserKey] = {}
         self._now = threading.local()
-        self._owners: dict[str, str] = {}  # users by the digest with which keys of their blocks begin
+        self._owners: dict[str, str] = {}  # users by the digest with which names of their objects begin
         self._read: Read | None = None
 
     def attach(self, engine: Engine, read: Read) -> None:
@@ -161,13 +154,12 @@ class Keyring:
         """See Seals."""
         return self._opening(sealed).open(sealed)
 
-    def disguise(self, digest: int) -> int:
-        """See Seals."""
-        key = self._of_transaction()
-        return digest if key is None else key.disguise(digest)
+    def encrypt(self, data: bytes, place: str) -> bytes:
+        """Seal an object for its name, by the key of the user whose owner it begins with."""
+        return self.of_owner(place.partition("/")[0]).seal(data, place.encode())
 
     def decrypt(self, data: bytes, place: str) -> bytes:
-        """What was sealed for a place. Raises ValueError, and KeyDestroyed."""
+        """Open what was sealed for a place. Raises ValueError, and KeyDestroyed."""
         return self._opening(data).open(data, place.encode())
 
     def _opening(self, sealed: bytes) -> UserKey:
@@ -186,8 +178,8 @@ class Keyring:
         return self._live(row)
 
     def of_owner(self, owner: str) -> UserKey:
-        """By the digest of the user's name with which keys of blocks begin."""
-        if owner not in self._owners:  # who writes blocks has read rows, but who moves them
+        """By the digest of the user's name with which names of objects begin."""
+        if owner not in self._owners:  # who writes objects has read rows, but who moves them
             assert self._read is not None
             with self._read(None) as connection:
                 names = connection.execute(select(user_keys.c.user)).scalars().all()
@@ -253,7 +245,6 @@ class Keyring:
             number,
             aead(keys.made_for("random")),
             _siv(keys.made_for("findable") + keys.made_for("findable, too")),
-            keys.made_for("words"),
         )
         while len(self._held) >= _MOST:
             with suppress(RuntimeError):  # another thread adds one just now
@@ -308,11 +299,6 @@ def beginnings(number: str) -> list[bytes]:
     return [kind + bytes.fromhex(number) for kind in (_RANDOM, _FINDABLE)]
 
 
-def owner_of(user: str) -> str:
-    """With what keys of the user's blocks begin."""
-    return blake2b(user.encode(), digest_size=8).hexdigest()
-
-
 def _destroyed(user: str, what: str) -> KeyDestroyed:
     return KeyDestroyed(
         f"the key of user {user!r} {what}, and nobody can read what it sealed:"
@@ -324,47 +310,6 @@ def _siv(key: bytes) -> AESSIV:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
     return AESSIV(key)
-
-
-class SealedBlocks:
-    """Blocks that another store keeps, each sealed by its user's key."""
-
-    def __init__(self, inner: BlockStore, keyring: Keyring) -> None:
-        self.inner, self._keyring = inner, keyring
-
-    def get(self, key: str) -> bytes:
-        """The block. Raises KeyError, KeyDestroyed, and StorageCorrupt for another than was put."""
-        data = self.inner.get(key)
-        try:
-            return self._keyring.decrypt(data, key)
-        except ValueError as error:
-            raise StorageCorrupt(
-                f"block {key} is damaged ({error}): memory.rebuild(user=..., view='chunks') makes it anew"
-            ) from error
-
-    def put(self, key: str, data: bytes) -> None:
-        """Publish a block."""
-        self.inner.put(key, self._keyring.of_owner(key.partition("/")[0]).seal(data, key.encode()))
-
-    def delete(self, key: str) -> None:
-        """Remove a block."""
-        self.inner.delete(key)
-
-    def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """(key, age in seconds) of every block whose key begins so."""
-        return self.inner.list(prefix)
-
-
-class SealedFiles(EncryptedFiles):
-    """Saved indexes of a folder, each sealed by its user's key."""
-
-    def __init__(self, folder: Path, name: str, keyring: Keyring) -> None:
-        super().__init__(folder, keyring, name)
-        self._keyring = keyring
-
-    def _encryptor(self, user: str) -> Any:
-        key = self._keyring.of_user(user)
-        return lambda data, place: key.seal(data, place.encode())
 
 
 def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes) -> None:

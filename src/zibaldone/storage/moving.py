@@ -20,9 +20,10 @@ from sqlalchemy import Connection, Row, delete, select, update
 
 from zibaldone.errors import InvalidInput, StorageCorrupt
 from zibaldone.storage.bucket import Bucket, bucket_url
-from zibaldone.storage.bucket_blocks import BucketBlocks, must_be_plain, new_folder, remove_folder_of
+from zibaldone.storage.bucket_blocks import BLOCKS, must_be_plain, new_folder, remove_files
 from zibaldone.storage.database import Database
-from zibaldone.storage.schema import blocks, kv_pools, stored_blocks
+from zibaldone.storage.objects import BucketObjects
+from zibaldone.storage.schema import blocks, kv_pools, stored_objects
 from zibaldone.storage.schema import bucket as places
 
 Progress = Callable[[int, int], None]  # blocks done, blocks in all
@@ -63,7 +64,7 @@ def move_blocks(database: Database, url: str, progress: Progress | None = None) 
             " --undo'"
         )
     bucket = Bucket(wanted, row.id)
-    source, target = database.blocks, database.sealed(BucketBlocks(bucket))
+    source, target = database.blocks, database.sealed(BucketObjects(bucket, BLOCKS))
     copied: dict[str, int] = {}
 
     def copy(key: str) -> None:
@@ -97,12 +98,11 @@ def move_blocks(database: Database, url: str, progress: Progress | None = None) 
                     raise StorageCorrupt(
                         f"block {key} is lost: rebuild the view of chunks first, and run it again"
                     ) from error
-        for key in [key for key, _ in target.list() if key not in now]:
-            target.delete(key)
+        target.delete(*(key for key, _ in target.names() if key not in now))
         connection.execute(delete(blocks).where(blocks.c.released == 1))
-        connection.execute(delete(stored_blocks))
+        connection.execute(delete(stored_objects))
         database.saved.clear(connection)
-    remove_folder_of(source)
+    remove_files(database)
     if progress:
         progress(len(now), len(now))
     return MovedBlocks(there.place, len(now), sum(copied[key] for key in now))

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import platformdirs
 from sqlalchemy import URL, Connection, Engine, create_engine, func, inspect, make_url, select, text
@@ -39,12 +39,12 @@ from zibaldone.errors import (
     StorageUnusable,
 )
 from zibaldone.fork_safety import start_anew_in_children
-from zibaldone.storage.block_store import TableBlocks
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
 from zibaldone.storage.columns import without_values
 from zibaldone.storage.database import Collided, Database, place_shown, sorted_once
-from zibaldone.storage.migrations import MIGRATIONS, migrate
-from zibaldone.storage.saved_files import SAVED, TableFiles
+from zibaldone.storage.migrations import FIRST, MIGRATIONS, migrate
+from zibaldone.storage.objects import RowObjects
+from zibaldone.storage.saved_indexes import INDEX_ROWS, SAVED, SavedIndexes
 from zibaldone.storage.schema import metadata, migrations
 from zibaldone.storage.turns import Turns
 
@@ -54,9 +54,6 @@ try:
     from zibaldone.storage import walls
 except ImportError as error:
     raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[postgres]'") from error
-
-if TYPE_CHECKING:
-    from zibaldone.storage.keyring import Keyring
 
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _ALL = "everybody"  # the advisory lock that every writer shares, and who writes everybody's rows has alone
@@ -104,9 +101,9 @@ class PostgresDatabase(Database):
         self._closed = False
         self._turns = Turns()  # so that few connections wait in the server
         self._engine = self._new_engine(kept=_KEPT, most=_MOST)
-        self._block_engine = self._new_engine(kept=1, most=8)
-        self.blocks = TableBlocks(self._of_a_block)
-        self.saved = TableFiles()
+        self._object_engine = self._new_engine(kept=1, most=8)
+        self.blocks = RowObjects(self.of_an_object, "block")
+        self.saved = SavedIndexes(self, RowObjects(self.of_an_object, INDEX_ROWS))
         start_anew_in_children(self)
         try:
             self.prepare()
@@ -120,12 +117,6 @@ class PostgresDatabase(Database):
             pass  # a wrong password is said at once
         if not self._is_current():
             migrate(self._migration)
-
-    def use_keyring(self, keyring: Keyring) -> None:
-        """See Database."""
-        self.keyring = keyring
-        keyring.attach(self._engine, self.read)
-        self.blocks = self.sealed(self.blocks)  # saved indexes are rows, whose columns are sealed
 
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
@@ -172,7 +163,7 @@ class PostgresDatabase(Database):
             if not inspect(connection).has_table(migrations.name):
                 return False
             number = connection.execute(select(func.max(migrations.c.number))).scalar()
-            if number != len(MIGRATIONS) or walls.walled(connection, are=False):
+            if number != FIRST + len(MIGRATIONS) or walls.walled(connection, are=False):
                 return False
             if not is_exempt:
                 walls.check_role(connection)
@@ -192,9 +183,9 @@ class PostgresDatabase(Database):
             yield connection
 
     @contextmanager
-    def _of_a_block(self) -> Iterator[Connection]:
-        """For one block, in the midst of another transaction perhaps: it waits for none of those."""
-        with self._transaction(self._writing(), engine=self._block_engine) as connection:
+    def of_an_object(self) -> Iterator[Connection]:
+        """For one object, in the midst of another transaction perhaps: it waits for none of those."""
+        with self._transaction(self._writing(), engine=self._object_engine) as connection:
             yield connection
 
     def now_us(self, connection: Connection) -> int:
@@ -363,7 +354,7 @@ class PostgresDatabase(Database):
 
     def start_anew(self) -> None:
         """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
-        for engine in (self._engine, self._block_engine):
+        for engine in (self._engine, self._object_engine):
             _abandoned.append(engine.pool)
             engine.dispose(close=False)
         self._turns = Turns()
@@ -372,7 +363,7 @@ class PostgresDatabase(Database):
         """See Database."""
         self._closed = True
         self._engine.dispose()
-        self._block_engine.dispose()
+        self._object_engine.dispose()
 
     def _busy(self) -> StorageBusy:
         return StorageBusy(

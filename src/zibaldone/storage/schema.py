@@ -13,6 +13,12 @@ from zibaldone.storage.columns import CheckedInteger as Integer
 from zibaldone.storage.columns import CheckedText as Text
 from zibaldone.storage.columns import SealedBytes, SealedText
 
+
+def _index_of(name: str, *columns: str, where: str) -> Index:
+    """An index of some rows."""
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+
+
 metadata = MetaData()
 SERVING_ROLES = "serving_roles"  # a table of PostgreSQL alone, which serving roles cannot read
 
@@ -33,7 +39,7 @@ users = Table(
     Column("deletions", BigInteger, nullable=False),  # the version of the last change that removed rows
     # 1: something changed since a worker found that no view has anything to do; see backlog.py
     Column("behind", Integer, nullable=False, server_default=text("1")),
-    Index("users_behind", "user", sqlite_where=text("behind = 1"), postgresql_where=text("behind = 1")),
+    _index_of("users_behind", "user", where="behind = 1"),
 )
 
 maintained_views = Table(  # which views workers keep in step: a mark stays until all of these are
@@ -59,13 +65,7 @@ messages = Table(
     Index("messages_by_id", "user", "id", unique=True),
     Index("messages_by_session", "user", "session", "seq"),
     Index("messages_by_time", "user", "time_us"),
-    Index(
-        "messages_of_editors",
-        "user",
-        "seq",
-        sqlite_where=text("role = 'editor'"),
-        postgresql_where=text("role = 'editor'"),
-    ),
+    _index_of("messages_of_editors", "user", "seq", where="role = 'editor'"),
     Index("messages_by_length", "user", func.length(literal_column("content"))),
 )
 
@@ -225,9 +225,7 @@ blocks = Table(
     Column("invalid", Integer, nullable=False),  # of those, moved away or deleted since
     Column("bytes", BigInteger, nullable=False),  # of the whole block
     Column("released", Integer, nullable=False),  # 1: nothing points to it; the file is to be deleted
-    Index(
-        "blocks_released", "user", sqlite_where=text("released = 1"), postgresql_where=text("released = 1")
-    ),
+    _index_of("blocks_released", "user", where="released = 1"),
 )
 
 kv_pools = Table(
@@ -258,7 +256,6 @@ kv_blocks = Table(
     Column("boxes_crc", BigInteger),  # of its boxes; NULL: keys and boxes are to be made (again)
     Column("slot", BigInteger),  # where its keys and values are; NULL: nowhere, until they are made again
     Column("crc", BigInteger),  # of these
-    Column("used_us", BigInteger, nullable=False),  # when it was last chosen; 0: never
     Index("kv_blocks_by_seq", "user", "generation", "last_seq"),
     Index("kv_blocks_by_segment", "user", "generation", "session", "segment"),
 )
@@ -339,12 +336,7 @@ hierarchy_themes = Table(
     Column("theme", BigInteger, primary_key=True, autoincrement=False),
     Column("name", SealedText(), nullable=False),
     Column("made_by", Text, nullable=False),  # of the name: a model's; "" when none was asked
-    Index(
-        "hierarchy_themes_unnamed",
-        "user",
-        sqlite_where=text("made_by = ''"),
-        postgresql_where=text("made_by = ''"),
-    ),
+    _index_of("hierarchy_themes_unnamed", "user", where="made_by = ''"),
 )
 
 hierarchy_thresholds = Table(
@@ -362,12 +354,7 @@ topic_states = Table(
     Column("next_id", BigInteger, nullable=False),  # of the document made next: none is given twice
     Column("opened_us", BigInteger),  # time of the message of CURRENT's first entry; NULL when it is empty
     Column("digest", Text, nullable=False),  # of all documents: who goes on from others is stale
-    Index(
-        "topic_states_opened",
-        "user",
-        sqlite_where=text("opened_us IS NOT NULL"),
-        postgresql_where=text("opened_us IS NOT NULL"),
-    ),
+    _index_of("topic_states_opened", "user", where="opened_us IS NOT NULL"),
 )
 
 topic_documents = Table(
@@ -437,23 +424,16 @@ user_keys = Table(  # which key seals a user's words; the key itself is elsewher
     Column("user", Text, primary_key=True),
     Column("number", Text, nullable=False),  # of the key
     Column("state", Integer, nullable=False),  # 1: it is being destroyed, and seals no more
-    Index("user_keys_condemned", "user", sqlite_where=text("state = 1"), postgresql_where=text("state = 1")),
+    _index_of("user_keys_condemned", "user", where="state = 1"),
 )
 
-saved_files = Table(  # saved indexes, where the database has no folder for files
-    "saved_files",
+stored_objects = Table(  # blocks of chunks and saved indexes, where the database has no folder for files
+    "stored_objects",
     metadata,
-    Column("user", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),  # a digest of the user's name, with which the name begins
+    Column("kind", Text, primary_key=True),  # "block", "index"
     Column("name", Text, primary_key=True),
-    Column("part", Integer, primary_key=True, autoincrement=False),  # 0: the header
-    Column("data", SealedBytes(), nullable=False),
-)
-
-stored_blocks = Table(  # blocks of chunks, likewise
-    "stored_blocks",
-    metadata,
-    Column("owner", Text, primary_key=True),  # a digest of the user's name, with which the key begins
-    Column("key", Text, primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),
     Column("data", LargeBinary, nullable=False),
     Column("made_us", BigInteger, nullable=False),  # microseconds since 1970
 )
@@ -466,8 +446,8 @@ bucket = Table(  # where blocks and saved indexes are, if that is a bucket: at m
     Column("moving", Integer, nullable=False, server_default=text("0")),  # 1: blocks are being copied there
 )
 
-saved_objects = Table(  # saved indexes there
-    "saved_objects",
+saved_indexes = Table(  # objects, wherever they are kept
+    "saved_indexes",
     metadata,
     Column("user", Text, primary_key=True),
     Column("key", Text, primary_key=True),  # of the object
@@ -476,13 +456,7 @@ saved_objects = Table(  # saved indexes there
     Column("since_us", BigInteger, nullable=False),  # microseconds since 1970
     Column("bytes", BigInteger, nullable=False),
     Column("header", SealedBytes(), nullable=False),  # its first bytes, up to the arrays
-    Index(
-        "saved_objects_to_sweep",
-        "user",
-        "since_us",
-        sqlite_where=text("state <> 'current'"),
-        postgresql_where=text("state <> 'current'"),
-    ),
+    _index_of("saved_indexes_to_sweep", "user", "since_us", where="state <> 'current'"),
 )
 
 leases = Table(  # which users some worker has in hand, so that no other takes them

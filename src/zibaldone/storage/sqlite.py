@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, create_engine, event, text
@@ -34,15 +34,12 @@ from zibaldone.errors import (
     StorageUnusable,
 )
 from zibaldone.fork_safety import start_anew_in_children
-from zibaldone.storage.block_store import SUFFIX, LocalBlocks
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
 from zibaldone.storage.columns import without_values
 from zibaldone.storage.converting import finish_decrypting, finish_encrypting
 from zibaldone.storage.database import Database
 from zibaldone.storage.encrypted_pages import decrypted_pages
 from zibaldone.storage.encryption import (
-    EncryptedBlocks,
-    EncryptedFiles,
     FolderKeys,
     check_extra,
     checked_key,
@@ -60,12 +57,10 @@ from zibaldone.storage.folder_layout import (
     make_private,
 )
 from zibaldone.storage.migrations import OURS, migrate
+from zibaldone.storage.objects import EncryptedObjects, FileObjects, files_under
 from zibaldone.storage.raw_files import pieces_read_apart
-from zibaldone.storage.saved_files import SAVED, FolderFiles
+from zibaldone.storage.saved_indexes import SAVED, SavedIndexes
 from zibaldone.storage.schema import metadata
-
-if TYPE_CHECKING:
-    from zibaldone.storage.keyring import Keyring
 
 _logger = logging.getLogger(__name__)
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
@@ -98,13 +93,14 @@ class SqliteDatabase(Database):
         self.name = str(self.path)
         driver: Any = sqlite3
         if keys is None:
-            self.blocks = LocalBlocks(self.folder / BLOCKS)
-            self.saved = FolderFiles(self.folder)
+            self.blocks = FileObjects(self.folder / BLOCKS)
+            self.saved = SavedIndexes(self, _index_files(self.folder / INDEX))
             finish_decrypting(self.folder)
         else:
             driver, cipher = sqlcipher(), keys.files()
-            self.blocks = EncryptedBlocks(LocalBlocks(self.folder / ENCRYPTED_BLOCKS), cipher)
-            self.saved = EncryptedFiles(self.folder, cipher)
+            self.blocks = EncryptedObjects(FileObjects(self.folder / ENCRYPTED_BLOCKS), cipher)
+            indexes = _index_files(self.folder / ENCRYPTED_INDEX)
+            self.saved = SavedIndexes(self, EncryptedObjects(indexes, cipher))
             finish_encrypting(self.folder)
         self._busy_timeout_s = busy_timeout_s
         self._attempt_s = min(_ATTEMPT_S, busy_timeout_s)
@@ -134,15 +130,6 @@ class SqliteDatabase(Database):
         except BaseException:
             self.close()
             raise
-
-    def use_keyring(self, keyring: Keyring) -> None:
-        """See Database."""
-        from zibaldone.storage.keyring import SealedFiles
-
-        self.keyring = keyring
-        keyring.attach(self._engine, self.read)
-        self.blocks = self.sealed(self.blocks)
-        self.saved = SealedFiles(self.folder, ENCRYPTED_INDEX if self.encrypted else INDEX, keyring)
 
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
@@ -406,23 +393,13 @@ class SqliteDatabase(Database):
 
     def decrypted(self, path: Path) -> Iterator[tuple[int, bytes]] | None:
         """See Database."""
-        folder = path.relative_to(self.folder).parts[0]
-        if self.keyring is not None and folder in (INDEX, ENCRYPTED_INDEX):
-            assert isinstance(self.saved, EncryptedFiles)
-            return ((0, segment) for segment in self.saved.segments(path))
-        if self.keyring is not None and folder in (BLOCKS, ENCRYPTED_BLOCKS):
-            return iter([(0, self.blocks.get(f"{path.parent.name}/{path.name.removesuffix(SUFFIX)}"))])
-        if self._keys is None:
+        for store in (self.blocks, self.saved.store):
+            files = files_under(store)
+            if isinstance(store, EncryptedObjects) and files and files.folder in path.parents:
+                return iter([(0, store.get(files.name_of(path)))])
+        if self._keys is None or path.name not in (self.path.name, f"{self.path.name}-wal"):
             return None
-        if path.name in (self.path.name, f"{self.path.name}-wal"):
-            pieces = pieces_read_apart(path)
-            return decrypted_pages(pieces, self._keys.of_pages, is_log=path != self.path)
-        if folder == ENCRYPTED_INDEX and isinstance(self.saved, EncryptedFiles):
-            return ((0, segment) for segment in self.saved.segments(path))
-        if folder == ENCRYPTED_BLOCKS:
-            key = f"{path.parent.name}/{path.name.removesuffix(SUFFIX)}"
-            return iter([(0, self._keys.files().decrypt(path.read_bytes(), key))])
-        return None
+        return decrypted_pages(pieces_read_apart(path), self._keys.of_pages, is_log=path != self.path)
 
     def words(self, connection: Connection) -> Iterator[str]:
         """See Database."""
@@ -473,6 +450,11 @@ class SqliteDatabase(Database):
         if name.startswith("SQLITE_IOERR"):
             return StorageFull(f"the disk refused {where} ({what}, {name}): check its space and its health")
         return StorageError(f"{where}: {what}")
+
+
+def _index_files(folder: Path) -> FileObjects:
+    """Whoever opens an index checks it: one that a power cut tore is made anew."""
+    return FileObjects(folder, ".index", durable=False)
 
 
 def _usable(folder: Path) -> Path:

@@ -13,7 +13,9 @@ from sqlalchemy import Connection, select
 
 from zibaldone.errors import StorageUnusable
 from zibaldone.storage.database import Database, StandbyBehind
+from zibaldone.storage.objects import RowObjects
 from zibaldone.storage.postgres import SNAPSHOT, PostgresDatabase
+from zibaldone.storage.saved_indexes import INDEX_ROWS, SavedIndexes
 from zibaldone.storage.schema import users
 
 _CONNECT_S = 2
@@ -34,6 +36,8 @@ class StandbyDatabase(PostgresDatabase):
         if primary.keyring is not None:
             self.keyring = primary.keyring
             primary.keyring.attach(self._engine, primary.read)
+        if self.bucket is None:  # rows are here, too
+            self.saved = SavedIndexes(primary, self.sealed(RowObjects(self.of_an_object, INDEX_ROWS)))
 
     def prepare(self) -> None:
         """The primary's tables come by themselves."""
@@ -55,6 +59,14 @@ class StandbyDatabase(PostgresDatabase):
                 has = connection.execute(select(users.c.version).where(users.c.user == user)).scalar() or 0
                 if has < self._wanted.get():
                     raise StandbyBehind(f"{self.name} is at version {has} of a user of {self._wanted.get()}")
+            yield connection
+
+    @contextmanager
+    def of_an_object(self) -> Iterator[Connection]:
+        """A snapshot of everybody's."""
+        with self._transaction(
+            SNAPSHOT, writes=False, patient=False, engine=self._object_engine
+        ) as connection:
             yield connection
 
     @contextmanager

@@ -28,7 +28,7 @@ _USER, _EVERYBODY, _PROOF = (
 _FORMER = "zibaldone_own_rows"  # the policy that believed the settings
 _FUNCTION = "zibaldone_meant"
 # A transaction that means one user has no business in the first two, and only reads the others.
-_OF_NOBODY = ("server_keys", "stored_blocks", "bucket", "maintained_views", "sealing")
+_OF_NOBODY = ("server_keys", "stored_objects", "bucket", "maintained_views", "sealing")
 _READ_BY_ALL, _READING = _OF_NOBODY[2:], "zibaldone_read_by_all"
 _LEAST_KEY = 32  # characters
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from zibaldone import core
 from zibaldone.audit import operations
 from zibaldone.storage.database import Database
-from zibaldone.storage.migrations import MIGRATIONS
+from zibaldone.storage.migrations import FIRST_NAME, MIGRATIONS
 from zibaldone.storage.schema import view_states
 from zibaldone.views.base import ViewStore
 from zibaldone.views.notes import KINDS
@@ -34,7 +34,7 @@ def own_words(database: Database, connection: Connection, views: Sequence[ViewSt
     """Texts that stand in a memory in which nobody ever said anything."""
     yield from _NAMED
     yield from operations()
-    yield from (migration.__name__ for migration in MIGRATIONS)
+    yield from (FIRST_NAME, *(migration.__name__ for migration in MIGRATIONS))
     for view in views:
         yield view.name
         yield str(getattr(view, "fingerprint", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,9 @@ from zibaldone.errors import StorageError
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.database import Database
-from zibaldone.storage.schema import SERVING_ROLES, metadata, saved_files
+from zibaldone.storage.keyring import Keyring
+from zibaldone.storage.objects import owner_of
+from zibaldone.storage.schema import SERVING_ROLES, metadata, stored_objects
 from zibaldone.validation import shown
 from zibaldone.verification.inflating import Inflating
 from zibaldone.verification.result import Leftover, LookedAt
@@ -28,7 +31,7 @@ _PER_STATEMENT = 500
 class _Columns:
     names: list[str]
     key: list[int]  # places of those by which a row is known
-    user: int | None  # the place of the one that says whose it is
+    whose: int | None  # the place of the one that says whose it is
 
 
 def look_through(
@@ -44,7 +47,10 @@ def look_through(
         if name == SERVING_ROLES:  # nobody's words, and not for us to read
             continue
         with database.read() as connection:
-            yield _look(connection, name, user, of_user, of_all)
+            looked, hits = _look(connection, name, user, of_user, of_all)
+            if name == stored_objects.name:
+                hits += _in_objects(connection, database.keyring, user, of_user, of_all)
+            yield looked, hits
 
 
 def _look(
@@ -56,8 +62,6 @@ def _look(
     hits: list[tuple[str, bytes, Occurrence]] = []
     opened = _opener(connection)
     query = f"SELECT * FROM {quoted}"  # noqa: S608 - a table's own name
-    if table == saved_files.name:
-        hits += _compressed(connection, query, columns, opened, user, of_user, of_all)
     result = connection.exec_driver_sql(query)
     while batch := result.fetchmany(_ROWS):
         rows += len(batch)
@@ -75,24 +79,21 @@ def _look(
     return LookedAt("table", table, rows, size), hits
 
 
-def _compressed(
-    connection: Connection,
-    query: str,
-    columns: _Columns,
-    opened: Callable[[bytes], bytes],
-    user: str,
-    of_user: Wanted,
-    of_all: Wanted,
+def _in_objects(
+    connection: Connection, keyring: Keyring | None, user: str, of_user: Wanted, of_all: Wanted
 ) -> Iterator[tuple[str, bytes, Occurrence]]:
-    """What saved indexes say where they are rows: their texts are compressed, from one part to the next."""
-    reading, of = Inflating(), None
-    data = columns.names.index("data")
-    for row in connection.exec_driver_sql(f'{query} ORDER BY "user", name, part'):
-        if of != row[:2]:
-            reading, of = Inflating(), row[:2]
-        texts = reading.feed(opened(bytes(row[data])))
-        if hit := (of_user if _is_of(row, columns, user) else of_all).first_in(texts):
-            yield f"{_where(saved_files.name, row, columns)}, compressed", texts, hit
+    """What objects say that are rows: one may be sealed, and a saved index's texts are compressed."""
+    c = stored_objects.c
+    for owner, kind, name in connection.execute(select(c.owner, c.kind, c.name).where(c.part == 0)).all():
+        mine = select(c.data).where(c.owner == owner, c.kind == kind, c.name == name).order_by(c.part)
+        data = b"".join(connection.execute(mine).scalars())
+        if keyring is not None:
+            with suppress(ValueError, StorageError):
+                data = keyring.decrypt(data, name)
+        needles = of_user if owner == owner_of(user) else of_all
+        for texts in (data, Inflating().feed(data, last=True)):
+            if hit := needles.first_in(texts):
+                yield f"table {stored_objects.name}, {kind} {name}", texts, hit
 
 
 def references(database: Database, user: str, seqs: Sequence[int]) -> list[Leftover]:
@@ -114,13 +115,12 @@ def _columns(connection: Connection, table: str) -> _Columns:
     looking = inspect(connection)
     names = [column["name"] for column in looking.get_columns(table)]
     key = looking.get_pk_constraint(table)["constrained_columns"]
-    return _Columns(
-        names, [names.index(name) for name in key], names.index("user") if "user" in names else None
-    )
+    whose = next((names.index(name) for name in ("user", "owner") if name in names), None)
+    return _Columns(names, [names.index(name) for name in key], whose)
 
 
 def _is_of(row: Sequence[Any], columns: _Columns, user: str) -> bool:
-    return columns.user is not None and row[columns.user] == user
+    return columns.whose is not None and row[columns.whose] in (user, owner_of(user))
 
 
 def _bytes(row: Sequence[Any], opened: Callable[[bytes], bytes]) -> bytes:

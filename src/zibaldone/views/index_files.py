@@ -1,6 +1,6 @@
 """Saved indexes: one file per user and view, so that a process begins with what another made.
 
-Where it is says `storage/saved_files`.
+Where it is says `storage/saved_indexes`.
 
 A file is derived, and never trusted: it names the state of the log that it shows, the code that made it, and
 a checksum of each array. What does not fit is made anew from the rows. It holds words of messages, and goes
@@ -33,7 +33,7 @@ from zibaldone.search.saved import SavedIndex
 from zibaldone.storage.bucket_blocks import must_be_current
 from zibaldone.storage.columns import UNREADABLE
 from zibaldone.storage.database import Database
-from zibaldone.storage.saved_files import files_of
+from zibaldone.storage.saved_indexes import indexes_of
 from zibaldone.text import words
 from zibaldone.views.base import Generation
 
@@ -80,13 +80,13 @@ def state_of(view: str, generation: Generation, words_by: str, user: UserState) 
 
 def saved_to(connection: Connection, user: str, state: IndexState) -> int:
     """The seq up to which the user's file holds units; 0 where there is none to be opened."""
-    header = _header(_read(files_of(connection).header, connection, user, state.view))
+    header = _header(_read(indexes_of(connection).header, connection, user, state.view))
     return header.cursor if header is not None and _fits(connection, user, header, state) else 0
 
 
 def opened(connection: Connection, user: str, state: IndexState) -> tuple[SavedIndex, int] | None:
     """The index, and the seq up to which it holds units; None where there is none, or a damaged one."""
-    files = files_of(connection)
+    files = indexes_of(connection)
     header = _header(_read(files.header, connection, user, state.view))
     if header is None or not _fits(connection, user, header, state):
         return None
@@ -128,7 +128,7 @@ def save(
 
 def drop(connection: Connection, user: str) -> None:
     """Remove all files of a user; called in the transaction that forgets."""
-    files_of(connection).drop(connection, user)
+    indexes_of(connection).drop(connection, user)
 
 
 def _read(

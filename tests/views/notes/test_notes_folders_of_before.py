@@ -19,7 +19,9 @@ def before(tmp_path):
                 "CREATE TABLE update_words (word BIGINT)",
                 "CREATE TABLE update_links (rule TEXT)",
                 "CREATE TABLE profile_notes (topic TEXT)",
-                "DELETE FROM migrations WHERE name = 'notes_in_place_of_three_views'",
+                "DROP TABLE saved_indexes",
+                "DROP TABLE stored_objects",
+                "UPDATE migrations SET number = 25",
                 """INSERT INTO view_states ("user", "view", generation, fingerprint, cursor, serving)
                     VALUES ('ann', 'profile', 1, '9/x/2', 2, 1)""",
                 """INSERT INTO units

@@ -16,8 +16,8 @@ from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.search.explanation import Explanation
-from zibaldone.storage.block_store import BlockStore
 from zibaldone.storage.database import Database
+from zibaldone.storage.objects import ObjectStore
 from zibaldone.text.bounds import as_read
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import (
@@ -89,7 +89,7 @@ class ChunksView:
         static: WordEmbedder,
         tokenizer: Tokenizer,
         asker: Asker,
-        blocks: BlockStore,
+        blocks: ObjectStore,
         config: MemAttention | None = None,
         placement: Placement | None = None,
         *,

@@ -1,4 +1,4 @@
-"""Blocks: immutable objects of bounded size that hold records. `storage/block_store` keeps them.
+"""Blocks: immutable objects of bounded size that hold records. `storage/objects` keeps them.
 
 magic "CPB1" | number of records | per record: id, offset, length, crc32 | crc32 of all this | data
 """

@@ -50,7 +50,7 @@ def reclaim_orphans(
     With 0 seconds a move under way may find its block gone: it gives up, and nothing is lost.
     """
     prefix = "" if user is None else prefix_of(user)
-    suspects = [key for key, age_s in store.blocks.list(prefix) if age_s >= older_than_s]
+    suspects = [key for key, age_s in store.blocks.names(prefix) if age_s >= older_than_s]
     if not suspects:
         return 0
     with database.read(user) as connection:

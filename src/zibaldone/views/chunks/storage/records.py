@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.block_store import BlockStore
+from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks.storage.blocks import FIX, decode
@@ -41,7 +41,7 @@ class Record:
 class RecordStore:
     """Records of all generations. Every method works in the caller's transaction."""
 
-    def __init__(self, store: BlockStore) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self.blocks = store
 
     def stage(self, connection: Connection, generation: Generation, staged: Sequence[Record]) -> None:

@@ -115,7 +115,6 @@ def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock
             "boxes_crc": block.boxes_crc,
             "slot": block.slot,
             "crc": block.crc,
-            "used_us": 0,
         }
         for block in blocks
     ]

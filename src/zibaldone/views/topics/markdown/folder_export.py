@@ -59,9 +59,9 @@ class ExportedFile:
 
 def read_folder(folder: Path, user: str) -> list[ExportedFile]:
     """Raises InvalidImport when it is no export of this user, or when a file cannot be read."""
-    if not folder.is_dir():
-        raise InvalidImport(f"{str(folder)!r} is no folder: give one that was exported")
     try:
+        if not folder.is_dir():
+            raise InvalidImport(f"{str(folder)!r} is no folder: give one that was exported")
         if not (folder / INDEX).is_file():
             raise InvalidImport(
                 f"{str(folder)!r} has no {INDEX}: give a folder that was exported, as a whole"

@@ -1,0 +1,191 @@
+"""Saved indexes: objects in the format of safetensors, each with a row that says whether it is current.
+
+They are derived, and hold words of messages. A row is there before its object, and goes after it: so a crash
+leaves nothing that no row names. Forgetting releases the rows in the transaction that forgets a message, and
+whoever saves publishes in one, so that it sees whether anything was forgotten meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
+
+from zibaldone.errors import StorageError
+from zibaldone.storage.columns import UNREADABLE, means
+from zibaldone.storage.objects import ObjectStore, files_under, owner_of
+from zibaldone.storage.schema import saved_indexes as table
+from zibaldone.storage.schema import stored_objects
+
+if TYPE_CHECKING:
+    from zibaldone.storage.keyring import Keyring
+
+SAVED = "saved indexes"  # in a connection's info: those of its database
+INDEX_ROWS = "index"  # their kind, where they are rows
+_GRACE_S = 3600.0  # an object that is being written for longer is a crash's
+_REST_S = 15.0  # after a store did not answer, indexes are made from the rows for so long
+_logger = logging.getLogger(__name__)
+
+
+class Transactions(Protocol):
+    """Part of a Database, which says more of it."""
+
+    keyring: Keyring | None
+
+    def read(self, user: str | None = None) -> AbstractContextManager[Connection]: ...
+
+    def unlocked(self) -> AbstractContextManager[Connection]: ...
+
+    def now_us(self, connection: Connection) -> int: ...
+
+
+class SavedIndexes:
+    """At most one current index per user and name: whole, or not there."""
+
+    def __init__(self, database: Transactions, store: ObjectStore) -> None:
+        self.store = store
+        self._database = database
+        self._not_before = 0.0
+
+    def header(self, connection: Connection, user: str, name: str) -> bytes | None:
+        """Its first bytes, up to the arrays; None where there is none."""
+        data: bytes | None = connection.execute(select(table.c.header).where(_current(user, name))).scalar()
+        return data
+
+    def contents(self, connection: Connection, user: str, name: str) -> bytearray | mmap.mmap | None:
+        """All of it, to be changed without changing that; None, too, while the store does not answer."""
+        key = connection.execute(select(table.c.key).where(_current(user, name))).scalar()
+        if key is None or time.monotonic() < self._not_before:
+            return None
+        try:
+            return self.store.own(key)
+        except (KeyError, *UNREADABLE) as error:
+            _logger.warning("a saved index of user %r is not there, or cannot be opened: %s", user, error)
+            # Of an older snapshot: another may be current.
+            self._release(table.c.user == user, table.c.key == key)
+        except StorageError as error:
+            self._not_before = time.monotonic() + _REST_S
+            _logger.warning("a saved index of user %r is made from the rows instead: %s", user, error)
+        return None
+
+    @contextmanager
+    def draft(
+        self, user: str, name: str, arrays: Mapping[str, Any], metadata: dict[str, str]
+    ) -> Iterator[str]:
+        """A context with what `publish` takes, gone afterwards. Raises SafetensorError and StorageError."""
+        from safetensors.numpy import save
+
+        data = save(dict(arrays), metadata)
+        if self._database.keyring is not None:
+            self._database.keyring.of_user(user)  # nobody is given a key for this
+        key = f"{owner_of(user)}/{name}-{uuid.uuid4().hex}"
+        with self._database.unlocked() as connection:
+            means(connection, user)
+            connection.execute(
+                table.insert().values(
+                    user=user,
+                    key=key,
+                    name=name,
+                    state="written",
+                    since_us=self._database.now_us(connection),
+                    bytes=len(data),
+                    header=data[: 8 + int.from_bytes(data[:8], "little")],
+                )
+            )
+        try:
+            self.store.put(key, data)
+            yield key
+        finally:
+            mine = and_(table.c.user == user, table.c.key == key)
+            with suppress(StorageError):  # whoever sweeps next knows of it
+                self._release(mine, table.c.state == "written")
+                with self._database.read(user) as connection:
+                    state = connection.execute(select(table.c.state).where(mine)).scalar()
+                if state != "current":  # it was released meanwhile, perhaps before there was an object
+                    self.store.delete(key)
+                self.sweep(user)
+
+    def publish(self, connection: Connection, user: str, name: str, draft: str) -> None:
+        """Put a draft in the index's place. Raises OSError."""
+        mine = update(table).where(table.c.user == user, table.c.key == draft, table.c.state == "written")
+        connection.execute(update(table).where(_current(user, name)).values(state="released"))
+        if not connection.execute(mine.values(state="current")).rowcount:
+            raise OSError("it was swept away before it was whole")
+
+    def discard(self, user: str, name: str) -> None:
+        """Leave a damaged one to be made anew."""
+        self._release(_current(user, name))
+
+    def _release(self, *which: ColumnElement[bool]) -> None:
+        with suppress(StorageError), self._database.unlocked() as connection:
+            connection.execute(update(table).where(*which).values(state="released"))
+
+    def drop(self, connection: Connection, user: str) -> None:
+        """Release all of the user's, and what is being written; the objects go with `sweep`."""
+        connection.execute(update(table).where(table.c.user == user).values(state="released"))
+
+    def clear(self, connection: Connection) -> None:
+        """Release everybody's, when they are to be elsewhere; what is rows goes at once."""
+        connection.execute(update(table).values(state="released"))
+        connection.execute(delete(stored_objects).where(stored_objects.c.kind == INDEX_ROWS))
+
+    def sweep(self, user: str | None = None) -> None:
+        """After a transaction that released some, of this user or of anybody: no byte of them is left.
+
+        Raises StorageError; the next call goes on.
+        """
+        c = table.c
+        whose = [] if user is None else [c.user == user]
+        strays = self._strays(user)
+        with self._database.read(user) as connection:
+            query = select(c.key).where(c.state != "current", *whose).limit(1)
+            is_clean = connection.execute(query).first() is None
+        if is_clean:
+            if strays:
+                self.store.delete(*strays)
+            return
+        with self._database.unlocked() as connection:
+            since_us = self._database.now_us(connection) - round(_GRACE_S * 1e6)
+            left = and_(c.state == "written", c.since_us < since_us)
+            connection.execute(update(table).where(left, *whose).values(state="released"))
+            released = select(c.user, c.key).where(c.state == "released", *whose)
+            gone = connection.execute(released).all()
+        if gone or strays:
+            self.store.delete(*strays, *(row.key for row in gone))
+        if gone:
+            with self._database.unlocked() as connection:
+                for row in gone:
+                    connection.execute(delete(table).where(c.user == row.user, c.key == row.key))
+
+    def _strays(self, user: str | None) -> list[str]:
+        """Files that no row names: of a folder put together from copies, or of an earlier version."""
+        files = files_under(self.store)
+        folders = [""] if user is None else [f"{owner_of(user)}/", f"{_former_owner(user)}/"]
+        there = [name for folder in folders for name, _ in files.names(folder)] if files else []
+        if not there:
+            return []
+        whose = [] if user is None else [table.c.user == user]
+        with self._database.read(user) as connection:
+            known = set(connection.execute(select(table.c.key).where(*whose)).scalars())
+        return [name for name in there if name not in known]
+
+
+def _former_owner(user: str) -> str:
+    return blake2b(user.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def indexes_of(connection: Connection) -> SavedIndexes:
+    """Those of the database that the connection is of."""
+    indexes: SavedIndexes = connection.info[SAVED]
+    return indexes
+
+
+def _current(user: str, name: str) -> ColumnElement[bool]:
+    return and_(table.c.user == user, table.c.name == name, table.c.state == "current")
