@@ -88,15 +88,15 @@ def test_neighbours_are_those_of_the_same_session_in_time(talk):
     assert ranked.index(neighbour) < ranked.index(stranger)
 
 
-def test_among_people_an_answer_comes_before_its_question(talk):
-    """Of the same words, those that follow a question win over those that are one, in any script."""
+@pytest.mark.parametrize("mark", ["?", "\uff1f"])
+def test_among_people_what_follows_a_question_comes_before_one(talk, mark):
+    """Of the same words, those after a question gain and those that ask lose, by the mark alone."""
     talk.fill()
-    for mark, session in ("?", "x"), ("？", "y"):
-        asked, answered = talk.say(
-            f"[{session}] Bea: You keep bees on the roof{mark}", f"[{session}] Ann: You keep bees on the roof!"
-        )
-        ranked = talk.ranked("Who keeps bees on the roof?")
-        assert ranked.index(answered) < ranked.index(asked)
+    asks, _ = talk.say(f"[x] Ann: Bees on the roof{mark}", "[x] Bea: Well.")
+    _, says = talk.say("[y] Bea: Well.", "[y] Ann: Bees on the roof.")
+    _, replies = talk.say(f"[z] Bea: Well{mark}", "[z] Ann: Bees on the roof.")
+    ranked = talk.ranked("Who has bees on the roof?")
+    assert ranked.index(replies) < ranked.index(says) < ranked.index(asks)
 
 
 def test_asked_when_what_names_a_day_gains(talk):

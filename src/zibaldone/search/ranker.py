@@ -28,7 +28,7 @@ from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
-_NAMES_A_DAY = 0.4  # what it is worth to a question that asks when, of a day that the question names
+_NAMES_A_DAY = 0.4  # `date` of what names a day, where the question asks when
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
 Mask = npt.NDArray[np.bool_]
@@ -47,9 +47,7 @@ class Weights:
     dense: float = 0.0  # its cosine with the question, from the mean of what people say, standardised
     speaker: float = 0.0  # the question names who said it
     replies: float = 0.0  # 1: it follows a question; -1: it ends with one
-    # 1: said in the time that the question names, or soon after; 1.5: on the very day; less: it names a day,
-    # and the question asks when
-    date: float = 0.0
+    date: float = 0.0  # 1: said in the time that the question names, or soon after; 1.5: that very day
     length: float = 0.0  # logarithm of its words that are no stop words, and 1
     session: float = 0.0  # the best of its session, of `lexical` and `dense` in standard deviations
     by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
@@ -79,6 +77,7 @@ class TalkWeights:
 
 DEFAULT_WEIGHTS = TalkWeights(
     Weights(
+        lexical=0.1,
         lexical_2=0.2,
         lexical_5=0.2,
         dense=0.45,
@@ -195,8 +194,8 @@ def features(
     centred = index.centred_cosines(vector, of_rows)
     values, of_words = _lexical(index, question)
     people = index.by_people
-    breaths = index.windows[0]
-    values["dense"] = standardised(breaths.sum(centred) / breaths.sizes, people)
+    breath = index.windows[0]
+    values["dense"] = standardised(breath.sum(centred) / breath.sizes, people)
     own = standardised(values["lexical"], people) + values["dense"]
     values["session"] = index.best_of_session(own, people if inside is None else people & inside)
     values["speaker"] = np.zeros(len(index), dtype=np.float32)
