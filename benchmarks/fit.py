@@ -3,7 +3,7 @@
     python -m benchmarks.fit DATA [--budgets 1000,2000] [--every 3] [--ablate]
 
 DATA is as `pin` has it. There are two kinds of talk, among people and with an assistant, and each has weights
-of its own, fitted by `comparing.listwise`, every data set counting as much as another. The first row of a
+of its own, fitted by `listwise`, every data set counting as much as another. The first row of a
 data set is the shipped weights; "left out" never saw that data set, or, of the only one of its kind, the
 conversation; "without" a feature (`--ablate`), all others are fitted anew on all sets of the kind. A share is
 the evidence recalled from the messages view alone, beside the change against the shipped weights and its
@@ -22,12 +22,11 @@ import numpy.typing as npt
 from rich.console import Console
 
 from benchmarks.data import Conversation, Question, load
+from benchmarks.listwise import Contests, LineCounter, balanced, contests, fit, to_vector
 from benchmarks.pin import SETS
 from zibaldone.choosing import choose
 from zibaldone.comparing.evidence import share_found
-from zibaldone.comparing.listwise import Contests, balanced, contests, fit
 from zibaldone.comparing.table import Column, share, tabulate
-from zibaldone.comparing.talks import LineCounter, to_vector
 from zibaldone.core import Evidence, Scope
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder

@@ -18,10 +18,8 @@ from zibaldone import (
     Retention,
     RetentionRule,
     StaticEmbedder,
-    Tuning,
     UnknownName,
 )
-from zibaldone.search.ranker import DEFAULT_WEIGHTS
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.messages import MessagesView
 
@@ -99,8 +97,6 @@ def test_behaviour(opened, tmp_path, clock):
         ("retain", (Retention((RetentionRule(9000),)),), {"user": "ann"}),
         ("retention", (), {"user": "ann"}),
         ("apply_retention", (), {"user": "ann", "dry_run": True}),
-        ("set_tuning", (Tuning(DEFAULT_WEIGHTS, (1,), 20, 0.5, 0.6, 0.01),), {"user": "ann"}),
-        ("tuning", (), {"user": "ann"}),
         ("save_receipt", (Receipt("ann", False, (1,), (), True), tmp_path / "receipt"), {}),
         ("verify", (tmp_path / "receipt",), {"texts": ["Something about tulips"]}),
         ("export", (), {"user": "ann", "path": tmp_path / "out"}),

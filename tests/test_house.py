@@ -161,7 +161,8 @@ def test_all_is_what_is_public():
     """`__all__` lists every public name of the package, sorted; each is where type checkers see it, too."""
     tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
     (for_types,) = (node for node in tree.body if isinstance(node, ast.If))
-    seen = {name.name: node.module for node in for_types.body for name in node.names}
+    at_once = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module != "__future__"]
+    seen = {name.name: node.module for node in (*at_once, *for_types.body) for name in node.names}
     assert zibaldone.__all__ == sorted(zibaldone.__all__) == sorted(seen)
     for name, module in seen.items():
         assert getattr(zibaldone, name) is getattr(sys.modules[module], name)
@@ -406,30 +407,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_302,
-    "adapters": 1_859,
-    "cli": 4_024,
-    "comparing": 1_216,
+    ".": 9_720,
+    "adapters": 1_856,
+    "cli": 3_838,
+    "comparing": 640,
     "demo": 406,
     "importers": 3_688,
-    "kv": 706,
-    "models": 2_702,
-    "rebuilding": 753,
+    "kv": 703,
+    "models": 2_557,
+    "rebuilding": 740,
     "search": 2_763,
-    "server": 8_173,
-    "storage": 4_926,
-    "testing": 510,
+    "server": 7_983,
+    "storage": 4_921,
+    "testing": 507,
     "text": 3_019,
     "verification": 988,
-    "views": 1_945,
+    "views": 1_944,
     "views/chunks": 3_108,
     "views/hierarchy": 4_024,
     "views/kvcache": 6_053,
-    "views/messages": 331,
+    "views/messages": 176,
     "views/notes": 1_990,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 56_130
+TESTS_CEILING = 55_640
 
 
 def lines_in(path: Path) -> int:

@@ -1,9 +1,8 @@
 """recall and search of a part of what was said: by session, role, time and metadata."""
 
-import anyio
 import pytest
 
-from zibaldone import AsyncMemory, InvalidInput
+from zibaldone import InvalidInput
 from zibaldone.memory import DEFAULT_VIEWS
 
 TALK = [
@@ -121,19 +120,6 @@ def test_bad_input_names_the_fix(filled, method, options, says):
     """A typed error, in the words of the argument."""
     with pytest.raises(InvalidInput, match=says):
         getattr(filled, method)("tulip", user="ann", **options)
-
-
-@pytest.mark.parametrize(("options", "expected"), NARROWED[2:12:3], ids=lambda value: str(value)[:60])
-def test_awaited_it_is_the_same(tmp_path, options, expected):
-    """AsyncMemory hands on every one of them."""
-
-    async def main():
-        async with AsyncMemory(tmp_path / "memory") as memory:
-            await memory.add(TALK, user="ann")
-            found = await memory.recall("tulip", user="ann", floor=0, **options)
-            return seqs(found.evidence), seqs(await memory.search("tulip", user="ann", **options))
-
-    assert anyio.run(main) == (expected, expected)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The list of sessions for people: titles, order, pages, words."""
 
-from zibaldone import AsyncMemory
-
 
 def add(memory, session, *contents, day=1, user="ann", **metadata):
     """A session of that day."""
@@ -63,19 +61,3 @@ def test_messages_before_a_seq(memory):
     add(memory, "a", *"12345")
     assert [m.content for m in memory.messages(user="ann", before=4, last=2)] == ["2", "3"]
     assert [m.content for m in memory.messages(user="ann", after=1, before=5, limit=2)] == ["2", "3"]
-
-
-async def _both(path):
-    async with AsyncMemory(path) as memory:
-        await memory.add("Hello", user="ann")
-        sessions, _ = await memory.titled_sessions(user="ann", limit=1, skip=0, words="")
-        return sessions, await memory.messages(user="ann", before=2)
-
-
-def test_awaited_they_are_the_same(tmp_path):
-    """AsyncMemory has both."""
-    import asyncio
-
-    sessions, messages = asyncio.run(_both(tmp_path))
-    assert [held.title for held in sessions] == ["Hello"]
-    assert len(messages) == 1

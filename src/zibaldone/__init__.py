@@ -5,42 +5,43 @@ Names are looked up when they are first used, so that what needs few of them sta
 
 from __future__ import annotations
 
+from zibaldone.errors import (
+    BlockMissing,
+    CeilingReached,
+    ClosedMemory,
+    ForeignKV,
+    IdConflict,
+    InvalidImport,
+    InvalidInput,
+    InvalidMessage,
+    KeyDestroyed,
+    KeyMissing,
+    MissingExtra,
+    ModelFailed,
+    ModelUnavailable,
+    NewerSchema,
+    NotEncrypted,
+    QuestionOpen,
+    RecallGivenUp,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnreachable,
+    StorageUnusable,
+    TooMany,
+    UnknownName,
+    UnsupportedModel,
+    WrongKey,
+    ZibaldoneError,
+)
+
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of a question to the holder
 if TYPE_CHECKING:
     from zibaldone.aio import AsyncMemory
     from zibaldone.audit import AuditEntry
     from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
     from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
-    from zibaldone.errors import (
-        BlockMissing,
-        CeilingReached,
-        ClosedMemory,
-        ForeignKV,
-        IdConflict,
-        InvalidImport,
-        InvalidInput,
-        InvalidMessage,
-        KeyDestroyed,
-        KeyMissing,
-        MissingExtra,
-        ModelFailed,
-        ModelUnavailable,
-        NewerSchema,
-        NotEncrypted,
-        QuestionOpen,
-        RecallGivenUp,
-        StorageBusy,
-        StorageCorrupt,
-        StorageError,
-        StorageFull,
-        StorageUnreachable,
-        StorageUnusable,
-        TooMany,
-        UnknownName,
-        UnsupportedModel,
-        WrongKey,
-        ZibaldoneError,
-    )
     from zibaldone.forgetting import Receipt, Removed
     from zibaldone.importers.base import NotImported
     from zibaldone.imports import Imported, ImportInterrupted
@@ -73,7 +74,6 @@ if TYPE_CHECKING:
     from zibaldone.views.chunks import MemAttention, Past, StoredChunk
     from zibaldone.views.chunks.storage.placement import Moved, Placement
     from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
-    from zibaldone.views.messages import Tuning
     from zibaldone.views.notes import UserNote
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
@@ -167,7 +167,6 @@ __all__ = [
     "TopicsEdited",
     "TopicsExported",
     "Trace",
-    "Tuning",
     "UnknownName",
     "UnsupportedModel",
     "Usage",
@@ -190,36 +189,6 @@ _HOMES = {
     "audit": ("AuditEntry",),
     "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
     "documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
-    "errors": (
-        "BlockMissing",
-        "CeilingReached",
-        "ClosedMemory",
-        "ForeignKV",
-        "IdConflict",
-        "InvalidImport",
-        "InvalidInput",
-        "InvalidMessage",
-        "KeyDestroyed",
-        "KeyMissing",
-        "MissingExtra",
-        "ModelFailed",
-        "ModelUnavailable",
-        "NewerSchema",
-        "NotEncrypted",
-        "QuestionOpen",
-        "RecallGivenUp",
-        "StorageBusy",
-        "StorageCorrupt",
-        "StorageError",
-        "StorageFull",
-        "StorageUnreachable",
-        "StorageUnusable",
-        "TooMany",
-        "UnknownName",
-        "UnsupportedModel",
-        "WrongKey",
-        "ZibaldoneError",
-    ),
     "forgetting": ("Receipt", "Removed"),
     "importers.base": ("NotImported",),
     "imports": ("Imported", "ImportInterrupted"),
@@ -253,7 +222,6 @@ _HOMES = {
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),
     "views.chunks.storage.placement": ("Moved", "Placement"),
     "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
-    "views.messages": ("Tuning",),
     "views.notes": ("UserNote",),
     "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),
 }

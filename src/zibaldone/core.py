@@ -165,7 +165,6 @@ class ViewTrace:
     model_calls: int = 0
     note: str = ""  # in words, when something was degraded or cut
     explain: Explains | None = field(default=None, repr=False, compare=False)
-    tuned: bool = False  # ranked by weights that were fitted on the user's own log
 
 
 @dataclass(frozen=True, slots=True)

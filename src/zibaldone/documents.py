@@ -23,7 +23,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.inspection import read_view
 from zibaldone.maintenance import Behind
 from zibaldone.storage.database import Database
-from zibaldone.threads import in_thread
+from zibaldone.threads import Awaited, awaited
 from zibaldone.validation import file_path, shown, whole_text
 from zibaldone.views.base import Generation
 from zibaldone.views.topics import Document, Toolset, TopicsView
@@ -166,44 +166,17 @@ class Topics:
         return next(iter(read_view(self._database, self._user, self._view, read)), Library())
 
 
-class AsyncTopics:
-    """See Topics; every method is awaited."""
+class AsyncTopics(Awaited[Topics]):
+    """See Topics; every method is awaited, the tools themselves are not."""
 
-    def __init__(self, topics: Topics) -> None:
-        """Use `memory.topics(user)` of an AsyncMemory."""
-        self._topics = topics
-
-    async def documents(self) -> list[Document]:
-        """See Topics.documents."""
-        return await in_thread(self._topics.documents)
-
-    async def document(self, doc_id: str) -> Document:
-        """See Topics.document."""
-        return await in_thread(self._topics.document, doc_id)
-
-    async def text(self, doc_id: str) -> str:
-        """See Topics.text."""
-        return await in_thread(self._topics.text, doc_id)
-
-    async def catalogue(self) -> list[CatalogueLine]:
-        """See Topics.catalogue."""
-        return await in_thread(self._topics.catalogue)
-
-    async def tools(self) -> Toolset:
-        """See Topics.tools; the tools themselves are not awaited."""
-        return await in_thread(self._topics.tools)
-
-    async def export(self, folder: str | Path) -> TopicsExported:
-        """See Topics.export."""
-        return await in_thread(self._topics.export, folder)
-
-    async def import_(self, folder: str | Path) -> TopicsEdited:
-        """See Topics.import_."""
-        return await in_thread(self._topics.import_, folder)
-
-    async def edit(self, doc_id: str, text: str, *, before: str | None = None) -> TopicsEdited:
-        """See Topics.edit."""
-        return await in_thread(self._topics.edit, doc_id, text, before=before)
+    documents = awaited(Topics.documents)
+    document = awaited(Topics.document)
+    text = awaited(Topics.text)
+    catalogue = awaited(Topics.catalogue)
+    tools = awaited(Topics.tools)
+    export = awaited(Topics.export)
+    import_ = awaited(Topics.import_)
+    edit = awaited(Topics.edit)
 
 
 def _of_id(documents: Sequence[Document], doc_id: str, user: str) -> Document:

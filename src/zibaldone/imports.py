@@ -229,20 +229,26 @@ class _PartByPart:
 
     def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
         """Only what is new is made ready, so that importing again is quick."""
-        with self._database.read(user) as connection:
-            sifted = log.sift(connection, user, messages, again=again)
+        sifted = self._sift(user, messages, again=again)
         new = files = 0
         refused: list[NotImported] = []
         for part in _with_files(sifted.fresh, self._attached):
-            given = [(user, part.messages)]
-            (appended,) = ingest(self._database, self._view_of(user), given, self._now(), keep_first=True)
-            new, files = new + appended.new, files + part.files
+            new, files = new + self._store(user, part.messages), files + part.files
             refused += part.refused
         noise = sum(message.is_noise for message in sifted.fresh)
         return _Stored(len(messages), new, sifted.changed, sifted.forgotten, noise, files, tuple(refused))
 
+    def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
+        with self._database.read(user) as connection:
+            return log.sift(connection, user, messages, again=again)
 
-class _Whole:
+    def _store(self, user: str, messages: Sequence[Message]) -> int:
+        given = [(user, messages)]
+        (appended,) = ingest(self._database, self._view_of(user), given, self._now(), keep_first=True)
+        return appended.new
+
+
+class _Whole(_PartByPart):
     """All in one transaction; the view reads it when that is over."""
 
     def __init__(
@@ -253,7 +259,7 @@ class _Whole:
         attached: AttachedFiles | None,
         users: Collection[str],
     ) -> None:
-        self._database, self._view_of, self._now, self._attached = database, view_of, now, attached
+        super().__init__(database, view_of, now, attached)
         self._users: dict[str, None] = {}
         self._transaction = database.write(*users)
 
@@ -267,18 +273,12 @@ class _Whole:
             with damage_is_named(self._database, user, [view]):
                 maintenance.advance(self._database, user, view)
 
-    def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
-        """Not durable yet."""
+    def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
         self._users.setdefault(user)
-        sifted = log.sift(self._connection, user, messages, again=again)
-        new = files = 0
-        refused: list[NotImported] = []
-        for part in _with_files(sifted.fresh, self._attached):
-            new += log.append(self._connection, user, part.messages, self._now(), keep_first=True).new
-            files += part.files
-            refused += part.refused
-        noise = sum(message.is_noise for message in sifted.fresh)
-        return _Stored(len(messages), new, sifted.changed, sifted.forgotten, noise, files, tuple(refused))
+        return log.sift(self._connection, user, messages, again=again)
+
+    def _store(self, user: str, messages: Sequence[Message]) -> int:
+        return log.append(self._connection, user, messages, self._now(), keep_first=True).new
 
 
 def _with_files(messages: list[Message], attached: AttachedFiles | None) -> Iterable[WithFiles]:

@@ -23,7 +23,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.forgetting import Receipt
 from zibaldone.log import ITEM_SESSIONS
 from zibaldone.storage.database import Database
-from zibaldone.threads import in_thread
+from zibaldone.threads import Awaited, awaited
 from zibaldone.validation import count, members, shown, whole_text, words
 
 _ROLE = "tool"  # what an item says no person said
@@ -180,58 +180,16 @@ class Items:
             passages *= 2
 
 
-class AsyncItems:
+class AsyncItems(Awaited[Items]):
     """See Items; every method is awaited."""
 
-    def __init__(self, items: Items) -> None:
-        """Use `memory.items(user)` of an AsyncMemory."""
-        self._items = items
-
-    async def put(
-        self,
-        namespace: Namespace,
-        key: str,
-        value: Mapping[str, Any],
-        *,
-        text: str | None = None,
-        after: int | None = None,
-    ) -> None:
-        """See Items.put."""
-        await in_thread(self._items.put, namespace, key, value, text=text, after=after)
-
-    async def put_all(self, puts: Iterable[ItemPut]) -> None:
-        """See Items.put_all."""
-        await in_thread(self._items.put_all, puts)
-
-    async def get(self, namespace: Namespace, key: str) -> StoredItem | None:
-        """See Items.get."""
-        return await in_thread(self._items.get, namespace, key)
-
-    async def history(self, namespace: Namespace, key: str) -> list[StoredItem]:
-        """See Items.history."""
-        return await in_thread(self._items.history, namespace, key)
-
-    async def search(
-        self,
-        prefix: Namespace = (),
-        *,
-        query: str | None = None,
-        where: Callable[[StoredItem], bool] | None = None,
-        limit: int = 20,
-        offset: int = 0,
-    ) -> list[StoredItem]:
-        """See Items.search."""
-        return await in_thread(
-            self._items.search, prefix, query=query, where=where, limit=limit, offset=offset
-        )
-
-    async def namespaces(self) -> list[tuple[str, ...]]:
-        """See Items.namespaces."""
-        return await in_thread(self._items.namespaces)
-
-    async def delete(self, places: Iterable[Place]) -> Receipt:
-        """See Items.delete."""
-        return await in_thread(self._items.delete, places)
+    put = awaited(Items.put)
+    put_all = awaited(Items.put_all)
+    get = awaited(Items.get)
+    history = awaited(Items.history)
+    search = awaited(Items.search)
+    namespaces = awaited(Items.namespaces)
+    delete = awaited(Items.delete)
 
 
 def is_put(message: Message) -> bool:

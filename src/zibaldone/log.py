@@ -648,10 +648,8 @@ def delete_rows(connection: Connection, user: str, seqs: Sequence[int]) -> int:
     for batch in in_chunks(seqs, _PER_STATEMENT):
         of_files = and_(message_files.c.user == user, message_files.c.seq.in_(batch))
         connection.execute(delete(message_files).where(of_files))
+        note_forgotten(connection, user, batch)
         condition = and_(messages.c.user == user, messages.c.seq.in_(batch))
-        _note_forgotten(
-            connection, user, connection.execute(select(messages.c.id).where(condition)).scalars()
-        )
         removed += connection.execute(delete(messages).where(condition)).rowcount
     return removed
 
@@ -735,22 +733,17 @@ def _settle_corrections(
 
 
 def note_forgotten(connection: Connection, user: str, seqs: Sequence[int]) -> None:
-    """That these messages are forgotten, which are about to go: an import leaves them out."""
+    """Note that these are forgotten, which are about to go: an import leaves them out.
+
+    What is kept of an id is a digest.
+    """
     for batch in in_chunks(seqs, _PER_STATEMENT):
         these = and_(messages.c.user == user, messages.c.seq.in_(batch))
-        _note_forgotten(connection, user, connection.execute(select(messages.c.id).where(these)).scalars())
-
-
-def _note_forgotten(connection: Connection, user: str, ids: Iterable[str]) -> None:
-    """That these ids were forgotten: an import leaves them out. What is kept of an id is a digest."""
-    digests = {_id_digest(user, own) for own in ids}
-    query = select(forgotten_ids.c.digest).where(
-        forgotten_ids.c.user == user, forgotten_ids.c.digest.in_(digests)
-    )
-    new = digests - set(connection.execute(query).scalars())
-    if new:
-        rows = [{"user": user, "digest": digest} for digest in sorted(new)]
-        connection.execute(forgotten_ids.insert(), rows)
+        ids = list(connection.execute(select(messages.c.id).where(these)).scalars())
+        new = {_id_digest(user, own) for own in set(ids) - _forgotten(connection, user, ids)}
+        if new:
+            rows = [{"user": user, "digest": digest} for digest in sorted(new)]
+            connection.execute(forgotten_ids.insert(), rows)
 
 
 def _forgotten(connection: Connection, user: str, ids: Sequence[str]) -> set[str]:

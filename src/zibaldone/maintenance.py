@@ -74,15 +74,6 @@ def commit_new(
     return True
 
 
-def commit_first(
-    connection: Connection, user: str, view: View, messages: Sequence[Message], prepared: Any
-) -> None:
-    """Begin the view's first generation with what was prepared of the log's first messages."""
-    generation = start(connection, user, view, serving=True)
-    view.commit(connection, generation, messages, prepared)
-    move_cursor(connection, view, generation, messages[-1].seq)
-
-
 def advance(
     database: Database, user: str, view: View, on_step: Callable[[int], None] = lambda _: None
 ) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
 
@@ -93,8 +92,7 @@ from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
 from zibaldone.views.kvcache.storage.store import NAME as KV
 from zibaldone.views.kvcache.storage.store import KVStore
-from zibaldone.views.messages import MessagesView, Tuning
-from zibaldone.views.messages import tuning as tunings
+from zibaldone.views.messages import MessagesView
 from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import MOST_UNREAD, PASSAGE_TOKENS
 from zibaldone.views.topics import Consolidation, TopicsView
@@ -336,9 +334,7 @@ class Memory:
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def attach(self, make: Callable[[Database, Tokenizer], V]) -> V:
@@ -513,21 +509,31 @@ class Memory:
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
         def passages(database: Database) -> tuple[Evidence, ...]:
-            return search(
-                database,
-                self._variants.serving(whose, self._messages),
-                self._variants.serving(whose, self._notes),
-                question,
-                most,
-                tokenizer=self._tokenizer,
-                own=self._counted,
-                narrowing=narrowing,
-                decay_days=decay_days,
-            )
+            return self._passages(database, question, most, narrowing, decay_days)
 
         views: list[View] = [self._messages, self._notes]
         with self._way.taken(), inspection.damage_is_named(self._database, whose, views):
             return self._variants.steadily(whose, views, partial(self._read, whose, passages))
+
+    def _passages(
+        self,
+        database: Database,
+        question: Query,
+        most: int,
+        narrowing: Narrowing,
+        decay_days: float | None = None,
+    ) -> tuple[Evidence, ...]:
+        return search(
+            database,
+            self._variants.serving(question.scope.user, self._messages),
+            self._variants.serving(question.scope.user, self._notes),
+            question,
+            most,
+            tokenizer=self._tokenizer,
+            own=self._counted,
+            narrowing=narrowing,
+            decay_days=decay_days,
+        )
 
     def _read(self, user: str, work: Callable[[Database], R]) -> R:
         """What `work` gives of the database, or of its replica."""
@@ -741,23 +747,15 @@ class Memory:
         flag("dry_run", dry_run)
         flag("keep_texts", keep_texts)
         selected = forgetting.selector(seqs, session, before, everything)
+        remove: Callable[..., Receipt] = partial(forgetting.forget, selected=selected)
         if flag("shred", shred):
             if not everything:
                 raise InvalidInput("a key is of all that a user said: shred=True needs everything=True")
-            return shredding.shred(
-                self._database,
-                self._stores(),
-                user,
-                dry_run=dry_run,
-                keep_texts=keep_texts,
-                now=self._now(),
-                also=list(self._variants.instances()),
-            )
-        return forgetting.forget(
+            remove = shredding.shred
+        return remove(
             self._database,
             self._stores(),
             user,
-            selected,
             dry_run=dry_run,
             keep_texts=keep_texts,
             now=self._now(),
@@ -820,27 +818,6 @@ class Memory:
             return retaining.of_user(connection, key("user", user), self._retention)
 
     @audited("write")
-    def set_tuning(self, tuning: Tuning | None, *, user: Key) -> None:
-        """Rank the user's messages by these weights from the next recall on; None: by the shipped ones.
-
-        They serve the embedder that this memory has, and go with any message that they were fitted on. Raises
-        InvalidInput where one of these is forgotten already. See `zibaldone compare --tune`.
-        """
-        user = key("user", user)
-        option("tuning", tuning, Tuning)
-        with self._database.write(user) as connection:
-            if tuning is not None:
-                tunings.keep(connection, user, self._messages.fingerprint, tuning)
-            if tuning is not None or tunings.drop(connection, user):
-                log.touch(connection, user)  # a replica without this is behind
-            note(connection, user, "write", 1)
-
-    def tuning(self, *, user: Key) -> Tuning | None:
-        """The weights that rank the user's messages, and what they were worth; None: the shipped ones do."""
-        user = key("user", user)
-        with self._database.read(user) as connection:
-            return tunings.of_user(connection, user, self._messages.fingerprint)
-
     @audited("forget")
     def apply_retention(
         self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False
@@ -849,8 +826,7 @@ class Memory:
 
         A dry run says what would go; with a `policy`, what would go by that one.
         """
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         flag("dry_run", dry_run)
         if option("policy", policy, Retention) is not None and not dry_run:
             raise InvalidInput("a policy can be tried with dry_run=True; retain(policy, user=...) sets it")
@@ -932,8 +908,7 @@ class Memory:
         Raises InvalidImport when nothing of it can be read, NoUser, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.
         """
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         flag("strict", strict)
         flag("again", again)
         flag("attachments", attachments)
@@ -1018,16 +993,7 @@ class Memory:
 
         def rank(query: str, passages: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
             question = replace(self._query(query, whose, None, passages * PASSAGE_TOKENS, None), within=seqs)
-            return search(
-                self._database,
-                self._variants.serving(whose, self._messages),
-                self._variants.serving(whose, self._notes),
-                question,
-                passages,
-                tokenizer=self._tokenizer,
-                own=self._counted,
-                narrowing=Narrowing(),
-            )
+            return self._passages(self._database, question, passages, Narrowing())
 
         def forget(seqs: Sequence[int]) -> Receipt:
             return self.forget(user=whose, seqs=seqs)
@@ -1073,14 +1039,12 @@ class Memory:
 
     def usage(self, *, user: Key | None = None) -> list[Usage]:
         """What models were used for: calls, tokens and time per user, day, view and task."""
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         return self._meter.usage(user)
 
     def stats(self, *, user: Key | None = None) -> Stats:
         """What is stored, of one user or of all."""
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         return inspection.stats(self._database, list(self._views.values()), self._meter, user)
 
     def check_integrity(self) -> Integrity:
@@ -1208,8 +1172,7 @@ class Memory:
         reached, offline answers stand in and the report counts them. `progress` is called with messages read
         and messages to be read.
         """
-        if user is not None:
-            user = key("user", user)
+        user = None if user is None else key("user", user)
         function("progress", progress, optional=True)
         chosen = self._chosen(views)
         forgetting.finish_all(self._database, self._stores())

@@ -18,7 +18,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.generations import snapshots
 from zibaldone.inspection import damage_is_named
 from zibaldone.storage.database import Database
-from zibaldone.threads import in_thread
+from zibaldone.threads import Awaited, awaited
 from zibaldone.validation import count, shown, words
 from zibaldone.views.notes import KINDS, Kind, NotesView, UserNote
 from zibaldone.views.notes.hand import Act, to_message
@@ -132,44 +132,17 @@ class Profile:
         raise _unknown(note_id, self._user)
 
 
-class AsyncProfile:
+class AsyncProfile(Awaited[Profile]):
     """See Profile; every method is awaited."""
 
-    def __init__(self, profile: Profile) -> None:
-        """Use `memory.profile(user)` of an AsyncMemory."""
-        self._profile = profile
-
-    async def entries(self, kind: Kind | None = None) -> list[UserNote]:
-        """See Profile.entries."""
-        return await in_thread(self._profile.entries, kind)
-
-    async def entry(self, note_id: str) -> UserNote:
-        """See Profile.entry."""
-        return await in_thread(self._profile.entry, note_id)
-
-    async def text(self, budget_tokens: int = DEFAULT_BUDGET_TOKENS) -> str:
-        """See Profile.text."""
-        return await in_thread(self._profile.text, budget_tokens)
-
-    async def add(self, kind: Kind, text: str) -> UserNote:
-        """See Profile.add."""
-        return await in_thread(self._profile.add, kind, text)
-
-    async def pin(self, entry: UserNote | str) -> UserNote:
-        """See Profile.pin."""
-        return await in_thread(self._profile.pin, entry)
-
-    async def unpin(self, entry: UserNote | str) -> UserNote:
-        """See Profile.unpin."""
-        return await in_thread(self._profile.unpin, entry)
-
-    async def edit(self, entry: UserNote | str, text: str) -> UserNote:
-        """See Profile.edit."""
-        return await in_thread(self._profile.edit, entry, text)
-
-    async def retire(self, entry: UserNote | str) -> UserNote:
-        """See Profile.retire."""
-        return await in_thread(self._profile.retire, entry)
+    entries = awaited(Profile.entries)
+    entry = awaited(Profile.entry)
+    text = awaited(Profile.text)
+    add = awaited(Profile.add)
+    pin = awaited(Profile.pin)
+    unpin = awaited(Profile.unpin)
+    edit = awaited(Profile.edit)
+    retire = awaited(Profile.retire)
 
 
 def _known(kind: Kind) -> Kind:

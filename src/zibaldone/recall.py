@@ -158,7 +158,6 @@ class _Answers:
                 model_calls=retrieved.model_calls,
                 note=retrieved.note,
                 explain=retrieved.explain,
-                tuned=retrieved.tuned,
             )
         )
         return retrieved

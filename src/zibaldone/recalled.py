@@ -54,7 +54,7 @@ class Recall:
         """In a sentence, why the message is in this recall (or that it is not)."""
         for decision in self.trace.decisions:
             if decision.kept and seq in decision.evidence.sources:
-                ranks = _ranks(decision.evidence.channels) + self._weights(decision.evidence.view)
+                ranks = _ranks(decision.evidence.channels)
                 return f"Message {seq} is in: {decision.reason}; {ranks}."
         return f"Message {seq} is not in this recall; why_not({seq}) says why."
 
@@ -67,7 +67,7 @@ class Recall:
                     return f"Message {seq} is in this recall; why({seq}) says why."
                 dropped = dropped or decision
         if dropped:
-            ranks = _ranks(dropped.evidence.channels) + self._weights(dropped.evidence.view)
+            ranks = _ranks(dropped.evidence.channels)
             return f"Message {seq} was dropped: {dropped.reason}; {ranks}."
         for view in self.trace.views:
             if view.explain and (channels := view.explain(seq)) is not None:
@@ -76,15 +76,9 @@ class Recall:
                     return f"Message {seq} is outside of what this recall was narrowed to."
                 return (
                     f"Message {seq} is not among the {view.candidates} candidates"
-                    f" that the {view.view} view chose from {view.considered} units; {_ranks(channels)}"
-                    f"{self._weights(view.view)}."
+                    f" that the {view.view} view chose from {view.considered} units; {_ranks(channels)}."
                 )
         return f"There was no message {seq} for this user when this was recalled."
-
-    def _weights(self, view: str) -> str:
-        """Whose weights made one ranking of the channels, where they are not everybody's."""
-        tuned = any(trace.tuned for trace in self.trace.views if trace.view == view)
-        return ", by weights tuned on this log" if tuned else ""
 
 
 def _is_users(turn: object) -> bool:

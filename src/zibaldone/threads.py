@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
-from functools import partial
-from typing import ParamSpec, TypeVar
+from functools import partial, wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from anyio import CancelScope, to_thread
 from anyio.lowlevel import checkpoint
@@ -15,6 +15,7 @@ from anyio.lowlevel import checkpoint
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
+S = TypeVar("S")
 # A Ctrl-C that comes just before a wait without end begins wakes nobody: so waits end, and begin again.
 _LOOK_S = 0.2
 _left: ContextVar[list[asyncio.CancelledError] | None] = ContextVar("left", default=None)
@@ -92,6 +93,27 @@ async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
             task.exception()  # is of no interest any more, and would be logged
         raise cancelled[0]
     return task.result()
+
+
+class Awaited(Generic[S]):
+    """An object whose methods are awaited: those of another one, each call in a worker thread."""
+
+    def __init__(self, inner: S) -> None:
+        """Before `inner`."""
+        self._inner = inner
+
+
+def awaited(
+    method: Callable[Concatenate[S, P], T],
+) -> Callable[Concatenate[Awaited[S], P], Coroutine[Any, Any, T]]:
+    """The method of the inner object, with its name, signature and docstring."""
+
+    @wraps(method)
+    async def call(self: Awaited[S], /, *args: P.args, **options: P.kwargs) -> T:
+        inner: Callable[P, T] = getattr(self._inner, method.__name__)
+        return await in_thread(inner, *args, **options)
+
+    return call
 
 
 def is_waited_for() -> Callable[[], bool]:

@@ -8,8 +8,7 @@ import pytest
 
 from postgres_process import PostgresServer
 from postgres_server import NoServer, Server
-from zibaldone import InvalidInput, Memory, Tuning
-from zibaldone.search.ranker import DEFAULT_WEIGHTS
+from zibaldone import InvalidInput, Memory
 from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
@@ -89,19 +88,6 @@ def test_what_was_acknowledged_is_never_missed(memory, primary, standby):
     caught_up(primary, standby)
     assert "The tulips are red." in texts(memory)
     assert counts(memory) == (1, 1)
-
-
-def test_weights_rank_from_the_next_recall_on(memory, primary, standby):
-    """The replica stands still, without them: the primary is read; so when they are taken back."""
-    memory.add("I planted tulips.", user="ann")
-    tuning = Tuning(DEFAULT_WEIGHTS, (1,), questions=20, shipped=0.5, tuned=0.6, chance=0.01)
-    for given in (tuning, None):
-        caught_up(primary, standby)
-        standby.run("SELECT pg_wal_replay_pause()")
-        memory.set_tuning(given, user="ann")
-        traces = memory.recall("tulips", user="ann", floor=0).trace.views
-        assert any(trace.tuned for trace in traces) == (given is not None)
-        standby.run("SELECT pg_wal_replay_resume()")
 
 
 def test_what_another_process_forgot_is_never_shown(memory, primary, standby):

@@ -182,7 +182,7 @@ def test_no_answer_waits_for_more(shared_client):
     [
         ("recall", "POST /v1/memory/recall?user=ann"),
         ("search", "POST /v1/memory/search?user=ann"),
-        ("recall", "GET /v1/memory/timeline?user=ann&query=heron"),
+        ("timeline", "GET /v1/memory/timeline?user=ann&query=heron"),
     ],
 )
 def test_a_question_of_who_hangs_up_is_given_up(serving, monkeypatch, method, request_line):

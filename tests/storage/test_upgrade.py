@@ -25,7 +25,7 @@ OLD = (Path(__file__).parents[1] / "data" / "schema_25.sql").read_text(encoding=
 WORDS = ["My dentist is Dr. Moss.", "The heron came back to the pond.", "I moved to Lisbon in May."]
 KEPT = [
     *("users", "messages", "message_files", "forgotten_ids", "exports", "retention", "audit", "model_usage"),
-    *("server_keys", "sealing", "user_keys", "leases", "tunings", "tuning_sources", "bucket"),
+    *("server_keys", "sealing", "user_keys", "leases", "bucket"),
     *("kv_pools", "kv_blocks", "kv_attended", "kv_erasures"),
 ]
 NEW_SINCE = {"notes", "notes_unread", "saved_indexes", "stored_objects"}

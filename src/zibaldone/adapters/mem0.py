@@ -20,7 +20,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from types import TracebackType
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -68,9 +67,7 @@ class Mem0Memory:
     def __enter__(self) -> Mem0Memory:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

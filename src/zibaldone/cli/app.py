@@ -146,9 +146,7 @@ app.command()(comparing.compare)
 @app.command()
 def demo(
     *,
-    folder: Annotated[
-        Path | None, typer.Option("--folder", help="Keep the demo's memory here.", show_default=False)
-    ] = None,
+    folder: Annotated[Path | None, typer.Option("--folder", help="Keep the demo's memory here.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask ten questions to a sample of seven months."""

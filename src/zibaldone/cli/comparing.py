@@ -19,15 +19,12 @@ def compare(
         typer.Option(
             "--questions",
             help='A JSON object a line: {"question": "...", "evidence": [12, "words"]}; else they are made.',
-            show_default=False,
         ),
     ] = None,
     system: Annotated[
         list[str] | None,
         typer.Option(
-            "--system",
-            help="Only this system (repeatable): a view, views joined by '+', or a baseline.",
-            show_default=False,
+            "--system", help="Only this system (repeatable): a view, views joined by '+', or a baseline."
         ),
     ] = None,
     budget: Annotated[
@@ -35,33 +32,14 @@ def compare(
     ] = "250,500,1000",
     each: Annotated[int, typer.Option("--each", help="How many questions of a kind are made.", min=1)] = 20,
     list_: Annotated[bool, typer.Option("--list", help="Show the questions, too.")] = False,
-    tune: Annotated[
-        bool,
-        typer.Option("--tune", help="Fit the ranker's weights on --questions; kept if that finds more."),
-    ] = False,
-    untune: Annotated[bool, typer.Option("--untune", help="Rank by the shipped weights again.")] = False,
     user: User = MYSELF,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
     """Compare views and settings on your own log, with your questions or with some that are made from it.
 
-    Offline; every system takes the log in anew, in a folder that is gone afterwards. With --tune nothing is
-    compared but the shipped weights and yours.
+    Offline; every system takes the log in anew, in a folder that is gone afterwards.
     """
-    if tune or untune:
-        if (tune and untune) or system:
-            raise InvalidInput("--tune and --untune stand alone: give no --system with them")
-        if untune:
-            _untune(memory, user)
-        else:
-            if questions is None:
-                raise InvalidInput(
-                    "--tune needs --questions FILE, with questions of your own: those that are made from the"
-                    " log quote their answers, and weights that suit them do not suit what you ask"
-                )
-            _tune(memory, user, questions, _budgets(budget), as_json=as_json)
-        return
     from rich.console import Console
 
     from zibaldone.comparing.compare import SYSTEMS
@@ -101,49 +79,3 @@ def _budgets(given: str) -> tuple[int, ...]:
     if not budgets or min(budgets) < 1:
         raise InvalidInput(f"--budget {given!r} must be numbers above 0 with commas, such as 500,1000")
     return budgets
-
-
-def _tune(
-    memory: Path,
-    user: str,
-    questions: Path,
-    budgets: tuple[int, ...],
-    *,
-    as_json: bool,
-) -> None:
-    from rich.console import Console
-
-    from zibaldone.comparing.tuning import tables, try_tuning
-
-    with memory_of(memory, user) as opened, out.progress("tuning", shown=not as_json) as progress:
-        had = opened.tuning(user=user) is not None
-        trial = try_tuning(
-            opened,
-            user,
-            questions,
-            budgets_tokens=budgets,
-            progress=lambda _, done, of: progress(done, of),
-        )
-        if trial.is_better or had:
-            opened.set_tuning(trial.as_tuning() if trial.is_better else None, user=user)
-    if as_json:
-        out.write_json(
-            {"kept": trial.is_better, "shipped": trial.shipped, "tuned": trial.tuned, "trial": trial}
-        )
-        return
-    console = Console()
-    for table in tables(trial):
-        (console if console.is_terminal else Console(width=140)).print(table)
-    gain = f"{trial.tuned - trial.shipped:+.3f} on questions that they had not seen, p = {trial.chance:.3f}"
-    if trial.is_better:
-        out.write(f"kept: your weights rank from now on ({gain}); --untune takes them back")
-    else:
-        instead = "the ones that were kept before are removed" if had else "the shipped weights stay"
-        out.write(f"not kept: no clear gain ({gain}); {instead}")
-
-
-def _untune(memory: Path, user: str) -> None:
-    with memory_of(memory, user) as opened:
-        had = opened.tuning(user=user) is not None
-        opened.set_tuning(None, user=user)
-    out.write("the shipped weights rank again" if had else "nothing was tuned: the shipped weights rank")

@@ -19,39 +19,29 @@ def forget(
     *,
     seq: Annotated[
         list[int] | None,
-        typer.Option("--seq", help="The message of this seq (repeatable).", show_default=False),
+        typer.Option("--seq", help="The message of this seq (repeatable)."),
     ] = None,
-    session: Annotated[
-        str | None, typer.Option("--session", "-s", help="A whole session.", show_default=False)
-    ] = None,
-    before: Annotated[
-        str | None, typer.Option("--before", help="What happened before: ISO 8601.", show_default=False)
-    ] = None,
+    session: Annotated[str | None, typer.Option("--session", "-s", help="A whole session.")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="What happened before: ISO 8601.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of the user's memory.")] = False,
     shred: Annotated[bool, typer.Option("--shred", help="With --all: destroy the user's key, too.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and stop.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     receipt_file: Annotated[
         Path | None,
-        typer.Option(
-            "--receipt", help="Keep the receipt here, with the texts, for --verify.", show_default=False
-        ),
+        typer.Option("--receipt", help="Keep the receipt here, with the texts, for --verify."),
     ] = None,
     verify: Annotated[
         Path | None,
-        typer.Option(
-            "--verify", help="Forget nothing: look for what this receipt says is gone.", show_default=False
-        ),
+        typer.Option("--verify", help="Forget nothing: look for what this receipt says is gone."),
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option("--text", help="With --verify: look for this, too (repeatable).", show_default=False),
+        typer.Option("--text", help="With --verify: look for this, too (repeatable)."),
     ] = None,
     also: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--also", help="With --verify: look here, too, such as in a backup.", show_default=False
-        ),
+        typer.Option("--also", help="With --verify: look here, too, such as in a backup."),
     ] = None,
     seal: Annotated[
         bool, typer.Option("--seal", help="With --verify: when nothing is left, take the texts out of it.")

@@ -57,55 +57,29 @@ User = Annotated[
 ]
 OptionalUser = Annotated[
     str | None,
-    typer.Option(
-        "--user",
-        "-u",
-        envvar="ZIBALDONE_USER",
-        help="Whose memory.",
-        show_default=False,
-        autocompletion=users_of,
-    ),
+    typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of),
 ]
 InSession = Annotated[
     str | None,
     typer.Option(
-        "--session",
-        "-s",
-        help="Only this session: its name, or how that begins.",
-        show_default=False,
-        autocompletion=sessions_of,
+        "--session", "-s", help="Only this session: its name, or how that begins.", autocompletion=sessions_of
     ),
 ]
 NotInSession = Annotated[
-    str | None,
-    typer.Option(
-        "--exclude-session",
-        help="All but this session.",
-        show_default=False,
-        autocompletion=sessions_of,
-    ),
+    str | None, typer.Option("--exclude-session", help="All but this session.", autocompletion=sessions_of)
 ]
 Views = Annotated[
     list[str] | None,
-    typer.Option("--view", help="Only this view (repeatable).", show_default=False, autocompletion=views),
+    typer.Option("--view", help="Only this view (repeatable).", autocompletion=views),
 ]
 Roles = Annotated[
     list[str] | None,
-    typer.Option(
-        "--role", help="Only what this role said: user, assistant, ... (repeatable).", show_default=False
-    ),
+    typer.Option("--role", help="Only what this role said: user, assistant, ... (repeatable)."),
 ]
-Since = Annotated[
-    str | None, typer.Option("--since", help="Only from then on: ISO 8601.", show_default=False)
-]
-Until = Annotated[str | None, typer.Option("--until", help="Only before then: ISO 8601.", show_default=False)]
+Since = Annotated[str | None, typer.Option("--since", help="Only from then on: ISO 8601.")]
+Until = Annotated[str | None, typer.Option("--until", help="Only before then: ISO 8601.")]
 Now = Annotated[
-    str | None,
-    typer.Option(
-        "--now",
-        help="Ask as if it were then, with what was known by then: ISO 8601.",
-        show_default=False,
-    ),
+    str | None, typer.Option("--now", help="Ask as if it were then, with what was known by then: ISO 8601.")
 ]
 WithNoise = Annotated[
     bool, typer.Option("--noise", help="Calls of tools, their results, thoughts and the like, too.")

@@ -24,20 +24,17 @@ app = typer.Typer(
     add_completion=False,
 )
 
-Agent = Annotated[
-    str | None, typer.Option("--agent", help="Only what this agent says and hears.", show_default=False)
-]
+Agent = Annotated[str | None, typer.Option("--agent", help="Only what this agent says and hears.")]
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer no tool that changes anything.")]
 Url = Annotated[
     str | None,
-    typer.Option("--url", help="Of a running 'zibaldone serve': http://host:8787.", show_default=False),
+    typer.Option("--url", help="Of a running 'zibaldone serve': http://host:8787."),
 ]
 Client = Annotated[
     str | None,
     typer.Argument(
         metavar="CLIENT",
         help="claude-desktop, claude-code, cursor, vscode, codex or windsurf; all of them unless given.",
-        show_default=False,
     ),
 ]
 

@@ -48,14 +48,10 @@ def add(
     role: Annotated[
         str | None, typer.Option("--role", help="Who speaks: user, assistant, ...", show_default="user")
     ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="The speaker's name.", show_default=False)
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option("--time", help="When: ISO 8601, else UTC now.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="The speaker's name.")] = None,
+    time: Annotated[str | None, typer.Option("--time", help="When: ISO 8601, else UTC now.")] = None,
     session: Annotated[
-        str | None, typer.Option("--session", "-s", help="The session; else 'default'.", show_default=False)
+        str | None, typer.Option("--session", "-s", help="The session; else 'default'.")
     ] = None,
     user: User = MYSELF,
     memory: Folder,
@@ -87,12 +83,11 @@ def import_(
         Path,
         typer.Argument(
             help="An export as it was downloaded (.zip), its folder, or a file; '-' is standard input.",
-            show_default=False,
         ),
     ],
     file_format: Annotated[
         str | None,
-        typer.Option("--format", help="Which format it is; else told by the content.", show_default=False),
+        typer.Option("--format", help="Which format it is; else told by the content."),
     ] = None,
     branches: Annotated[
         str, typer.Option("--branches", help="current, or all: what was edited or retried since, too.")
@@ -139,7 +134,8 @@ def import_(
     if isinstance(given, Path) and not holds_memory(memory):  # then what cannot be imported makes none
         with OpenedSource(given) as source:
             must_be_readable(reading(source, file_format, options["branches"]), strict=strict)
-    with open_memory(memory, create=True) as opened, out.byte_progress("importing", shown=not as_json) as bar:
+    bar_of = out.progress("importing", shown=not as_json, of_bytes=True)
+    with open_memory(memory, create=True) as opened, bar_of as bar:
         try:
             try:
                 done = opened.import_(given, user=user, progress=bar, **options)
@@ -165,7 +161,7 @@ def import_(
 
 def recall(
     *,
-    question: Annotated[str, typer.Argument(help="What to remember.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="What to remember.")],
     budget: Annotated[int, typer.Option("--budget", "-b", help="At most so many tokens.")] = 1000,
     session: InSession = None,
     exclude_session: NotInSession = None,
@@ -174,7 +170,7 @@ def recall(
     until: Until = None,
     floor: Annotated[
         float | None,
-        typer.Option("--floor", help="Recall nothing below this confidence.", show_default=False),
+        typer.Option("--floor", help="Recall nothing below this confidence."),
     ] = None,
     view: Views = None,
     now: Now = None,
@@ -187,7 +183,6 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Recall what memory knows about a question: a context ready for a prompt."""
-    chosen: dict[str, Any] = {} if floor is None else {"floor": floor}
     with memory_of(memory, user) as opened:
         recalled = opened.recall(
             question,
@@ -201,7 +196,7 @@ def recall(
             views=view or None,
             now=now,
             noise=noise,
-            **chosen,
+            floor=floor,
         )
         if as_json:
             out.write_json(out.recall_object(recalled, why=why))
@@ -220,7 +215,7 @@ def recall(
 
 def search(
     *,
-    query: Annotated[str, typer.Argument(help="What to look for.", show_default=False)],
+    query: Annotated[str, typer.Argument(help="What to look for.")],
     limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 10,
     session: InSession = None,
     exclude_session: NotInSession = None,
@@ -258,12 +253,8 @@ def messages(
     *,
     session: InSession = None,
     after: Annotated[int, typer.Option("--after", help="Only those above this seq.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", help="At most so many.", show_default=False)
-    ] = None,
-    last: Annotated[
-        int | None, typer.Option("--last", help="Only the newest so many.", show_default=False)
-    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", help="At most so many.")] = None,
+    last: Annotated[int | None, typer.Option("--last", help="Only the newest so many.")] = None,
     roles: Roles = None,
     since: Since = None,
     until: Until = None,
@@ -294,7 +285,7 @@ def messages(
 
 def show(
     *,
-    seq: Annotated[int, typer.Argument(help="The message's number, as lists show it.", show_default=False)],
+    seq: Annotated[int, typer.Argument(help="The message's number, as lists show it.")],
     around: Annotated[
         int, typer.Option("--around", min=0, help="Also so many before and after it in its session.")
     ] = 0,
@@ -375,9 +366,7 @@ def users(*, memory: Folder, as_json: AsJson = False) -> None:
 
 def export(
     *,
-    path: Annotated[
-        Path, typer.Argument(help="The file to write; '-' is standard output.", show_default=False)
-    ],
+    path: Annotated[Path, typer.Argument(help="The file to write; '-' is standard output.")],
     attachments: Annotated[
         bool, typer.Option("--attachments", help="A .zip, with the images and files that were kept.")
     ] = False,

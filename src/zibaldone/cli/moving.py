@@ -15,7 +15,7 @@ def move_blocks(
     *,
     bucket: Annotated[
         str | None,
-        typer.Argument(metavar="[URL]", help="Where to: s3://bucket/prefix.", show_default=False),
+        typer.Argument(metavar="[URL]", help="Where to: s3://bucket/prefix."),
     ] = None,
     undo: Annotated[
         bool, typer.Option("--undo", help="Delete what a move that is not done has copied.")

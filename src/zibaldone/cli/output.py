@@ -208,8 +208,6 @@ def recall_summary(recalled: Recall) -> str:
 def plan(trace: Trace) -> None:
     """What the answer was taken to need, how likely memory has it, and what each part of the text took."""
     write(f"aim {trace.aim}, confidence {trace.confidence:.3f}, floor {trace.floor:.3f}")
-    if tuned := [view.view for view in trace.views if view.tuned]:
-        write(f"ranked by weights tuned on this log: {some(tuned)}")
     if trace.parts:
         rows = [(part.name, part.room_tokens, part.tokens, part.units) for part in trace.parts]
         table("part", "room", "tokens", "units", rows=rows)
@@ -371,29 +369,26 @@ def stats_lines(stats: Stats) -> Iterator[str]:
 
 
 @contextmanager
-def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error, when that is a terminal; give what is yielded (done, total)."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def progress(label: str, *, shown: bool, of_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error, when that is a terminal; give what is yielded (done, total).
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, disable=not (shown and console.is_terminal)
-    ) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def byte_progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
-    """As `progress`, of bytes; where standard error is no terminal, a plain line for every tenth."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    Of bytes there is elsewhere a plain line for every tenth.
+    """
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     if not shown or not console.is_terminal:
-        yield _plain_progress(label) if shown else (lambda _done, _total: None)
+        yield _plain_progress(label) if shown and of_bytes else (lambda _done, _total: None)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    counted = DownloadColumn() if of_bytes else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), counted, TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -16,9 +16,7 @@ _NOTHING = "nothing yet: no message states a rule, an allergy, a preference or a
 
 app = typer.Typer(help="Show what holds of a user; change it.", no_args_is_help=False, add_completion=False)
 
-Id = Annotated[
-    str, typer.Argument(metavar="ID", help="Of the entry, as 'profile' lists it.", show_default=False)
-]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Of the entry, as 'profile' lists it.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -28,17 +26,13 @@ def show(
     kind: Annotated[
         str | None,
         typer.Option(
-            "--kind",
-            help="Only instruction, constraint, preference, fact, person, plan or decision.",
-            show_default=False,
+            "--kind", help="Only instruction, constraint, preference, fact, person, plan or decision."
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Also what has ended.")] = False,
     budget: Annotated[
         int | None,
-        typer.Option(
-            "--budget", "-b", min=1, help="Write it as a text of so many tokens.", show_default=False
-        ),
+        typer.Option("--budget", "-b", min=1, help="Write it as a text of so many tokens."),
     ] = None,
     user: User = MYSELF,
     memory: Folder,
@@ -73,8 +67,8 @@ def needs_a_model() -> str:
 
 @app.command()
 def add(
-    kind: Annotated[str, typer.Argument(help="instruction, constraint, fact ...", show_default=False)],
-    text: Annotated[str, typer.Argument(help="What holds.", show_default=False)],
+    kind: Annotated[str, typer.Argument(help="instruction, constraint, fact ...")],
+    text: Annotated[str, typer.Argument(help="What holds.")],
     *,
     user: User = MYSELF,
     memory: Folder,
@@ -105,7 +99,7 @@ def pin(
 @app.command()
 def edit(
     entry: Id,
-    text: Annotated[str, typer.Argument(help="The new words.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="The new words.")],
     *,
     user: User = MYSELF,
     memory: Folder,

@@ -44,7 +44,6 @@ def rebuild(
         typer.Option(
             "--prices",
             help="With --estimate: of a million tokens of prompt, answer, embedding; 0.15,0.6,0.02.",
-            show_default=False,
         ),
     ] = None,
     user: OptionalUser = None,
@@ -89,12 +88,9 @@ def _done(
 ) -> Builds | BuildDiff | RebuildEstimate:
     if step == "estimate":
         return opened.estimate(view, user=user, prices=_prices(prices))
-    if step == "diff":
-        return opened.diff(view, user=user)
-    if step == "rollback":
-        return opened.rollback(view, user=user)
-    if step == "discard":
-        return opened.discard(view, user=user)
+    if step in ("diff", "rollback", "discard"):
+        done: Builds | BuildDiff = getattr(opened, step)(view, user=user)
+        return done
     if step == "show":
         return opened.builds(view, user=user)
     with out.progress(f"{view} of {user}", shown=shown) as progress:

@@ -22,7 +22,7 @@ def retention(
     *,
     days: Annotated[
         float | None,
-        typer.Option("--days", help="Add a rule: what is older goes.", show_default=False),
+        typer.Option("--days", help="Add a rule: what is older goes."),
     ] = None,
     session: Annotated[
         str | None,
@@ -30,18 +30,17 @@ def retention(
             "--session",
             "-s",
             help="Of this session alone: its name, or how that begins.",
-            show_default=False,
             autocompletion=sessions_of,
         ),
     ] = None,
     roles: Roles = None,
     decay: Annotated[
         float | None,
-        typer.Option("--decay", help="What is so many days old counts 1/e.", show_default=False),
+        typer.Option("--decay", help="What is so many days old counts 1/e."),
     ] = None,
     forget_below: Annotated[
         float | None,
-        typer.Option("--forget-below", help="What counts less than this goes (0 to 1).", show_default=False),
+        typer.Option("--forget-below", help="What counts less than this goes (0 to 1)."),
     ] = None,
     drop: Annotated[
         bool, typer.Option("--drop", help="Take back the rule of these --days, --session and --role.")

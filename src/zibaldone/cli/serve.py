@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,32 +30,23 @@ def serve(
     upstream: Annotated[
         str | None,
         typer.Option(
-            "--upstream",
-            help="The model server that the gateway stands before: http://localhost:8000/v1.",
-            show_default=False,
+            "--upstream", help="The model server that the gateway stands before: http://localhost:8000/v1."
         ),
     ] = None,
     upstream_key_env: Annotated[
         str | None,
-        typer.Option(
-            "--upstream-key-env",
-            help="The environment variable with the upstream's key.",
-            show_default=False,
-        ),
+        typer.Option("--upstream-key-env", help="The environment variable with the upstream's key."),
     ] = None,
     notes_model: Annotated[
         str | None,
         typer.Option(
             "--notes-model",
             help="The upstream's model that reads conversations for notes, at its price; none unless given.",
-            show_default=False,
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            "--allow-host", help="A name by which clients reach this server (repeatable).", show_default=False
-        ),
+        typer.Option("--allow-host", help="A name by which clients reach this server (repeatable)."),
     ] = None,
     requests_per_minute: Annotated[
         int, typer.Option("--requests-per-minute", min=0, help="Of one key; 0: no limit.")
@@ -195,12 +187,10 @@ def _set_up_process() -> None:
 @keys_app.command("create")
 def create_key(
     *,
-    user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Whose memory it opens.", show_default=False)
-    ] = None,
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose memory it opens.")] = None,
     agent: Annotated[
         str | None,
-        typer.Option("--agent", help="Only what this agent said and heard of it.", show_default=False),
+        typer.Option("--agent", help="Only what this agent said and heard of it."),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="It may not change anything.")] = False,
     admin: Annotated[bool, typer.Option("--admin", help="It opens every user's memory.")] = False,
@@ -210,11 +200,8 @@ def create_key(
     """Make a key; its token is shown this once, and only its hash is kept."""
     if admin == (user is not None):
         raise InvalidInput("say whom the key is for: --user NAME, or --admin for every user")
-    keys = _opened(memory)
-    try:
+    with closing(_opened(memory)) as keys:
         created = keys.create(user=user, agent=agent, read_only=read_only)
-    finally:
-        keys.close()
     if as_json:
         out.write_json(created)
     else:
@@ -225,11 +212,8 @@ def create_key(
 @keys_app.command("list")
 def list_keys(*, memory: Folder, as_json: AsJson = False) -> None:
     """List the keys; never their tokens."""
-    keys = _opened(memory)
-    try:
+    with closing(_opened(memory)) as keys:
         known = keys.all_keys()
-    finally:
-        keys.close()
     if as_json:
         out.write_json(known)
     elif known:
@@ -253,16 +237,13 @@ def list_keys(*, memory: Folder, as_json: AsJson = False) -> None:
 @keys_app.command("revoke")
 def revoke_key(
     *,
-    key_id: Annotated[str, typer.Argument(metavar="ID", help="As 'keys list' shows it.", show_default=False)],
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="As 'keys list' shows it.")],
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
     """Let a key open nothing any more, at once, in a running server too."""
-    keys = _opened(memory)
-    try:
+    with closing(_opened(memory)) as keys:
         revoked = keys.revoke(key_id)
-    finally:
-        keys.close()
     if as_json:
         out.write_json(revoked)
     else:

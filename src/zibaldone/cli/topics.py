@@ -24,7 +24,7 @@ app = typer.Typer(
     help="Show, correct, export and import topic documents.", no_args_is_help=True, add_completion=False
 )
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Of the document.", show_default=False)]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Of the document.")]
 
 
 @app.command("list")
@@ -91,9 +91,7 @@ def edit(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = F
 def export(
     folder: Annotated[
         Path,
-        typer.Argument(
-            parser=given_path, metavar="DIR", help="New, empty, or an earlier export.", show_default=False
-        ),
+        typer.Argument(parser=given_path, metavar="DIR", help="New, empty, or an earlier export."),
     ],
     *,
     user: User = MYSELF,
@@ -114,9 +112,7 @@ def export(
 def import_(
     folder: Annotated[
         Path,
-        typer.Argument(
-            parser=given_path, metavar="DIR", help="A folder that was exported.", show_default=False
-        ),
+        typer.Argument(parser=given_path, metavar="DIR", help="A folder that was exported."),
     ],
     *,
     user: User = MYSELF,

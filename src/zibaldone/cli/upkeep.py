@@ -19,18 +19,13 @@ if TYPE_CHECKING:
 
 Record = Annotated[
     Path | None,
-    typer.Option(
-        "--record",
-        help="Answer from this folder of recordings, and keep there what is new.",
-        show_default=False,
-    ),
+    typer.Option("--record", help="Answer from this folder of recordings, and keep there what is new."),
 ]
 OnMiss = Annotated[
     str | None,
     typer.Option(
         "--on-miss",
         help="What is not recorded: ask, leave_open, offline or error. Without a model: leave_open.",
-        show_default=False,
     ),
 ]
 
@@ -114,9 +109,7 @@ def audit(
     *,
     user: OptionalUser = None,
     since: Since = None,
-    newest: Annotated[
-        int | None, typer.Option("--newest", help="Only the newest so many.", show_default=False)
-    ] = None,
+    newest: Annotated[int | None, typer.Option("--newest", help="Only the newest so many.")] = None,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
@@ -156,19 +149,8 @@ def usage(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False)
     if as_json:
         out.write_json(used)
     elif used:
-        names = (
-            "user",
-            "day",
-            "view",
-            "task",
-            "calls",
-            "degraded",
-            "prompt_tokens",
-            "completion_tokens",
-            "ms",
-        )
-        heads = [name.replace("_", " ") for name in names]
-        out.table(*heads, rows=[[asdict(row)[name] for name in names] for row in used])
+        heads = [name.replace("_", " ") for name in asdict(used[0])]
+        out.table(*heads, rows=[[*asdict(row).values()] for row in used])
     else:
         out.note("no model was used")
 
@@ -211,14 +193,7 @@ def check(*, memory: Folder, as_json: AsJson = False) -> None:
     with open_memory(memory) as opened:
         integrity = opened.check_integrity()
     if as_json:
-        out.write_json(
-            {
-                "ok": integrity.ok,
-                "users": integrity.users,
-                "messages": integrity.messages,
-                "faults": integrity.faults,
-            }
-        )
+        out.write_json({"ok": integrity.ok, **out.fields_of(integrity)})
     else:
         checked = f"{out.count(integrity.messages, 'message')} of {out.count(integrity.users, 'user')}"
         out.write(

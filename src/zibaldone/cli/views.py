@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from zibaldone.views.chunks import Past, StoredChunk
     from zibaldone.views.hierarchy import Episode, Theme
 
+T = TypeVar("T", "StoredChunk", "Theme", "Episode")
 _NO_HIERARCHY = "nothing yet: 'zibaldone maintain --view hierarchy' makes episodes and themes"
 
 
 def chunks(
-    number: Annotated[int | None, typer.Argument(help="Show this one's items.", show_default=False)] = None,
+    number: Annotated[int | None, typer.Argument(help="Show this one's items.")] = None,
     *,
     history: Annotated[bool, typer.Option("--history", help="Show what was superseded instead.")] = False,
     user: User = MYSELF,
@@ -29,11 +30,8 @@ def chunks(
     with memory_of(memory, user) as opened:
         held = opened.chunks(user=user)
         past = opened.history(user=user)
-    if number is not None:
-        held = [chunk for chunk in held if chunk.id == number]
-        past = [entry for entry in past if entry.chunk == number]
-        if not held:
-            raise InvalidInput(f"user {user!r} has no chunk {number}: 'zibaldone chunks' lists them")
+    held = _numbered(held, number, f"user {user!r} has no chunk {number}: 'zibaldone chunks' lists them")
+    past = [entry for entry in past if number in (None, entry.chunk)]
     if as_json:
         out.write_json(past if history else held)
     elif history:
@@ -51,9 +49,7 @@ def chunks(
 
 
 def themes(
-    number: Annotated[
-        int | None, typer.Argument(help="Show this one's semantics.", show_default=False)
-    ] = None,
+    number: Annotated[int | None, typer.Argument(help="Show this one's semantics.")] = None,
     *,
     user: User = MYSELF,
     memory: Folder,
@@ -62,10 +58,7 @@ def themes(
     """Show the hierarchy view's themes, the fullest first."""
     with memory_of(memory, user) as opened:
         held = sorted(opened.themes(user=user), key=lambda theme: (-len(theme.semantics), theme.id))
-    if number is not None:
-        held = [theme for theme in held if theme.id == number]
-        if not held:
-            raise InvalidInput(f"user {user!r} has no theme {number}: 'zibaldone themes' lists them")
+    held = _numbered(held, number, f"user {user!r} has no theme {number}: 'zibaldone themes' lists them")
     if as_json:
         out.write_json(held)
     elif number is not None:
@@ -82,7 +75,7 @@ def themes(
 
 
 def episodes(
-    number: Annotated[int | None, typer.Argument(help="Tell this one.", show_default=False)] = None,
+    number: Annotated[int | None, typer.Argument(help="Tell this one.")] = None,
     *,
     user: User = MYSELF,
     memory: Folder,
@@ -91,10 +84,7 @@ def episodes(
     """Show the hierarchy view's episodes."""
     with memory_of(memory, user) as opened:
         held = opened.episodes(user=user)
-    if number is not None:
-        held = [episode for episode in held if episode.id == number]
-        if not held:
-            raise InvalidInput(f"user {user!r} has no episode {number}: 'zibaldone episodes' lists them")
+    held = _numbered(held, number, f"user {user!r} has no episode {number}: 'zibaldone episodes' lists them")
     if as_json:
         out.write_json(held)
     elif number is not None:
@@ -105,6 +95,14 @@ def episodes(
         out.table("episode", "session", "messages", "title", rows=rows)
     if not held:
         out.note(_NO_HIERARCHY)
+
+
+def _numbered(held: list[T], number: int | None, otherwise: str) -> list[T]:
+    """What has the number; all without one."""
+    chosen = [thing for thing in held if number in (None, thing.id)]
+    if number is not None and not chosen:
+        raise InvalidInput(otherwise)
+    return chosen
 
 
 def chunk_row(chunk: StoredChunk) -> list[object]:

@@ -13,8 +13,3 @@ def cache_argument(model: Any, cache: Any) -> dict[str, Any]:
     """The keyword, with its value, by which the model's `forward` and `generate` take this cache."""
     names = inspect.signature(model.forward).parameters
     return {"cache" if "cache" in names else "past_key_values": cache}
-
-
-def cache_of(output: Any) -> Any:
-    """The cache that a pass left; None: it left none."""
-    return output.cache if hasattr(output, "cache") else output.past_key_values

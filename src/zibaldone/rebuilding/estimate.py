@@ -127,24 +127,11 @@ def estimate(
     if spoken:
         view.prepare(spoken, PrepareContext(user, None, partial(database.read, user)))
     share = total / len(last) if last else 0.0
-
-    def scaled(count: int) -> int:
-        return math.ceil(count * share)
-
-    calls = prompt = completion = 0
-    if isinstance(asker, CountingAsker):
-        calls, prompt, completion = asker.calls, asker.prompt_tokens, asker.completion_tokens
-    figures = [scaled(count) for count in (calls, prompt, completion, embedder.texts, embedder.tokens)]
-    money = None if prices is None else prices.of_tokens(figures[1], figures[2], figures[4])
+    chat = [getattr(asker, name, 0) for name in ("calls", "prompt_tokens", "completion_tokens")]
+    calls, prompt, completion, texts, embedded = (
+        math.ceil(count * share) for count in (*chat, embedder.texts, embedder.tokens)
+    )
+    money = None if prices is None else prices.of_tokens(prompt, completion, embedded)
     return RebuildEstimate(
-        user,
-        view.name,
-        total,
-        len(last),
-        figures[0],
-        figures[1],
-        figures[2],
-        figures[3],
-        figures[4],
-        money,
+        user, view.name, total, len(last), calls, prompt, completion, texts, embedded, money
     )

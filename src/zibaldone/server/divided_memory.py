@@ -62,7 +62,7 @@ class DividedMemory(AsyncMemory):
         blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """Before `memory`, which was opened at this place, and is closed by whoever opened it."""
-        self._memory = wrapped(memory)
+        self._inner = wrapped(memory)
         opening = MemoryOpening(place, blocks, settings.key(FROM_ENVIRONMENT))
         self._processes = [
             _Process(opening, settings.one_of(processes), number, self._forgotten_there)
@@ -107,7 +107,7 @@ class DividedMemory(AsyncMemory):
         while self._lets_go_again:
             self._lets_go_again = False
             try:
-                await in_thread(let_go, self._memory._database)  # noqa: SLF001 - no method of a library
+                await in_thread(let_go, self._inner._database)  # noqa: SLF001 - no method of a library
             except ZibaldoneError as error:
                 _logger.warning("what was forgotten is still in memory (%s)", type(error).__name__)
 

@@ -30,12 +30,22 @@ OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these
 _KEPT = frozenset(
     {"migrations", "users", "messages", "message_files", "forgotten_ids", "forgettings", "view_states"}
     | {"exports", "retention", "audit", "model_usage", "server_keys", "sealing", "user_keys", "leases"}
-    | {"tunings", "tuning_sources", "bucket", "blocks"}
+    | {"bucket", "blocks"}
     | {"kv_pools", "kv_blocks", "kv_attended", "kv_erasures"}
 )
 # What it had besides, and is made anew. A table of another name is another program's.
 _DROPPED = frozenset(
-    {"units", "unit_sources", "message_units", "chunks", "chunk_sources", "chunk_history", "records"}
+    {
+        "tunings",
+        "tuning_sources",
+        "units",
+        "unit_sources",
+        "message_units",
+        "chunks",
+        "chunk_sources",
+        "chunk_history",
+        "records",
+    }
     | {"chunk_namespaces", "record_pairs", "hierarchy_states", "hierarchy_episodes", "hierarchy_semantics"}
     | {"hierarchy_messages", "hierarchy_statements", "hierarchy_themes", "hierarchy_thresholds"}
     | {"topic_states", "topic_documents", "topic_parts", "update_words", "update_links", "profile_notes"}

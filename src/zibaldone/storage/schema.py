@@ -483,21 +483,6 @@ retention = Table(  # of users who do not keep to the default
     Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
-tunings = Table(  # weights of the ranker that were fitted on the user's own log
-    "tunings",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("fingerprint", Text, nullable=False),  # of the view whose units they rank
-    Column("tuning", Text, nullable=False),  # JSON: the weights, and what they were worth
-)
-
-tuning_sources = Table(
-    "tuning_sources",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("source", BigInteger, primary_key=True, autoincrement=False),  # what a question was about
-)
-
 audit = Table(  # who did what, and never what was said
     "audit",
     metadata,

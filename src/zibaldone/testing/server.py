@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
 
 from zibaldone.testing.fakes import HashEmbedder
@@ -88,9 +87,7 @@ class FakeOpenAIServer:
     def __enter__(self) -> FakeOpenAIServer:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _next(self, path: str, body: Mapping[str, Any]) -> Misbehaviour | None:

@@ -88,7 +88,6 @@ class Retrieved:
     explain: Explains
     note: str = ""  # in words, when something was degraded or cut
     model_calls: int = 0
-    tuned: bool = False  # by weights that were fitted on the user's own log
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from typing import Any
 from zibaldone.server.gateway.chat import with_block
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.turns import WireTurn, tool_call, wire_turn
-from zibaldone.server.gateway.wire import AnswerReader, index, mapping, sequence, text
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat, index, mapping, sequence, text
 
 _FILES = ("image", "document")
 
 
-class AnthropicMessages:
+class AnthropicMessages(WireFormat):
     """POST /v1/messages."""
 
     path = "/messages"
@@ -31,14 +31,6 @@ class AnthropicMessages:
         """See WireFormat. As text before the first text of the turn: results of tools stay in front."""
         return with_block(body, "messages", place, block, "text")
 
-    def continues(self, body: JsonObject) -> str | None:  # noqa: ARG002 - every request has its history
-        """See WireFormat."""
-        return None
-
-    def conversation(self, body: JsonObject) -> str | None:  # noqa: ARG002 - as said
-        """See WireFormat."""
-        return None
-
     def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
         """See WireFormat."""
         shapes = _shapes({"role": "assistant", "content": body.get("content")})
@@ -49,7 +41,7 @@ class AnthropicMessages:
         return _MessageReader()
 
 
-class _MessageReader:
+class _MessageReader(AnswerReader):
     def __init__(self) -> None:
         self._blocks: dict[int, dict[str, Any]] = {}
         self._fragments: dict[int, list[str]] = {}
@@ -82,10 +74,6 @@ class _MessageReader:
             else:
                 content.append({**block, "text": text(block.get("text")) + added})
         return AnthropicMessages().answer({"content": content})
-
-    def with_report(self, event: JsonObject, report: str) -> str:
-        """The event with a member `memory`."""
-        return event.rewritten({"memory": report})
 
 
 def _shapes(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

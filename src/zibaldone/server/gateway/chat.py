@@ -7,12 +7,12 @@ from typing import Any
 
 from zibaldone.server.gateway.json_body import JsonObject, dumped, elements_at, object_at, with_element
 from zibaldone.server.gateway.turns import WireTurn, tool_call, wire_turn
-from zibaldone.server.gateway.wire import AnswerReader, index, mapping, sequence, text
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat, index, mapping, sequence, text
 
 _KEPT = ("role", "content", "name", "tool_calls", "tool_call_id", "refusal")  # of a message
 
 
-class ChatCompletions:
+class ChatCompletions(WireFormat):
     """POST /v1/chat/completions."""
 
     path = "/chat/completions"
@@ -25,14 +25,6 @@ class ChatCompletions:
     def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
         """See WireFormat. Inside of the turn: many a chat template takes no two turns of one role."""
         return with_block(body, "messages", place, block, "text")
-
-    def continues(self, body: JsonObject) -> str | None:  # noqa: ARG002 - every request has its history
-        """See WireFormat."""
-        return None
-
-    def conversation(self, body: JsonObject) -> str | None:  # noqa: ARG002 - as said
-        """See WireFormat."""
-        return None
 
     def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
         """See WireFormat. Of several choices the first: which one is taken, the next request shows."""
@@ -47,7 +39,7 @@ class ChatCompletions:
         return _ChatReader(choices if isinstance(choices, int) else 1)
 
 
-class _ChatReader:
+class _ChatReader(AnswerReader):
     def __init__(self, choices: int) -> None:
         self._open = max(choices, 1)
         self._content: list[str] = []
@@ -83,10 +75,6 @@ class _ChatReader:
             message["content"] = "".join(self._refusal)
         turn = _turn(message, -1)
         return [] if turn is None else [turn]
-
-    def with_report(self, event: JsonObject, report: str) -> str:
-        """The chunk with a member `memory`."""
-        return event.rewritten({"memory": report})
 
     def _take(self, delta: Mapping[str, Any]) -> None:
         self._content.append(

@@ -8,14 +8,14 @@ from typing import Any
 from zibaldone.server.gateway.chat import with_block
 from zibaldone.server.gateway.json_body import JsonObject, dumped, object_at
 from zibaldone.server.gateway.turns import WireTurn, tool_call, wire_turn
-from zibaldone.server.gateway.wire import AnswerReader, index, mapping, sequence, text
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat, index, mapping, sequence, text
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
-class Responses:
+class Responses(WireFormat):
     """POST /v1/responses."""
 
     path = "/responses"
@@ -53,7 +53,7 @@ class Responses:
         return _ResponseReader()
 
 
-class _ResponseReader:
+class _ResponseReader(AnswerReader):
     def __init__(self) -> None:
         self._items: dict[int, Mapping[str, Any]] = {}
         self._texts: dict[int, list[str]] = {}  # of items that are not done
@@ -93,7 +93,7 @@ class _ResponseReader:
     def with_report(self, event: JsonObject, report: str) -> str:
         """The event whose response has a member `memory`."""
         if not isinstance(event["response"], Mapping):
-            return event.rewritten({"memory": report})
+            return super().with_report(event, report)
         response = object_at(event.text, event.member("response").value_start)
         return event.rewritten({"response": response.rewritten({"memory": report})})
 

@@ -26,8 +26,8 @@ class AnswerReader(Protocol):
         ...
 
     def with_report(self, event: JsonObject, report: str) -> str:
-        """The last event, saying in `report` (JSON) what memory did."""
-        ...
+        """The last event, saying in `report` (JSON) what memory did: in a member `memory`."""
+        return event.rewritten({"memory": report})
 
 
 class WireFormat(Protocol):
@@ -46,13 +46,13 @@ class WireFormat(Protocol):
         """
         ...
 
-    def continues(self, body: JsonObject) -> str | None:
+    def continues(self, body: JsonObject) -> str | None:  # noqa: ARG002 - most requests have their history
         """The id of an answer kept by the upstream that the request goes on from."""
-        ...
+        return None
 
-    def conversation(self, body: JsonObject) -> str | None:
+    def conversation(self, body: JsonObject) -> str | None:  # noqa: ARG002 - as said
         """The conversation that the request itself names."""
-        ...
+        return None
 
     def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
         """What an answer in one piece says."""

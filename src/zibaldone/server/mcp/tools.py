@@ -157,15 +157,8 @@ async def _remember(caller: McpCaller, given: Remember) -> tuple[str, McpAnswer]
 
 
 async def _recall(caller: McpCaller, given: RecallWords) -> tuple[str, McpAnswer]:
-    recalled = await caller.memory.recall(
-        given.query,
-        user=caller.user,
-        agent=caller.agent,
-        session=given.session,
-        since=given.since,
-        until=given.until,
-        budget_tokens=given.budget_tokens,
-    )
+    chosen = given.model_dump(exclude={"query"})
+    recalled = await caller.memory.recall(given.query, user=caller.user, agent=caller.agent, **chosen)
     text = recalled.quoted() or _NOTHING
     sources = {
         cited.seq: Source(seq=cited.seq, session=cited.session, time=cited.time)
@@ -178,15 +171,8 @@ async def _recall(caller: McpCaller, given: RecallWords) -> tuple[str, McpAnswer
 
 
 async def _search(caller: McpCaller, given: SearchPassages) -> tuple[str, McpAnswer]:
-    passages = await caller.memory.search(
-        given.query,
-        user=caller.user,
-        agent=caller.agent,
-        limit=given.limit,
-        session=given.session,
-        since=given.since,
-        until=given.until,
-    )
+    chosen = given.model_dump(exclude={"query"})
+    passages = await caller.memory.search(given.query, user=caller.user, agent=caller.agent, **chosen)
     text = quotation("\n".join(map(_passage_line, passages))) if passages else _NOTHING
     return text, SearchAnswer(passages=[_passage(unit) for unit in passages])
 
@@ -217,12 +203,7 @@ async def _forget(caller: McpCaller, given: Forget) -> tuple[str, McpAnswer]:
 
 
 async def _forgotten(caller: McpCaller, given: Forget) -> Receipt:
-    chosen: dict[str, Any] = {
-        "seqs": given.seqs,
-        "session": given.session,
-        "before": given.before,
-        "everything": given.everything,
-    }
+    chosen = given.model_dump(exclude={"confirm"})
     dry_run = not given.confirm
     if caller.agent is None:
         return await caller.memory.forget(user=caller.user, dry_run=dry_run, **chosen)

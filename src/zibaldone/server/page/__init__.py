@@ -24,7 +24,6 @@ except ModuleNotFoundError as error:
     raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[server]'") from error
 
 from zibaldone.server.page import (
-    correcting,
     forgetting,
     importing,
     profile,
@@ -45,7 +44,6 @@ del _jinja2, _multipart
 ACTIONS: tuple[PageAction, ...] = (
     *searching.ACTIONS,
     *reading.ACTIONS,
-    *correcting.ACTIONS,
     *timeline.ACTIONS,
     *profile.ACTIONS,
     *topics.ACTIONS,

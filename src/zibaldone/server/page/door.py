@@ -164,6 +164,12 @@ class Door:
         return None
 
 
+def field(form: FormData, name: str) -> str:
+    """A text as it was typed: browsers send line breaks as CR LF. Empty where there is none."""
+    value = form.get(name, "")
+    return value.replace("\r\n", "\n") if isinstance(value, str) else ""
+
+
 def check_sender(request: Request) -> None:
     """Refuse a form that does not say that a page of ours has sent it, as every browser does.
 

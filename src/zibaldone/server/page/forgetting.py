@@ -9,8 +9,7 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from zibaldone.errors import InvalidInput
-from zibaldone.server.page.door import PageAction, PageCall
-from zibaldone.server.page.forms import field
+from zibaldone.server.page.door import PageAction, PageCall, field
 
 _SHOWN = 8  # messages of what would go
 

@@ -15,9 +15,8 @@ from starlette.responses import Response
 from zibaldone.aio import AsyncMemory
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.ingest import Progress
-from zibaldone.server.page.door import PageAction, PageCall
+from zibaldone.server.page.door import PageAction, PageCall, field
 from zibaldone.server.page.environment import count
-from zibaldone.server.page.forms import field
 from zibaldone.server.page.jobs import Job
 from zibaldone.server.problems import Problem
 from zibaldone.threads import in_thread

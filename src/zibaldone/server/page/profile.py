@@ -7,22 +7,13 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from zibaldone.errors import InvalidInput
-from zibaldone.profile import NEEDS_A_MODEL
-from zibaldone.server.page.door import PageAction, PageCall
-from zibaldone.server.page.forms import field
+from zibaldone.profile import HEADINGS, NEEDS_A_MODEL
+from zibaldone.server.page.door import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
-from zibaldone.views.notes import KINDS, UserNote
+from zibaldone.views.notes import KINDS, Kind, UserNote
 from zibaldone.views.notes.note import kind_of
 
-_HEADINGS = {
-    "instruction": "Standing instructions",
-    "constraint": "Constraints",
-    "fact": "About you",
-    "person": "People",
-    "preference": "Preferences",
-    "plan": "Plans",
-    "decision": "Decisions",
-}
+_HEADINGS: dict[Kind, str] = HEADINGS | {"fact": "About you"}
 _SHOWN, _ALL = 12, 100  # entries of a kind beside others, and alone
 
 
@@ -100,7 +91,6 @@ async def change(call: PageCall) -> Response:
     return seen
 
 
-assert set(_HEADINGS) == set(KINDS)
 ACTIONS = (
     PageAction("/profile", profile),
     PageAction("/profile", add, posts=True),

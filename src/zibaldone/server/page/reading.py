@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
 from zibaldone.message_objects import ATTACHMENTS
-from zibaldone.server.page.door import HEADERS, PageAction, PageCall
+from zibaldone.server.page.door import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
 _SESSIONS, _MESSAGES = 40, 40  # on a page
@@ -95,6 +95,13 @@ async def message_of(call: PageCall) -> Message:
     return held
 
 
+async def correct(call: PageCall) -> Response:
+    """Put another message in its place; the log keeps both."""
+    held = await message_of(call)
+    await call.memory.update(held.seq, field(await call.form(), "text"), user=call.user)
+    return call.see(f"/message/{held.seq}")
+
+
 def title_of(first: Message) -> str:
     """A session's title: that of its first message's metadata, or else its first words."""
     title = first.metadata.get("title")
@@ -105,5 +112,6 @@ ACTIONS = (
     PageAction("/sessions", sessions),
     PageAction("/session", session),
     PageAction("/message/{seq:int}", message),
+    PageAction("/message/{seq:int}", correct, posts=True),
     PageAction("/message/{seq:int}/text", text),
 )

@@ -10,9 +10,8 @@ from starlette.routing import BaseRoute, Route
 
 from zibaldone.server.access import KEY_COOKIE
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.page.door import HEADERS, check_sender, own_path, refusal
+from zibaldone.server.page.door import HEADERS, check_sender, field, own_path, refusal
 from zibaldone.server.page.environment import render
-from zibaldone.server.page.forms import field
 from zibaldone.server.problems import Problem
 from zibaldone.threads import in_thread
 

@@ -21,7 +21,12 @@ from zibaldone.server.rest.operation import Operation, Resource
 
 DOCUMENT = "/v1/memory/openapi.json"
 ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-OPERATIONS: tuple[Operation, ...] = (*messages.OPERATIONS, *recalling.OPERATIONS, *views.OPERATIONS)
+OPERATIONS = tuple(
+    held
+    for module in (messages, recalling, views)
+    for held in vars(module).values()
+    if isinstance(held, Operation)
+)
 
 
 @cache

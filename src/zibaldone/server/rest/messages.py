@@ -11,7 +11,7 @@ from zibaldone.core import AGENT, EDITOR, Message
 from zibaldone.forgetting import Receipt
 from zibaldone.importers.export import to_line
 from zibaldone.server.problems import Problem
-from zibaldone.server.rest.operation import Operation, Reply, RestCall
+from zibaldone.server.rest.operation import Reply, RestCall, operation
 from zibaldone.server.rest.shapes import (
     AddedJson,
     AddMessagesJson,
@@ -35,9 +35,23 @@ from zibaldone.server.rest.shapes import (
 _EXPORT_PAGE = 500  # messages that are in memory at once
 JSON_LINES = "application/jsonl"
 
+_TALK = [
+    {"id": "chat-7/1", "content": "I moved to Lisbon in May.", "time": "2024-06-01T09:00:00Z"},
+    {"id": "chat-7/2", "role": "assistant", "content": "How do you like Lisbon?"},
+]
 
+
+@operation(
+    "addMessages",
+    "POST",
+    "/v1/memory/messages",
+    replies={201: AddedJson, 200: AddedJson},
+    problems=(409,),
+    writes=True,
+    example={"query": {"user": "ann"}, "body": {"session": "chat-7", "messages": _TALK}},
+)
 async def add(call: RestCall[UserQuery, AddMessagesJson]) -> Reply:
-    """201 where anything is new, 200 where all was known."""
+    """Keep messages, all of them or none; a message whose id is known adds nothing."""
     body, user = call.body, call.user
     for message in body.messages:
         call.agent(_agent_in(message.metadata))
@@ -52,21 +66,19 @@ async def add(call: RestCall[UserQuery, AddMessagesJson]) -> Reply:
     return Reply(shown, 201 if new else 200)
 
 
+@operation(
+    "listMessages",
+    "GET",
+    "/v1/memory/messages",
+    replies={200: MessagePageJson},
+    example={"query": {"user": "ann", "session": "chat-7", "limit": 50}},
+)
 async def list_messages(call: RestCall[MessagesQuery, None]) -> Reply:
-    """A page, or the newest."""
+    """List messages in the order in which they were stored, page by page."""
     query = call.query
-    page = await call.memory.messages(
-        user=call.user,
-        session=query.session,
-        after=query.after,
-        limit=query.limit if query.last is None else None,
-        last=query.last,
-        roles=query.roles,
-        since=query.since,
-        until=query.until,
-        metadata=query.metadata,
-        agent=call.agent(query.agent),
-    )
+    chosen = query.model_dump(exclude={"user", "agent", "limit"})
+    limit = query.limit if query.last is None else None
+    page = await call.memory.messages(user=call.user, agent=call.agent(query.agent), limit=limit, **chosen)
     more = query.last is None and len(page) == query.limit
     return Reply(
         MessagePageJson(
@@ -76,13 +88,34 @@ async def list_messages(call: RestCall[MessagesQuery, None]) -> Reply:
     )
 
 
+@operation(
+    "getMessage",
+    "GET",
+    "/v1/memory/messages/{id:path}",
+    replies={200: MessageJson},
+    problems=(404,),
+    example={"query": {"user": "ann"}, "path": {"id": "chat-7/1"}},
+)
 async def get(call: RestCall[AgentQuery, None]) -> Reply:
-    """One message by its id."""
+    """Get one message by its id."""
     return Reply(MessageJson.model_validate(await _message(call)))
 
 
+@operation(
+    "correctMessage",
+    "PATCH",
+    "/v1/memory/messages/{id:path}",
+    replies={201: MessageJson},
+    problems=(404,),
+    writes=True,
+    example={
+        "query": {"user": "ann"},
+        "path": {"id": "chat-7/1"},
+        "body": {"content": "I moved to Lisbon in April."},
+    },
+)
 async def correct(call: RestCall[AgentQuery, CorrectionJson]) -> Reply:
-    """The correction, which is a message."""
+    """Correct a message: a new one of the role editor takes its place, and the log keeps both."""
     message = await _message(call)
     body = call.body
     call.agent(_agent_in(body.metadata))
@@ -104,26 +137,81 @@ async def _message(call: RestCall[AgentQuery, CorrectionJson] | RestCall[AgentQu
     return message
 
 
+@operation("listSessions", "GET", "/v1/memory/sessions", replies={200: SessionPageJson})
+async def list_sessions(call: RestCall[PagedQuery, None]) -> Reply:
+    """List sessions in the order of their first messages."""
+    call.must_be_for_all_agents()
+    query = call.query
+    after = await call.memory.sessions(user=call.user, after=query.after, limit=query.limit + 1)
+    page = after[: query.limit]
+    return Reply(
+        SessionPageJson(
+            sessions=[SessionJson.model_validate(held) for held in page],
+            next=page[-1].first_seq if len(after) > len(page) else None,
+        )
+    )
+
+
+@operation(
+    "listUsers",
+    "GET",
+    "/v1/memory/users",
+    replies={200: UserPageJson},
+    for_admins=True,
+    example={"query": {"limit": 10}},
+)
+async def list_users(call: RestCall[PagedUsersQuery, None]) -> Reply:
+    """List users that have, or had, messages."""
+    query = call.query
+    after = [name for name in await call.memory.users() if name > query.after]
+    page = after[: query.limit]
+    return Reply(UserPageJson(users=page, next=page[-1] if len(after) > len(page) else None))
+
+
+@operation("exportMessages", "GET", "/v1/memory/export", streams=JSON_LINES)
+async def export(call: RestCall[AgentQuery, None]) -> Response:
+    """Stream all messages as JSON Lines, which 'zibaldone import' reads back exactly."""
+    user, agent = call.user, call.agent(call.query.agent)
+    first = await call.memory.messages(user=user, agent=agent, limit=_EXPORT_PAGE, noise=True)
+
+    async def lines() -> AsyncIterator[str]:
+        page = first
+        while page:
+            yield "".join(f"{to_line(message)}\n" for message in page)
+            page = await call.memory.messages(
+                user=user, agent=agent, after=page[-1].seq, limit=_EXPORT_PAGE, noise=True
+            )
+
+    return StreamingResponse(lines(), media_type=JSON_LINES)
+
+
+@operation(
+    "forget",
+    "POST",
+    "/v1/memory/forget",
+    replies={200: ReceiptJson},
+    writes=True,
+    example={"query": {"user": "ann"}, "body": {"session": "chat-7", "dry_run": True}},
+)
 async def forget(call: RestCall[UserQuery, ForgetJson]) -> Reply:
-    """The receipt."""
+    """Delete messages and all that was made from them, for good; a dry run only counts."""
     body, user = call.body, call.user
     if call.principal.agent is not None:
         await _must_be_own(call, user)
-    receipt = await call.memory.forget(
-        user=user,
-        seqs=body.seqs,
-        session=body.session,
-        before=body.before,
-        everything=body.everything,
-        dry_run=body.dry_run,
-        keep_texts=body.keep_texts,
-        shred=body.shred,
-    )
+    receipt = await call.memory.forget(user=user, **body.model_dump())
     return Reply(ReceiptJson.model_validate(receipt))
 
 
+@operation(
+    "verifyForgotten",
+    "POST",
+    "/v1/memory/verify",
+    replies={200: VerificationJson},
+    for_admins=True,
+    example={"query": {"user": "ann"}, "body": {"seqs": [1], "texts": ["I moved to Lisbon in May."]}},
+)
 async def verify(call: RestCall[UserQuery, VerifyJson]) -> Reply:
-    """For admins: pages of the database are everybody's, so an answer tells of everybody."""
+    """Look whether anything is left of forgotten messages, in any table or file."""
     body = call.body
     receipt = Receipt(call.user, False, tuple(body.seqs), (), purged=True, texts=tuple(body.texts))
     return Reply(VerificationJson.model_validate(await call.memory.verify(receipt)))
@@ -142,153 +230,3 @@ async def _must_be_own(call: RestCall[UserQuery, ForgetJson], user: str) -> None
         message = await call.memory.get(seq, user=user)
         if message is not None and message.metadata.get(AGENT) != call.principal.agent:
             raise Problem(403, "other-agent", "this key is for one agent's messages, not for all of these")
-
-
-async def export(call: RestCall[AgentQuery, None]) -> Response:
-    """JSON Lines, page by page, so that a long memory is never whole in this process."""
-    user, agent = call.user, call.agent(call.query.agent)
-    first = await call.memory.messages(user=user, agent=agent, limit=_EXPORT_PAGE, noise=True)
-
-    async def lines() -> AsyncIterator[str]:
-        page = first
-        while page:
-            yield "".join(f"{to_line(message)}\n" for message in page)
-            page = await call.memory.messages(
-                user=user, agent=agent, after=page[-1].seq, limit=_EXPORT_PAGE, noise=True
-            )
-
-    return StreamingResponse(lines(), media_type=JSON_LINES)
-
-
-async def list_sessions(call: RestCall[PagedQuery, None]) -> Reply:
-    """A page of sessions."""
-    call.must_be_for_all_agents()
-    query = call.query
-    after = await call.memory.sessions(user=call.user, after=query.after, limit=query.limit + 1)
-    page = after[: query.limit]
-    return Reply(
-        SessionPageJson(
-            sessions=[SessionJson.model_validate(held) for held in page],
-            next=page[-1].first_seq if len(after) > len(page) else None,
-        )
-    )
-
-
-async def list_users(call: RestCall[PagedUsersQuery, None]) -> Reply:
-    """A page of users."""
-    query = call.query
-    after = [name for name in await call.memory.users() if name > query.after]
-    page = after[: query.limit]
-    return Reply(UserPageJson(users=page, next=page[-1] if len(after) > len(page) else None))
-
-
-_TALK = [
-    {"id": "chat-7/1", "content": "I moved to Lisbon in May.", "time": "2024-06-01T09:00:00Z"},
-    {"id": "chat-7/2", "role": "assistant", "content": "How do you like Lisbon?"},
-]
-
-OPERATIONS = (
-    Operation(
-        name="addMessages",
-        method="POST",
-        path="/v1/memory/messages",
-        handle=add,
-        summary="Keep messages, all of them or none; a message whose id is known adds nothing.",
-        body=AddMessagesJson,
-        replies={201: AddedJson, 200: AddedJson},
-        problems=(409,),
-        writes=True,
-        example={"query": {"user": "ann"}, "body": {"session": "chat-7", "messages": _TALK}},
-    ),
-    Operation(
-        name="listMessages",
-        method="GET",
-        path="/v1/memory/messages",
-        handle=list_messages,
-        summary="List messages in the order in which they were stored, page by page.",
-        query=MessagesQuery,
-        replies={200: MessagePageJson},
-        example={"query": {"user": "ann", "session": "chat-7", "limit": 50}},
-    ),
-    Operation(
-        name="getMessage",
-        method="GET",
-        path="/v1/memory/messages/{id:path}",
-        handle=get,
-        summary="Get one message by its id.",
-        query=AgentQuery,
-        replies={200: MessageJson},
-        problems=(404,),
-        example={"query": {"user": "ann"}, "path": {"id": "chat-7/1"}},
-    ),
-    Operation(
-        name="correctMessage",
-        method="PATCH",
-        path="/v1/memory/messages/{id:path}",
-        handle=correct,
-        summary="Correct a message: a new one of the role editor takes its place, and the log keeps both.",
-        query=AgentQuery,
-        body=CorrectionJson,
-        replies={201: MessageJson},
-        problems=(404,),
-        writes=True,
-        example={
-            "query": {"user": "ann"},
-            "path": {"id": "chat-7/1"},
-            "body": {"content": "I moved to Lisbon in April."},
-        },
-    ),
-    Operation(
-        name="listSessions",
-        method="GET",
-        path="/v1/memory/sessions",
-        handle=list_sessions,
-        summary="List sessions in the order of their first messages.",
-        query=PagedQuery,
-        replies={200: SessionPageJson},
-        example={"query": {"user": "ann"}},
-    ),
-    Operation(
-        name="listUsers",
-        method="GET",
-        path="/v1/memory/users",
-        handle=list_users,
-        summary="List users that have, or had, messages.",
-        query=PagedUsersQuery,
-        replies={200: UserPageJson},
-        for_admins=True,
-        example={"query": {"limit": 10}},
-    ),
-    Operation(
-        name="exportMessages",
-        method="GET",
-        path="/v1/memory/export",
-        handle=export,
-        summary="Stream all messages as JSON Lines, which 'zibaldone import' reads back exactly.",
-        query=AgentQuery,
-        streams=JSON_LINES,
-        example={"query": {"user": "ann"}},
-    ),
-    Operation(
-        name="forget",
-        method="POST",
-        path="/v1/memory/forget",
-        handle=forget,
-        summary="Delete messages and all that was made from them, for good; a dry run only counts.",
-        body=ForgetJson,
-        replies={200: ReceiptJson},
-        writes=True,
-        example={"query": {"user": "ann"}, "body": {"session": "chat-7", "dry_run": True}},
-    ),
-    Operation(
-        name="verifyForgotten",
-        method="POST",
-        path="/v1/memory/verify",
-        handle=verify,
-        summary="Look whether anything is left of forgotten messages, in any table or file.",
-        body=VerifyJson,
-        replies={200: VerificationJson},
-        for_admins=True,
-        example={"query": {"user": "ann"}, "body": {"seqs": [1], "texts": ["I moved to Lisbon in May."]}},
-    ),
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from pydantic import ValidationError
 from starlette.datastructures import QueryParams
@@ -71,6 +71,9 @@ class Reply:
     status: int = 200
 
 
+Handle = Callable[[RestCall[Any, Any]], Coroutine[Any, Any, Reply | Response]]
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One method of one path."""
@@ -78,7 +81,7 @@ class Operation:
     name: str  # operationId
     method: str
     path: str  # as Starlette has it
-    handle: Callable[[RestCall[Any, Any]], Coroutine[Any, Any, Reply | Response]]
+    handle: Handle
     summary: str
     query: type[QueryShape] = UserQuery
     body: type[InputShape] | None = None
@@ -89,7 +92,18 @@ class Operation:
     writes: bool = False
     asks: bool = False  # it reads alone: given up when its client is gone
     for_admins: bool = False
-    example: Mapping[str, Any] = field(default_factory=dict)  # {"query": ..., "path": ..., "body": ...}
+    example: Mapping[str, Any] = field(default_factory=lambda: {"query": {"user": "ann"}})  # "path", "body"
+
+
+def operation(name: str, method: str, path: str, **further: Any) -> Callable[[Handle], Operation]:
+    """The operation that a function handles: its docstring is the summary, its call names query and body."""
+
+    def made(handle: Handle) -> Operation:
+        query, body = get_args(get_type_hints(handle)["call"])
+        taken = {} if body is type(None) else {"body": body}
+        return Operation(name, method, path, handle, handle.__doc__ or "", query=query, **taken, **further)
+
+    return made
 
 
 class Resource:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zibaldone.core import Evidence
 from zibaldone.recalled import Recall
-from zibaldone.server.rest.operation import Operation, Reply, RestCall
+from zibaldone.server.rest.operation import Reply, RestCall, operation
 from zibaldone.server.rest.shapes import (
     CitationJson,
     EvidenceJson,
@@ -20,8 +20,16 @@ from zibaldone.server.rest.shapes import (
 from zibaldone.timeline import text_of
 
 
+@operation(
+    "recall",
+    "POST",
+    "/v1/memory/recall",
+    asks=True,
+    replies={200: RecalledJson},
+    example={"query": {"user": "ann"}, "body": {"query": "Where does Ann live?", "budget_tokens": 500}},
+)
 async def recall(call: RestCall[UserQuery, RecallJson]) -> Reply:
-    """The evidence for a question."""
+    """Recall the evidence for a question: cited, in the order of time, within a budget of tokens."""
     body = call.body
     recalled = await call.memory.recall(
         body.query,
@@ -37,8 +45,16 @@ async def recall(call: RestCall[UserQuery, RecallJson]) -> Reply:
     return Reply(_shown(recalled))
 
 
+@operation(
+    "search",
+    "POST",
+    "/v1/memory/search",
+    asks=True,
+    replies={200: PassagesJson},
+    example={"query": {"user": "ann"}, "body": {"query": "Lisbon", "limit": 5}},
+)
 async def search(call: RestCall[UserQuery, SearchJson]) -> Reply:
-    """Passages, best first."""
+    """List the passages that fit a query best, best first, without a budget."""
     body = call.body
     passages = await call.memory.search(
         body.query, user=call.user, agent=call.agent(body.agent), limit=body.limit, **body.narrowing()
@@ -46,18 +62,20 @@ async def search(call: RestCall[UserQuery, SearchJson]) -> Reply:
     return Reply(PassagesJson(passages=[_evidence(passage) for passage in passages]))
 
 
+@operation(
+    "timeline",
+    "GET",
+    "/v1/memory/timeline",
+    asks=True,
+    replies={200: TimelineJson},
+    example={"query": {"user": "ann", "query": "moving to Lisbon"}},
+)
 async def timeline(call: RestCall[TimelineQuery, None]) -> Reply:
-    """Dated lines."""
+    """Dated lines: of each session its title and first statement, and what a model noted."""
     call.must_be_for_all_agents()
     query = call.query
-    lines = await call.memory.timeline(
-        query.query,
-        user=call.user,
-        session=query.session,
-        since=query.since,
-        until=query.until,
-        limit=query.limit,
-    )
+    chosen = query.model_dump(exclude={"user", "query"})
+    lines = await call.memory.timeline(query.query, user=call.user, **chosen)
     shown = [TimelineLineJson.model_validate(line) for line in lines]
     return Reply(TimelineJson(text=text_of(lines), lines=shown))
 
@@ -77,40 +95,3 @@ def _shown(recalled: Recall) -> RecalledJson:
 
 def _evidence(evidence: Evidence) -> EvidenceJson:
     return EvidenceJson.model_validate(evidence)
-
-
-OPERATIONS = (
-    Operation(
-        name="recall",
-        method="POST",
-        path="/v1/memory/recall",
-        handle=recall,
-        summary="Recall the evidence for a question: cited, in the order of time, within a budget of tokens.",
-        body=RecallJson,
-        asks=True,
-        replies={200: RecalledJson},
-        example={"query": {"user": "ann"}, "body": {"query": "Where does Ann live?", "budget_tokens": 500}},
-    ),
-    Operation(
-        name="search",
-        method="POST",
-        path="/v1/memory/search",
-        handle=search,
-        summary="List the passages that fit a query best, best first, without a budget.",
-        body=SearchJson,
-        asks=True,
-        replies={200: PassagesJson},
-        example={"query": {"user": "ann"}, "body": {"query": "Lisbon", "limit": 5}},
-    ),
-    Operation(
-        name="timeline",
-        method="GET",
-        path="/v1/memory/timeline",
-        handle=timeline,
-        summary="Dated lines: of each session its title and first statement, and what a model noted.",
-        query=TimelineQuery,
-        asks=True,
-        replies={200: TimelineJson},
-        example={"query": {"user": "ann", "query": "moving to Lisbon"}},
-    ),
-)

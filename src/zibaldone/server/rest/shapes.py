@@ -29,20 +29,12 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _one_of(**fields: JsonValue) -> ConfigDict:
-    """For the document: exactly one of these fields, each with a value like this."""
+def _fields(rule: str, **fields: JsonValue) -> ConfigDict:
+    """For the document: "oneOf" or "anyOf" these fields, each with a value like this."""
     kinds: list[JsonValue] = [
         {"required": [name], "properties": {name: value}} for name, value in fields.items()
     ]
-    return ConfigDict(json_schema_extra={"oneOf": kinds})
-
-
-def _any_of(**fields: JsonValue) -> ConfigDict:
-    """For the document: at least one of these fields, with a value like this."""
-    kinds: list[JsonValue] = [
-        {"required": [name], "properties": {name: value}} for name, value in fields.items()
-    ]
-    return ConfigDict(json_schema_extra={"anyOf": kinds})
+    return ConfigDict(json_schema_extra={rule: kinds})
 
 
 View = Literal["chunks", "hierarchy", "messages", "notes", "topics"]
@@ -155,7 +147,9 @@ class ContentPartJson(BaseModel):
 class NewMessageJson(InputShape):
     """A message in the OpenAI chat shape, and what belongs to it."""
 
-    model_config = _any_of(content={"type": ["string", "array"]}, tool_calls={"type": "array", "minItems": 1})
+    model_config = _fields(
+        "anyOf", content={"type": ["string", "array"]}, tool_calls={"type": "array", "minItems": 1}
+    )
     content: str | list[ContentPartJson] | None = None
     role: Line = "user"
     name: Line | None = None
@@ -216,8 +210,7 @@ class NarrowedJson(InputShape):
 
     def narrowing(self) -> dict[str, Any]:
         """Keywords of `Memory.recall` and `Memory.search`, without the agent."""
-        names = ("session", "exclude_session", "roles", "since", "until", "metadata", "now")
-        return {name: getattr(self, name) for name in names}
+        return self.model_dump(include=NarrowedJson.model_fields.keys() - {"agent"})
 
 
 class SearchJson(NarrowedJson):
@@ -230,7 +223,7 @@ class SearchJson(NarrowedJson):
 class RecallJson(NarrowedJson):
     """A recall: a question, or the messages of a chat of which the user's last one is the question."""
 
-    model_config = _any_of(query={"type": "string"}, messages={"type": "array", "minItems": 1})
+    model_config = _fields("anyOf", query={"type": "string"}, messages={"type": "array", "minItems": 1})
     query: str | None = None
     messages: list[NewMessageJson] | None = Field(None, max_length=1000)
     budget_tokens: Budget = 1000
@@ -247,7 +240,8 @@ class RecallJson(NarrowedJson):
 class ForgetJson(InputShape):
     """What to forget: exactly one of seqs, session, before and everything."""
 
-    model_config = _one_of(
+    model_config = _fields(
+        "oneOf",
         seqs={"type": "array"},
         session={"type": "string"},
         before={"type": "string"},
@@ -294,7 +288,9 @@ class NewEntryJson(InputShape):
 class EntryChangeJson(InputShape):
     """One change of a profile's entry: exactly one of the three."""
 
-    model_config = _one_of(text={"type": "string"}, pinned={"type": "boolean"}, retired={"const": True})
+    model_config = _fields(
+        "oneOf", text={"type": "string"}, pinned={"type": "boolean"}, retired={"const": True}
+    )
     text: Name | None = Field(None, description="What it says instead; one that was retired holds again.")
     pinned: bool | None = Field(None, description="Whether it comes first in the text.")
     retired: bool | None = Field(None, description="true: it holds no longer.")

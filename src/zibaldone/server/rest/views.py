@@ -5,7 +5,7 @@ from __future__ import annotations
 from zibaldone.errors import InvalidInput
 from zibaldone.profile import AsyncProfile
 from zibaldone.server.problems import Problem
-from zibaldone.server.rest.operation import Operation, Reply, RestCall
+from zibaldone.server.rest.operation import Reply, RestCall, operation
 from zibaldone.server.rest.shapes import (
     AuditEntryJson,
     AuditJson,
@@ -30,23 +30,62 @@ from zibaldone.server.rest.shapes import (
 from zibaldone.views.notes import UserNote
 
 
+@operation(
+    "listAudit",
+    "GET",
+    "/v1/memory/audit",
+    replies={200: AuditJson},
+    example={"query": {"user": "ann", "newest": 20}},
+)
+async def audit(call: RestCall[AuditQuery, None]) -> Reply:
+    """List who read, wrote and forgot, when and how much; never what was said."""
+    call.must_be_for_all_agents()
+    query = call.query
+    noted = await call.memory.audit(user=call.user_or_all, since=query.since, newest=query.newest)
+    return Reply(AuditJson(entries=[AuditEntryJson.model_validate(entry) for entry in noted]))
+
+
+@operation(
+    "getProfile",
+    "GET",
+    "/v1/memory/profile",
+    replies={200: ProfileJson},
+    example={"query": {"user": "ann", "budget_tokens": 200}},
+)
 async def profile(call: RestCall[ProfileQuery, None]) -> Reply:
-    """Its text, and every entry."""
+    """Notes on the user, as text for a prompt and entry by entry."""
     call.must_be_for_all_agents()
     opened = call.memory.profile(call.user)
     entries = [ProfileEntryJson.model_validate(entry) for entry in await opened.entries()]
     return Reply(ProfileJson(text=await opened.text(call.query.budget_tokens), entries=entries))
 
 
+@operation(
+    "addProfileEntry",
+    "POST",
+    "/v1/memory/profile",
+    replies={201: ProfileEntryJson},
+    writes=True,
+    example={"query": {"user": "ann"}, "body": {"kind": "constraint", "text": "No nuts."}},
+)
 async def add_entry(call: RestCall[UserQuery, NewEntryJson]) -> Reply:
-    """The entry that was added."""
+    """Note something that no message says."""
     call.must_be_for_all_agents()
     entry = await call.memory.profile(call.user).add(call.body.kind, call.body.text)
     return Reply(ProfileEntryJson.model_validate(entry), 201)
 
 
+@operation(
+    "changeProfileEntry",
+    "PATCH",
+    "/v1/memory/profile/{id}",
+    replies={200: ProfileEntryJson},
+    problems=(404,),
+    writes=True,
+    example={"query": {"user": "ann"}, "path": {"id": "1.0"}, "body": {"pinned": True}},
+)
 async def change_entry(call: RestCall[UserQuery, EntryChangeJson]) -> Reply:
-    """The entry as it is now."""
+    """Correct, pin or retire one entry of the profile."""
     call.must_be_for_all_agents()
     opened, body = call.memory.profile(call.user), call.body
     entry = await _entry(opened, call.path["id"])
@@ -66,22 +105,44 @@ async def _entry(opened: AsyncProfile, entry_id: str) -> UserNote:
     raise Problem(404, "no-entry", "the profile has no entry of this id")
 
 
+@operation("listTopics", "GET", "/v1/memory/topics", replies={200: TopicsJson})
 async def topics(call: RestCall[UserQuery, None]) -> Reply:
-    """The catalogue."""
+    """List the topic documents that maintenance of the view topics has made."""
     call.must_be_for_all_agents()
     lines = await call.memory.topics(call.user).catalogue()
     return Reply(TopicsJson(topics=[TopicLineJson.model_validate(line) for line in lines]))
 
 
+@operation(
+    "getTopic",
+    "GET",
+    "/v1/memory/topics/{id}",
+    replies={200: TopicJson},
+    problems=(404,),
+    example={"query": {"user": "ann"}, "path": {"id": "topic-0001"}},
+)
 async def topic(call: RestCall[UserQuery, None]) -> Reply:
-    """One document."""
+    """Get one topic document as Markdown."""
     call.must_be_for_all_agents()
     doc_id = call.path["id"]
     return Reply(TopicJson(id=doc_id, text=await _topic_text(call, doc_id)))
 
 
+@operation(
+    "editTopic",
+    "PUT",
+    "/v1/memory/topics/{id}",
+    replies={200: TopicEditedJson},
+    problems=(404,),
+    writes=True,
+    example={
+        "query": {"user": "ann"},
+        "path": {"id": "topic-0001"},
+        "body": {"text": "Ann lives in Lisbon."},
+    },
+)
 async def edit_topic(call: RestCall[UserQuery, TopicTextJson]) -> Reply:
-    """What became of the edit."""
+    """Take over one topic document's edited text."""
     call.must_be_for_all_agents()
     doc_id = call.path["id"]
     await _topic_text(call, doc_id)
@@ -99,15 +160,17 @@ async def _topic_text(
         raise Problem(404, "no-topic", "there is no topic document of this id") from error
 
 
+@operation("listThemes", "GET", "/v1/memory/themes", replies={200: ThemesJson})
 async def themes(call: RestCall[UserQuery, None]) -> Reply:
-    """All themes with their facts."""
+    """List the themes that maintenance of the view hierarchy has made, with their facts."""
     call.must_be_for_all_agents()
     held = await call.memory.themes(user=call.user)
     return Reply(ThemesJson(themes=[ThemeJson.model_validate(theme) for theme in held]))
 
 
+@operation("getStats", "GET", "/v1/memory/stats", replies={200: StatsJson})
 async def stats(call: RestCall[UserQuery, None]) -> Reply:
-    """Figures of one user; of all for those who may."""
+    """Count what is stored, of one user or, for those who may, of all."""
     call.must_be_for_all_agents()
     shown = StatsJson.model_validate(await call.memory.stats(user=call.user_or_all))
     if call.principal.user is not None:  # the folder's size tells of others
@@ -115,127 +178,16 @@ async def stats(call: RestCall[UserQuery, None]) -> Reply:
     return Reply(shown)
 
 
-async def audit(call: RestCall[AuditQuery, None]) -> Reply:
-    """Of the key's user; of all for those who may name any."""
-    call.must_be_for_all_agents()
-    query = call.query
-    noted = await call.memory.audit(user=call.user_or_all, since=query.since, newest=query.newest)
-    return Reply(AuditJson(entries=[AuditEntryJson.model_validate(entry) for entry in noted]))
-
-
+@operation(
+    "maintain",
+    "POST",
+    "/v1/memory/maintain",
+    body_may_be_missing=True,
+    replies={200: MaintainedJson},
+    writes=True,
+    example={"query": {"user": "ann"}, "body": {"views": ["topics", "hierarchy"]}},
+)
 async def maintain(call: RestCall[UserQuery, MaintainJson]) -> Reply:
-    """What was done."""
+    """Let views read what they have not read yet; the server does so by itself in the background."""
     done = await call.memory.maintain(user=call.user_or_all, views=call.body.views)
     return Reply(MaintainedJson.model_validate(done))
-
-
-OPERATIONS = (
-    Operation(
-        name="listAudit",
-        method="GET",
-        path="/v1/memory/audit",
-        handle=audit,
-        summary="List who read, wrote and forgot, when and how much; never what was said.",
-        query=AuditQuery,
-        replies={200: AuditJson},
-        example={"query": {"user": "ann", "newest": 20}},
-    ),
-    Operation(
-        name="getProfile",
-        method="GET",
-        path="/v1/memory/profile",
-        handle=profile,
-        summary="Notes on the user, as text for a prompt and entry by entry.",
-        query=ProfileQuery,
-        replies={200: ProfileJson},
-        example={"query": {"user": "ann", "budget_tokens": 200}},
-    ),
-    Operation(
-        name="addProfileEntry",
-        method="POST",
-        path="/v1/memory/profile",
-        handle=add_entry,
-        summary="Note something that no message says.",
-        body=NewEntryJson,
-        replies={201: ProfileEntryJson},
-        writes=True,
-        example={"query": {"user": "ann"}, "body": {"kind": "constraint", "text": "No nuts."}},
-    ),
-    Operation(
-        name="changeProfileEntry",
-        method="PATCH",
-        path="/v1/memory/profile/{id}",
-        handle=change_entry,
-        summary="Correct, pin or retire one entry of the profile.",
-        body=EntryChangeJson,
-        replies={200: ProfileEntryJson},
-        problems=(404,),
-        writes=True,
-        example={"query": {"user": "ann"}, "path": {"id": "1.0"}, "body": {"pinned": True}},
-    ),
-    Operation(
-        name="listTopics",
-        method="GET",
-        path="/v1/memory/topics",
-        handle=topics,
-        summary="List the topic documents that maintenance of the view topics has made.",
-        replies={200: TopicsJson},
-        example={"query": {"user": "ann"}},
-    ),
-    Operation(
-        name="getTopic",
-        method="GET",
-        path="/v1/memory/topics/{id}",
-        handle=topic,
-        summary="Get one topic document as Markdown.",
-        replies={200: TopicJson},
-        problems=(404,),
-        example={"query": {"user": "ann"}, "path": {"id": "topic-0001"}},
-    ),
-    Operation(
-        name="editTopic",
-        method="PUT",
-        path="/v1/memory/topics/{id}",
-        handle=edit_topic,
-        summary="Take over one topic document's edited text.",
-        body=TopicTextJson,
-        replies={200: TopicEditedJson},
-        problems=(404,),
-        writes=True,
-        example={
-            "query": {"user": "ann"},
-            "path": {"id": "topic-0001"},
-            "body": {"text": "Ann lives in Lisbon."},
-        },
-    ),
-    Operation(
-        name="listThemes",
-        method="GET",
-        path="/v1/memory/themes",
-        handle=themes,
-        summary="List the themes that maintenance of the view hierarchy has made, with their facts.",
-        replies={200: ThemesJson},
-        example={"query": {"user": "ann"}},
-    ),
-    Operation(
-        name="getStats",
-        method="GET",
-        path="/v1/memory/stats",
-        handle=stats,
-        summary="Count what is stored, of one user or, for those who may, of all.",
-        replies={200: StatsJson},
-        example={"query": {"user": "ann"}},
-    ),
-    Operation(
-        name="maintain",
-        method="POST",
-        path="/v1/memory/maintain",
-        handle=maintain,
-        summary="Let views read what they have not read yet; the server does so by itself in the background.",
-        body=MaintainJson,
-        body_may_be_missing=True,
-        replies={200: MaintainedJson},
-        writes=True,
-        example={"query": {"user": "ann"}, "body": {"views": ["topics", "hierarchy"]}},
-    ),
-)

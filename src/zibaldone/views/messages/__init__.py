@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from zibaldone.views.messages.tuning import Tuning
 from zibaldone.views.messages.view import MessagesView
 
-__all__ = ["MessagesView", "Tuning"]
+__all__ = ["MessagesView"]

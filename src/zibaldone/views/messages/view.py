@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 from sqlalchemy import Connection, select
@@ -19,14 +19,12 @@ from zibaldone.storage.schema import messages as log_table
 from zibaldone.storage.schema import units as units_table
 from zibaldone.views import units
 from zibaldone.views.base import (
-    Counted,
     Generation,
     PrepareContext,
     Query,
     Retrieved,
     TakeSnapshot,
 )
-from zibaldone.views.messages import tuning
 from zibaldone.views.toolkit import (
     FOREIGN_VECTORS,
     PASSAGE_TOKENS,
@@ -153,25 +151,8 @@ class MessagesView(IndexedUnitsView):
             here = usable(now.generation, self.fingerprint)
             if now.generation is not None and here is None:
                 note = FOREIGN_VECTORS
-            own = None if self._of_noise else tuning.weights_of(now.connection, user, self.fingerprint)
             with self._cache.index(now, user, here) as index:
-                ranked = ranked_units(index, question, vector, query, self.name, note, own or self._weights)
-                return replace(ranked, tuned=own is not None)
-
-    def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Remove the messages' units, and weights that were fitted on questions about any of them."""
-        gone = tuning.lost(connection, user, seqs)
-        if gone:
-            tuning.drop(connection, user)
-        return (*super().forget(connection, user, seqs), *gone)
-
-    def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What forget would remove."""
-        return (*super().preview_forget(connection, user, seqs), *tuning.lost(connection, user, seqs))
-
-    def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """Units and vectors, of all generations; and tuned weights, where there are any."""
-        return (*super().stats(connection, user), *tuning.count(connection, user))
+                return ranked_units(index, question, vector, query, self.name, note, self._weights)
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """What the table of units finds, and visible messages without units."""
@@ -180,7 +161,7 @@ class MessagesView(IndexedUnitsView):
         missing = select(m.user, m.seq, m.content, m.metadata).where(
             m.user == generation.user, m.seq <= generation.cursor, m.seq.not_in(has_units)
         )
-        faults = super().faults(connection, generation) + tuning.faults(connection, generation.user)
+        faults = super().faults(connection, generation)
         return faults + [
             f"no unit of message {row.seq}"
             for row in connection.execute(missing)

@@ -1,49 +1,10 @@
-"""Fitting the ranking's weights, and judging them as the engine would."""
-
-from dataclasses import replace
+"""Fitting the ranking's weights."""
 
 import numpy as np
 import pytest
 
-from zibaldone import Message
-from zibaldone.comparing import talks
-from zibaldone.comparing.evidence import share_found
-from zibaldone.comparing.listwise import Prior, balanced, contests, fit, loss
-from zibaldone.comparing.questions import OwnQuestion
-from zibaldone.comparing.systems import units_of
-from zibaldone.comparing.talks import LineCounter, judge, read_talk, to_vector
+from benchmarks.listwise import LineCounter, Prior, balanced, contests, fit, loss
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, Weights
-
-SAID = [
-    ("user", "I live in Linz."),
-    ("assistant", "Noted, Linz it is."),
-    ("user", "We moved to Graz last week."),
-    ("assistant", "The capital of Austria is Vienna."),
-    *(("assistant", f"Town number {number}.") for number in range(9)),
-]
-MESSAGES = [Message(text, role=role, seq=seq) for seq, (role, text) in enumerate(SAID, 1)]
-ASKED = [
-    OwnQuestion(
-        "1", "own", "Where do I live now?", ("I live in Linz.", "We moved to Graz last week."), (1, 3)
-    ),
-    OwnQuestion("2", "own", "What is the capital of Austria?", ("Vienna",), (4,)),
-    OwnQuestion("3", "own", "What is this?", (), ()),
-]
-
-
-@pytest.fixture
-def stored(opened):
-    """A memory with embedded vectors in which ann says it."""
-    memory = opened(embedder=shared_static_embedder())
-    memory.add([replace(message, seq=0) for message in MESSAGES], user="ann")
-    return memory
-
-
-@pytest.fixture
-def talk(stored):
-    """It, laid out."""
-    return read_talk(stored.messages(user="ann"), ASKED, shared_static_embedder())
 
 
 @pytest.fixture
@@ -139,52 +100,6 @@ def test_a_prior_holds_weights_of_which_data_say_nothing(made_up):
     assert np.abs(loose[2:]).max() < 1
     gradient = loss([made_up], loose, Prior(towards, 1e-3))[1]
     assert gradient == pytest.approx(np.zeros(4), abs=1e-4)
-
-
-def test_questions_without_evidence_are_left_out(talk, stored):
-    """Nothing can be learnt of them; a conversation without any is none."""
-    assert [posed.question.id for posed in talk.posed] == ["1", "2"]
-    assert read_talk(stored.messages(user="ann"), ASKED[2:], shared_static_embedder()) is None
-
-
-@pytest.mark.parametrize("budget", [12, 30, 60])
-def test_judging_is_the_engines_own_path(stored, talk, budget):
-    """The shipped weights find what a Memory finds."""
-    count = LineCounter(shared_static_embedder())
-    for posed in talk.posed:
-        recall = stored.recall(
-            posed.question.text, user="ann", budget_tokens=budget, views=["messages"], now=posed.now
-        )
-        found = share_found(posed.question.evidence, units_of(recall))
-        assert judge(talk, posed, DEFAULT_WEIGHTS, budget, count) == found
-
-
-def test_other_weights_find_something_else(talk):
-    """Weights that turn the ranking upside down lose what the shipped ones find."""
-    count = LineCounter(shared_static_embedder())
-    kinds = (DEFAULT_WEIGHTS.among_people, DEFAULT_WEIGHTS.with_assistant)
-    against = TalkWeights(*(Weights(*(-to_vector(weights)).tolist()) for weights in kinds))
-
-    def found(weights):
-        return sum(judge(talk, talk.posed[0], weights, budget, count) for budget in range(10, 40))
-
-    assert found(DEFAULT_WEIGHTS) > found(against)
-
-
-def test_a_question_below_the_floor_finds_nothing(talk):
-    """As in the engine, where it gets an empty recall."""
-    count = LineCounter(shared_static_embedder())
-    assert judge(talk, talk.posed[1], DEFAULT_WEIGHTS, 1000, count) == 1.0
-    assert judge(talk, replace(talk.posed[1], confidence=0.0), DEFAULT_WEIGHTS, 1000, count) == 0.0
-
-
-def test_of_a_long_chat_a_sample_of_the_assistants_units_competes(talk, stored, monkeypatch):
-    """What people say and what is relevant always does; the sample weighs as much as all."""
-    monkeypatch.setattr(talks, "MOST_OF_ASSISTANT", 4)
-    sampled = read_talk(stored.messages(user="ann"), ASKED, shared_static_embedder())
-    assert talk.contests.rivals.shape == (3, len(SAID))
-    assert sampled.contests.rivals.shape == (3, 3 + 4)
-    assert sampled.contests.rivals.sum(axis=1) == pytest.approx(talk.contests.rivals.sum(axis=1))
 
 
 @pytest.mark.parametrize("text", ["", "\n", "Ann: Hi!", "Mon 8 May\nAnn: Hi!\n\n  Ben: a — b\n", "\nx"])
