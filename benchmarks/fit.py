@@ -126,14 +126,14 @@ def ask(data: str, conversation: Conversation, every: int) -> list[Asked]:
     return asked
 
 
-def fitted(asked: Iterable[Asked], without: str = "") -> Weights:
-    """The likeliest weights; every data set counts as much."""
+def fitted(asked: Iterable[Asked], own: Weights, without: str = "") -> Weights:
+    """The likeliest weights; every data set counts as much. What has none in `own` gets none."""
     by_data: dict[str, list[Contests]] = {}
     for one in asked:
         if (contest := one.contests()) is not None:
             by_data.setdefault(one.data, []).append(contest)
-    kept = [column for column, name in enumerate(FEATURES) if name != without]
-    start = to_vector(DEFAULT_WEIGHTS.with_assistant)
+    kept = [column for column, name in enumerate(FEATURES) if name != without and getattr(own, name)]
+    start = to_vector(own)
     return Weights(*np.round(fit(balanced(list(by_data.values())), kept, start), 3).tolist())
 
 
@@ -175,15 +175,19 @@ def rows_of(asked: Sequence[Asked], budgets: Sequence[int], *, ablate: bool) -> 
 
     people = not any(one.talk.index.with_assistant.any() for one in asked)
     own = DEFAULT_WEIGHTS.among_people if people else DEFAULT_WEIGHTS.with_assistant
-    whole = stated(f"fitted on {', '.join(names)}", fitted(asked))
-    changes = {name: stated(f"without {name}", fitted(asked, name)) for name in FEATURES if ablate}
+    whole = stated(f"fitted on {', '.join(names)}", fitted(asked, own))
+    changes = {
+        name: stated(f"without {name}", fitted(asked, own, name))
+        for name in FEATURES
+        if ablate and getattr(own, name)
+    }
     for data in names:
         judged(data, "shipped", lambda _: own)
         groups = {id(one.talk) if people else one.data: one for one in asked if one.data == data}
         apart = {
             group: stated(
                 f"{data} left out",
-                fitted(one for one in asked if (id(one.talk) if people else one.data) != group),
+                fitted((one for one in asked if (id(one.talk) if people else one.data) != group), own),
             )
             for group in groups
             if people or len(names) > 1

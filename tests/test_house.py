@@ -416,7 +416,7 @@ CEILINGS = {
     "kv": 703,
     "models": 2_557,
     "rebuilding": 740,
-    "search": 2_751,
+    "search": 2_763,
     "server": 7_983,
     "storage": 4_921,
     "testing": 507,
@@ -430,7 +430,7 @@ CEILINGS = {
     "views/notes": 1_990,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 55_640
+TESTS_CEILING = 55_660
 
 
 def lines_in(path: Path) -> int:

@@ -88,6 +88,26 @@ def test_neighbours_are_those_of_the_same_session_in_time(talk):
     assert ranked.index(neighbour) < ranked.index(stranger)
 
 
+@pytest.mark.parametrize("mark", ["?", "\uff1f"])
+def test_among_people_what_follows_a_question_comes_before_one(talk, mark):
+    """Of the same words, those after a question gain and those that ask lose, by the mark alone."""
+    talk.fill()
+    asks, _ = talk.say(f"[x] Ann: Bees on the roof{mark}", "[x] Bea: Well.")
+    _, says = talk.say("[y] Bea: Well.", "[y] Ann: Bees on the roof.")
+    _, replies = talk.say(f"[z] Bea: Well{mark}", "[z] Ann: Bees on the roof.")
+    ranked = talk.ranked("Who has bees on the roof?")
+    assert ranked.index(replies) < ranked.index(says) < ranked.index(asks)
+
+
+def test_asked_when_what_names_a_day_gains(talk):
+    """A message with a time in it gains where a time is asked for, and nowhere else."""
+    talk.fill()
+    dated, other = talk.say("[x] Ann: The regatta was yesterday.", "[y] Ann: The regatta was lovely.")
+    for question, gains in ("When was the regatta?", True), ("How was the regatta?", False):
+        clues = [channel(talk.candidate(question, seq), "clues").score for seq in (dated, other)]
+        assert (clues[0] > clues[1]) is gains
+
+
 def test_a_day_that_the_question_names_wins(talk):
     """Of the same words, those of the day in question come first."""
     talk.fill()

@@ -35,6 +35,7 @@ class Question:
     days: tuple[tuple[int, int], ...]  # ordinals of the days that it names, inclusive
     aim: Aim = Aim.FACT
     asks_own: bool = False  # about who asks: "my", "I"
+    asks_when: bool = False
 
     @property
     def subject(self) -> str:
@@ -81,6 +82,7 @@ def take_apart(
         days=days,
         aim=aim_of(text),
         asks_own=not _OWN.isdisjoint(spoken),
+        asks_when="when" in spoken,
     )
 
 

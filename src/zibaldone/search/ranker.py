@@ -1,4 +1,4 @@
-"""The one ranker: the score of every unit for a question is a weighted sum of nine features of structure.
+"""The one ranker: the score of every unit for a question is a weighted sum of ten features of structure.
 
 There are two kinds of talk, and a session says itself which it is: among people, where turns are short, lean
 on their neighbours and say who they are of; and with an assistant, where the user's turns stand for
@@ -28,6 +28,7 @@ from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
+_NAMES_A_DAY = 0.4  # `date` of what names a day, where the question asks when
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
 Mask = npt.NDArray[np.bool_]
@@ -44,9 +45,10 @@ class Weights:
     lexical_2: float = 0.0  # in its window of 2
     lexical_5: float = 0.0  # in its window of 5
     dense: float = 0.0  # its cosine with the question, from the mean of what people say, standardised
-    dense_2: float = 0.0  # of question and the mean of the window of 2
     speaker: float = 0.0  # the question names who said it
-    date: float = 0.0  # 1: said in the time that the question names, or soon after; 1.5: on the very day
+    replies: float = 0.0  # 1: it follows a question; -1: it ends with one
+    date: float = 0.0  # 1: said in the time that the question names, or soon after; 1.5: that very day
+    length: float = 0.0  # logarithm of its words that are no stop words, and 1
     session: float = 0.0  # the best of its session, of `lexical` and `dense` in standard deviations
     by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
 
@@ -75,28 +77,28 @@ class TalkWeights:
 
 DEFAULT_WEIGHTS = TalkWeights(
     Weights(
-        lexical=0.12,
-        lexical_2=0.15,
-        lexical_5=0.22,
-        dense=0.5,
-        dense_2=0.5,
-        speaker=2.75,
+        lexical=0.1,
+        lexical_2=0.2,
+        lexical_5=0.2,
+        dense=0.45,
+        speaker=2.5,
+        replies=0.6,
         date=4.0,
         session=0.07,
     ),
     Weights(
-        lexical=0.08,
-        lexical_5=0.035,
-        dense=0.4,
-        dense_2=0.25,
-        speaker=1.9,
+        lexical=0.1,
+        lexical_5=0.05,
+        dense=0.45,
+        speaker=2.0,
         date=1.0,
-        session=0.27,
+        session=0.25,
+        length=-0.4,
         by_assistant=-1.5,
     ),
 )
-_WINDOWED = ("lexical_2", "lexical_5", "dense_2", "session")
-_CLUES = ("speaker", "date", "by_assistant")
+_WINDOWED = ("lexical_2", "lexical_5", "session")
+_CLUES = ("speaker", "replies", "date", "length", "by_assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class Scores:
     lexical: Floats  # BM25 in what is said in one breath
     dense: Floats  # cosine, in standard deviations from the mean
     context: Floats  # the weighted features of windows and session
-    clues: Floats  # the weighted features of speaker and time
+    clues: Floats  # the weighted features of speaker, turn, time and length
     confidence: float  # see confidence.confidence
     assistant: AssistantShare = _BESIDE
 
@@ -192,15 +194,16 @@ def features(
     centred = index.centred_cosines(vector, of_rows)
     values, of_words = _lexical(index, question)
     people = index.by_people
-    for name, radius in (("dense", 0), ("dense_2", 2)):
-        window = index.windows[radius]
-        values[name] = standardised(window.sum(centred) / window.sizes, people)
+    breath = index.windows[0]
+    values["dense"] = standardised(breath.sum(centred) / breath.sizes, people)
     own = standardised(values["lexical"], people) + values["dense"]
     values["session"] = index.best_of_session(own, people if inside is None else people & inside)
     values["speaker"] = np.zeros(len(index), dtype=np.float32)
     for name in question.speakers:  # who may have been forgotten since the question was read
         values["speaker"][index.speakers.get(name, [])] = 1
+    values["replies"] = index.replies()
     values["date"] = _dates(index, question)
+    values["length"] = np.log1p(index.lexical.lengths())
     values["by_assistant"] = index.by_assistant * np.float32(question.aim is not Aim.SAID)
     return values, confidence(index, question, of_words, cosines, inside)
 
@@ -218,6 +221,8 @@ def _cosines(rows: Matrix, products: Floats) -> Floats:
 def _dates(index: UnitIndex, question: Question) -> Floats:
     """(n,) see Weights; what is said long after a long time, or names a day of a short one, counts half."""
     dates = np.zeros(len(index), dtype=np.float32)
+    if question.asks_when:
+        dates[[row for row, _, _ in index.named_days]] = _NAMES_A_DAY
     for first, last in question.days:
         then = (index.days >= first) & (index.days <= last)
         after = (index.days > last) & (index.days <= last + AFTER_DAYS)

@@ -228,6 +228,11 @@ class UnitIndex:
         needs_question = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker] > 0
         return asker if answers or needs_question else None
 
+    def replies(self) -> Floats:
+        """(n,) 1 where the unit before ends with a question, -1 where the unit itself does, 0 for both."""
+        before = np.where(self._askers >= 0, self._ends_asking[self._askers], np.float32(0))
+        return np.asarray(before - self._ends_asking, dtype=np.float32)
+
     def centred_cosines(self, vector: Vectors, products: Floats) -> Floats:
         """(n,) cosines of question and units, all taken from the mean of what people say.
 
