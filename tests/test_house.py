@@ -430,7 +430,7 @@ CEILINGS = {
     "views/notes": 1_990,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 55_654
+TESTS_CEILING = 55_660
 
 
 def lines_in(path: Path) -> int:

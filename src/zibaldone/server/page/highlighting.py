@@ -1,4 +1,4 @@
-"""Which words of a passage are those of the question, as search compares them: stems, in all spellings."""
+"""Words of a passage that are the question's, as search compares them: by their stems."""
 
 from __future__ import annotations
 
