@@ -19,7 +19,7 @@ FLOORS = {
     "messages": 0.688,  # without rules of language, which were made on this conversation
     "chunks": 0.584,
     "hierarchy": 0.506,
-    "topics": 0.584,
+    "topics": 0.532,
 }
 
 

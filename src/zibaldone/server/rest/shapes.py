@@ -282,7 +282,7 @@ class NewEntryJson(InputShape):
     """A note that no message says."""
 
     kind: Literal["instruction", "constraint", "preference", "fact", "person", "plan", "decision"]
-    text: str
+    text: Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
 class EntryChangeJson(InputShape):
