@@ -1,6 +1,7 @@
 """Ten questions to seven months of one person's conversations, with nothing but what was installed.
 
-A demo and no measurement: the questions are chosen to show what recall does and what it misses. `conversation.jsonl` is the sample, written for this purpose, in the format that `export` writes.
+A demo and no measurement: the questions are chosen to show what recall does and what it misses.
+`conversation.jsonl` is the sample, written for this purpose, in the format that `export` writes.
 `questions.jsonl` has the questions; each names the messages that hold its answer and the phrase in each.
 Some are among the hard ones that `benchmarks.pin` asks.
 """
