@@ -30,7 +30,7 @@ _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is lik
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
-_ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 260
+_ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 220
 _MEASURED_BYTES = 8  # of a row: what is known of its vector
 _SIGNS = ("_ends_asking", "_has_question")  # 1 or 0; as saved a bit for each
 
