@@ -427,10 +427,10 @@ CEILINGS = {
     "views/hierarchy": 4_024,
     "views/kvcache": 6_053,
     "views/messages": 176,
-    "views/notes": 1_990,
+    "views/notes": 1_991,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 55_660
+TESTS_CEILING = 55_670
 
 
 def lines_in(path: Path) -> int:

@@ -189,7 +189,8 @@ def _in_turn(drafts: Iterable[NoteDraft]) -> list[NoteDraft]:
         for stated in _statements(draft.text, draft.unit.speaker):
             slot = stated.subject, stated.relation
             old, before = latest.get(slot, (draft, stated))
-            if old.ended is None and supersedes(stated, before):
+            alone = len(_statements(old.text, old.unit.speaker)) == 1  # else something of it may still hold
+            if old.ended is None and alone and supersedes(stated, before):
                 place = draft.clause or (draft.unit.seq, 0, 0)
                 old.ended = Ending(draft.unit.seq, draft.unit.part, place, STATED)
             latest[slot] = draft, stated
