@@ -64,7 +64,7 @@ def choose(
 
 
 def _shows(unit: Evidence, entry: Evidence) -> bool:
-    """Whether all words of an entry stand in a unit of the same message, and it holds."""
+    """True if all words of an entry stand in a unit of the same message, and it holds."""
     there = entry.text in unit.text and not set(entry.sources).isdisjoint(unit.sources)
     return there and unit.outdated is None
 

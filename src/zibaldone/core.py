@@ -70,13 +70,13 @@ class Message:
 
     @property
     def is_noise(self) -> bool:
-        """Whether it is what passed between machines, or was hidden: nobody said it to anybody."""
+        """True if it is what passed between machines, or was hidden: nobody said it to anybody."""
         kind = self.metadata.get(NOISE)
         return isinstance(kind, str) and kind in NOISES
 
     @property
     def is_dated(self) -> bool:
-        """Whether its time says when it happened: not where a file that was imported names no time."""
+        """True if its time says when it happened: not where a file that was imported names no time."""
         return self.metadata.get(TIME_KNOWN) is not False
 
 

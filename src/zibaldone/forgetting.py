@@ -164,7 +164,7 @@ def let_go_where_forgotten(database: Database) -> None:
 
 
 def _drop_stale(database: Database) -> bool:
-    """Whether anything was of before a forgetting."""
+    """True if anything was of before a forgetting."""
     with database.read() as connection:
         return drop_forgotten({user: log.state(connection, user) for user in users_held()})
 

@@ -210,12 +210,12 @@ def row_of(view: View, generation: Generation) -> Any:
 
 
 def is_same_build(first: Generation, second: Generation) -> bool:
-    """Whether they are the same, however far each had read: a number is given again after a discard."""
+    """True if they are the same, however far each had read: a number is given again after a discard."""
     return (first.number, first.fingerprint, first.chat) == (second.number, second.fingerprint, second.chat)
 
 
 def is_outdated(generation: Generation, view: View) -> bool:
-    """Whether the view is to be made anew: settings are others by now, and nobody chose these over them."""
+    """True if the view is to be made anew: settings are others by now, and nobody chose these over them."""
     return view.fingerprint not in (generation.fingerprint, generation.chosen_over)
 
 

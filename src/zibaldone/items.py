@@ -193,7 +193,7 @@ class AsyncItems(Awaited[Items]):
 
 
 def is_put(message: Message) -> bool:
-    """Whether a message is what an item says, or said."""
+    """True if a message is what an item says, or said."""
     return message.session.startswith(ITEM_SESSIONS) and message.metadata.get("part") == _PART
 
 

@@ -440,7 +440,7 @@ def versions(connection: Connection, user: str | None = None) -> dict[str, int]:
 
 
 def is_noise(row: Any) -> bool:
-    """Whether a row with metadata is of a message that is noise."""
+    """True if a row with metadata is of a message that is noise."""
     return bool(row.metadata) and Message("", metadata=checked_metadata(row)).is_noise
 
 

@@ -219,7 +219,7 @@ def grow(
 
 
 def is_growing(database: Database, user: str, view: View) -> bool:
-    """Whether a thread of this process is at it."""
+    """True if a thread of this process is at it."""
     return _rebuilding[_rebuild_key(database, user, view, " beside")] > 0
 
 
@@ -501,7 +501,7 @@ def _work(
 
 
 def _rests(view: View) -> bool:
-    """Whether its storage is never to be put in order: then nobody whom it has read need be looked at."""
+    """True if its storage is never to be put in order: then nobody whom it has read need be looked at."""
     return getattr(type(view), "housekeep", None) is RestingView.housekeep
 
 

@@ -303,7 +303,7 @@ class Memory:
 
     @property
     def encrypted(self) -> bool:
-        """Whether all that it keeps in its folder is."""
+        """True if all that it keeps in its folder is."""
         return self._database.encrypted
 
     @property
@@ -313,7 +313,7 @@ class Memory:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether a recall waits for nothing outside of the process: neither a server's rows nor a model."""
+        """True if a recall waits for nothing outside of the process: neither a server's rows nor a model."""
         return not self._database.shared and self._embedder is shared_static_embedder()
 
     def close(self) -> None:

@@ -119,7 +119,7 @@ class MessageContent:
 
 
 def is_object(given: object) -> bool:
-    """Whether it is a library's object; some can be iterated over, and are no list of messages."""
+    """True if it is a library's object; some can be iterated over, and are no list of messages."""
     return not isinstance(given, type) and callable(getattr(given, "model_dump", None))
 
 

@@ -27,7 +27,7 @@ class Condition(Protocol):
     """What the metadata of a message must be like."""
 
     def holds(self, metadata: Metadata) -> bool:
-        """Whether it is."""
+        """True if it is."""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ class Narrowing:
     repeated: frozenset[str] = frozenset()  # contents of messages that whoever asks has before them already
 
     def __bool__(self) -> bool:
-        """Whether anything is left out."""
+        """True if anything is left out."""
         return self != Narrowing()
 
 

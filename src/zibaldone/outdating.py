@@ -112,7 +112,7 @@ def newest(link: Link, links: dict[tuple[int, int], Link]) -> Link:
 
 
 def _within(link: Link, unit: Evidence) -> bool:
-    """Whether the unit has the sentence that no longer holds."""
+    """True if the unit has the sentence that no longer holds."""
     starts = unit.place <= link.old_start < unit.place + max(1, len(unit.text))
     return unit.sources == (link.old_seq,) and starts
 

@@ -82,7 +82,7 @@ class Recall:
 
 
 def _is_users(turn: object) -> bool:
-    """Whether a chat message, of whatever library, is the user's, and not what tools gave back."""
+    """True if a chat message, of whatever library, is the user's, and not what tools gave back."""
     get = turn.get if isinstance(turn, Mapping) else partial(getattr, turn)
     parts = content if isinstance(content := get("content", None), list) else ()
     outputs = [part for part in parts if isinstance(part, Mapping) and part.get("type") == "tool_result"]

@@ -157,7 +157,7 @@ def _standing_prefix(speaker: str | None) -> str:
 
 
 def _joined(before: Evidence | None, unit: Evidence | None) -> bool:
-    """Whether they are parts of one message, which stand behind each other on one line."""
+    """True if they are parts of one message, which stand behind each other on one line."""
     if before is None or unit is None or unit.standing:
         return False
     return (before.view, before.sources) == (unit.view, unit.sources)

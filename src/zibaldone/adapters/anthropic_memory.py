@@ -49,7 +49,7 @@ class _Tree:
         return sorted(parts for parts in self.files if parts[: len(folder)] == folder and parts != folder)
 
     def is_folder(self, parts: Parts) -> bool:
-        """Whether there is such a folder; the root always is."""
+        """True if there is such a folder; the root always is."""
         return not parts or bool(self.below(parts))
 
     def bytes_of(self, parts: Parts) -> int:

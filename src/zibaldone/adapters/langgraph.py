@@ -261,7 +261,7 @@ def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
 
 
 def _matches(value: object, condition: object) -> bool:
-    """Whether a value is as a filter says: equal, alike part by part, or as operators compare it."""
+    """True if a value is as a filter says: equal, alike part by part, or as operators compare it."""
     if isinstance(condition, Mapping):
         if any(str(name).startswith("$") for name in condition):
             return all(_compares(value, str(name), other) for name, other in condition.items())

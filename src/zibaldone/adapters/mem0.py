@@ -52,7 +52,7 @@ class _Selection:
     show_expired: bool
 
     def takes(self, record: MemoryRecord) -> bool:
-        """Whether a memory is among those."""
+        """True if a memory is among those."""
         return (self.show_expired or not _is_expired(record)) and _passes(self.filters, _flat(record))
 
 

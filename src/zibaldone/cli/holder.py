@@ -42,7 +42,7 @@ def default_folder() -> Path:
 
 
 def has_user_keys() -> bool:
-    """Whether the environment names a place of users' keys."""
+    """True if the environment names a place of users' keys."""
     return bool(os.environ.get("ZIBALDONE_USER_KEYS", "").strip())
 
 
@@ -73,7 +73,7 @@ def socket_of(folder: Path) -> Path:
 
 
 def is_too_long(address: Path) -> bool:
-    """Whether no socket can have this address."""
+    """True if no socket can have this address."""
     return len(os.fsencode(address)) > _LONGEST_PATH
 
 
@@ -113,12 +113,12 @@ def ask(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def is_ours(address: Path) -> bool:
-    """Whether there is a socket which nobody else can have put there."""
+    """True if there is a socket which nobody else can have put there."""
     return _is_private(address.parent, stat.S_ISDIR) and _is_private(address, stat.S_ISSOCK)
 
 
 def _is_private(path: Path | str, is_of_kind: Callable[[int], bool]) -> bool:
-    """Whether it is there, this user's, and nobody else's."""
+    """True if it is there, this user's, and nobody else's."""
     try:
         state = os.lstat(path)
     except OSError:

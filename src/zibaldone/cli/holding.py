@@ -260,7 +260,7 @@ class _Stream(io.TextIOWrapper):
         self._is_terminal = is_terminal
 
     def isatty(self) -> bool:
-        """Whether the asker's is one."""
+        """True if the asker's is one."""
         return self._is_terminal
 
 

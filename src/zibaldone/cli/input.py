@@ -88,7 +88,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing el
 
 
 def holds_memory(folder: Path) -> bool:
-    """Whether there is a memory; also true where only opening it can say what is wrong with it."""
+    """True if there is a memory; also true where only opening it can say what is wrong with it."""
     from zibaldone.storage.opening import is_there
 
     try:

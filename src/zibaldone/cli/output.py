@@ -122,7 +122,7 @@ def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
 
 
 def _fits(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether each short column has room in one line, and what is left is enough for the long ones."""
+    """True if each short column has room in one line, and what is left is enough for the long ones."""
     needed = (len(columns) - 1) * _GAP
     for place, column in enumerate(columns):
         longest = max([cell_len(column), *(cell_len(row[place]) for row in cells)])
@@ -156,7 +156,7 @@ def _in_blocks(columns: Sequence[str], cells: Sequence[Sequence[str]], width: in
 
 
 def _is_short(cell: str) -> bool:
-    """Whether it stands in one line: such as a date, a number, a name."""
+    """True if it stands in one line: such as a date, a number, a name."""
     return cell_len(cell) <= (_SHORT_CELL if " " in cell else _SHORT_NAME)
 
 

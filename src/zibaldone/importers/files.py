@@ -39,7 +39,7 @@ class Head:
 
     @property
     def is_json(self) -> bool:
-        """Whether it begins as JSON does."""
+        """True if it begins as JSON does."""
         return self.text[:1] in ("[", "{")
 
 

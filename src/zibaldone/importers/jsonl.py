@@ -150,7 +150,7 @@ def _listed(node: Node) -> Node | None:
 
 
 def _is_library_s(node: Node) -> bool:
-    """Whether it is an object of another library, known by its type, and not by a role."""
+    """True if it is an object of another library, known by its type, and not by a role."""
     return isinstance(node.value, dict) and (
         {"lc", "kwargs"} <= node.value.keys()
         or (isinstance(node.value.get("type"), str) and "role" not in node.value)

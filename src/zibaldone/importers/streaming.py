@@ -110,11 +110,11 @@ class TextReader:
             return value
 
     def _may_go_on(self, error: json.JSONDecodeError) -> bool:
-        """Whether a fault may be nothing but the end of the window."""
+        """True if a fault may be nothing but the end of the window."""
         return error.msg.startswith("Unterminated") or error.pos > len(self.text) - _LONGEST_WORD
 
     def take(self, character: str) -> bool:
-        """Whether it is the next one; then it is read."""
+        """True if it is the next one; then it is read."""
         if self.peek() != character:
             return False
         self.at += 1
@@ -219,7 +219,7 @@ def _not_json(error: json.JSONDecodeError, where: str, line: int, before: int) -
 
 
 def _is_cut_off(error: json.JSONDecodeError) -> bool:
-    """Whether nothing is wrong with the text but that more of it should follow."""
+    """True if nothing is wrong with the text but that more of it should follow."""
     rest = error.doc[error.pos :].strip()
     return (
         not rest

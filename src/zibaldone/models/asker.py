@@ -56,7 +56,7 @@ class Asker:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is a model to ask."""
+        """True if there is a model to ask."""
         return self._model is not None
 
     def ask(

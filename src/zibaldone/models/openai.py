@@ -285,7 +285,7 @@ def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_open(node: Any) -> bool:
-    """Whether a schema has mappings of any key, or tuples: strict mode cannot say either."""
+    """True if a schema has mappings of any key, or tuples: strict mode cannot say either."""
     if isinstance(node, list):
         return any(_is_open(one) for one in node)
     if not isinstance(node, Mapping):

@@ -83,7 +83,7 @@ class RecordedModel:
 
     @property
     def asks(self) -> bool:
-        """Whether a model is asked for what is not recorded."""
+        """True if a model is asked for what is not recorded."""
         return self._on_miss == "ask"
 
     def chat(self, request: ChatRequest) -> ChatReply:

@@ -48,7 +48,7 @@ class Task(Generic[R]):
 
     @property
     def divisible(self) -> bool:
-        """Whether a part of it is asked next where it fails: that says nothing yet against the model."""
+        """True if a part of it is asked next where it fails: that says nothing yet against the model."""
         return False
 
     @property

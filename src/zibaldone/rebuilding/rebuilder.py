@@ -126,7 +126,7 @@ class Rebuilder:
         return self.builds(user, view)
 
     def _can_go_on(self, chat: str, cursor: int, user: str) -> bool:
-        """Whether nothing is left to read, or the chat model is known here that would read it."""
+        """True if nothing is left to read, or the chat model is known here that would read it."""
         with self._database.read(user) as connection:
             is_complete = cursor >= log.state(connection, user).last_seq
         return is_complete or self.variants.has_chat(chat)

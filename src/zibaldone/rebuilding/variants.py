@@ -35,7 +35,7 @@ class ViewVariant:
     chat: str  # the name of its chat model; "" for none
 
     def made(self, generation: Generation) -> bool:
-        """Whether the generation was begun with these models."""
+        """True if the generation was begun with these models."""
         return (generation.fingerprint, generation.chat) == (self.view.fingerprint, self.chat)
 
 
@@ -79,7 +79,7 @@ class Variants:
         ]
 
     def has_chat(self, chat: str) -> bool:
-        """Whether a chat model of this name is known here."""
+        """True if a chat model of this name is known here."""
         others = (variant.chat for variants in self._of.values() for variant in variants)
         return chat in (self._chat, *others)
 

@@ -191,15 +191,15 @@ class UnitIndex:
         return np.asarray(best[self._session_of], dtype=np.float32)
 
     def knows_of(self, first: int, last: int) -> bool:
-        """Whether anything was said in these days, or soon after."""
+        """True if anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
 
     def is_coined(self, word: str) -> bool:
-        """Whether a word means nothing to the embedder, which knows some of its letters alone."""
+        """True if a word means nothing to the embedder, which knows some of its letters alone."""
         return self._word_embedder.count([word])[0] > _OF_A_WORD
 
     def has(self, word: str) -> bool:
-        """Whether some unit has a word, a function word or any other."""
+        """True if some unit has a word, a function word or any other."""
         return word in self._vocabulary
 
     def has_words(self, many: int) -> bool:

@@ -146,7 +146,7 @@ class Access:
         return Principal(None, is_presumed=needed is None)
 
     async def _need_key(self, path: str) -> bool | None:
-        """Whether nobody is served without a key; None: that is not known, and a model may be asked.
+        """True if nobody is served without a key; None: that is not known, and a model may be asked.
 
         The gateway passes requests on while the database is away or slow, where there was no key before: the
         model can be asked without memory.
@@ -162,7 +162,7 @@ class Access:
             return None
 
     async def _is_open(self, path: str) -> bool:
-        """Whether nobody needs a key, looked once more. Raises StorageError where that is still not known."""
+        """True if nobody needs a key, looked once more. Raises StorageError where that is still not known."""
         return not await self._looked_up(path, self._keys.exist, self._settings.recall_timeout_ms / 1000)
 
     async def _looked_up(self, path: str, look: Callable[[], T], within_s: float) -> T:
@@ -202,7 +202,7 @@ def _door(path: str) -> str:
 
 
 def is_page(path: str) -> bool:
-    """Whether a path is of the page for people."""
+    """True if a path is of the page for people."""
     return path == "/" or path[1:].partition("/")[0] in PAGE_SEGMENTS
 
 
@@ -236,7 +236,7 @@ def host_name(host: str) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or address leads to this machine only."""
+    """True if a name or address leads to this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

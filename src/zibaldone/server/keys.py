@@ -124,7 +124,7 @@ class KeyStore:
         return _of_row(row)
 
     def exist(self) -> bool:
-        """Whether there is any key, revoked or not: from then on nobody is served without one."""
+        """True if there is any key, revoked or not: from then on nobody is served without one."""
         if not self._any:
             with self._database.read() as connection:
                 self._any = connection.execute(select(server_keys.c.id).limit(1)).first() is not None
@@ -132,7 +132,7 @@ class KeyStore:
 
     @property
     def were_none(self) -> bool:
-        """Whether there was no key when it was looked last."""
+        """True if there was no key when it was looked last."""
         return self._any is False
 
     def authenticate(self, token: str) -> ServerKey | None:

@@ -279,7 +279,7 @@ def _plain_files(folder: Path) -> list[Path]:
 
 
 def _is_plain(copy: Path) -> bool:
-    """Whether it has anything that an encrypted memory keeps under other names."""
+    """True if it has anything that an encrypted memory keeps under other names."""
     plain = {*(FILE + end for end in BESIDE), BLOCKS, INDEX}
     return any(path.name in plain for path in copy.rglob("*"))
 

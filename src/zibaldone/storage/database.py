@@ -113,7 +113,7 @@ class Database(ABC):
             return work(connection)
 
     def is_sealed(self) -> bool:
-        """Whether what users say was sealed so far."""
+        """True if what users say was sealed so far."""
         with self.read() as connection:
             return connection.execute(select(sealing.c.id)).first() is not None
 
@@ -142,7 +142,7 @@ class Database(ABC):
 
     @abstractmethod
     def purge_waits(self) -> bool:
-        """Whether a purge is still to be done."""
+        """True if a purge is still to be done."""
 
     @abstractmethod
     def wipe(self) -> bool:

@@ -207,7 +207,7 @@ def check_extra() -> None:
 
 
 def _is_random(key: str | bytes) -> bool:
-    """Whether a key is 32 random bytes, as such or in hexadecimal, so that nobody can guess it."""
+    """True if a key is 32 random bytes, as such or in hexadecimal, so that nobody can guess it."""
     if isinstance(key, bytes):
         return len(key) == KEY_BYTES
     return len(key) == 2 * KEY_BYTES and all(digit in "0123456789abcdefABCDEF" for digit in key)

@@ -33,7 +33,7 @@ def memory_file(folder: Path) -> Path:
 
 
 def is_memory(folder: Path) -> bool:
-    """Whether a memory lies there, plain or encrypted."""
+    """True if a memory lies there, plain or encrypted."""
     return database_file(folder).exists() or (folder / ENCRYPTED_FILE).exists()
 
 

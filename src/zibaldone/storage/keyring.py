@@ -290,7 +290,7 @@ class Keyring:
         return list(connection.execute(query.order_by(user_keys.c.user)).scalars())
 
     def is_gone(self, number: str) -> bool:
-        """Whether the key with this number is nowhere in the place of keys, and marked as destroyed."""
+        """True if the key with this number is nowhere in the place of keys, and marked as destroyed."""
         return self.place.get(number) is None and self.place.mark(number) is not None
 
 

@@ -116,7 +116,7 @@ def _opened_keyring(database: Database, given: str | Path | None, key: str | byt
 
 
 def is_there(place: str | Path) -> bool:
-    """Whether there is a memory; of a URL only opening it can say.
+    """True if there is a memory; of a URL only opening it can say.
 
     Raises OSError, and RuntimeError for the home of nobody.
     """

@@ -148,7 +148,7 @@ class PostgresDatabase(Database):
         )
 
     def _is_current(self) -> bool:
-        """Whether there is nothing to migrate: then nobody need be kept out."""
+        """True if there is nothing to migrate: then nobody need be kept out."""
         with self.read() as connection:
             if (encoding := connection.execute(text("SHOW server_encoding")).scalar()) != "UTF8":
                 raise StorageUnusable(
@@ -470,7 +470,7 @@ def _roll_back(connection: Connection) -> None:
 
 
 def _is_lost(error: BaseException) -> bool:
-    """Whether the server went away, or is not there."""
+    """True if the server went away, or is not there."""
     state: str | None = getattr(error, "sqlstate", None)
     if state is None:
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
@@ -478,7 +478,7 @@ def _is_lost(error: BaseException) -> bool:
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Whether the server does not want us: waiting does not help."""
+    """True if the server does not want us: waiting does not help."""
     state = getattr(error, "sqlstate", None)
     # psycopg names no SQLSTATE of a failed connection.
     signs = ("authentication failed", "does not exist", "no pg_hba")

@@ -294,7 +294,7 @@ class SqliteDatabase(Database):
         connection.exec_driver_sql(f"PRAGMA user_version={_PURGE_DUE}")
 
     def purge_waits(self) -> bool:
-        """Whether deleted text may still be in the files."""
+        """True if deleted text may still be in the files."""
         with self._engine.connect() as connection:
             return bool(connection.exec_driver_sql("PRAGMA user_version").scalar() == _PURGE_DUE)
 

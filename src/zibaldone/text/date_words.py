@@ -55,7 +55,7 @@ _IN_OCT_ON_FRI = re.compile(
 
 
 def may_name_days(low: str) -> bool:
-    """Whether the text, in lower case, may name a day; most texts need no more than this test."""
+    """True if the text, in lower case, may name a day; most texts need no more than this test."""
     for word in _TIME_WORDS:
         if word in low:
             return True

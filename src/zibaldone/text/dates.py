@@ -160,20 +160,20 @@ class _Scan:
         return [*words[:-3:-1], "", ""]
 
     def is_linked(self) -> bool:
-        """Whether it is the second half of a range: "between March" stands before, "and" between."""
+        """True if it is the second half of a range: "between March" stands before, "and" between."""
         return bool(self.previous and _LINK.fullmatch(self.text, self.previous_end, self.start))
 
     def follows_year(self) -> bool:
-        """Whether the phrase before named a whole year."""
+        """True if the phrase before named a whole year."""
         return self.previous is not None and self.previous == period("year", self.previous[0])
 
     def opens_range(self) -> bool:
-        """Whether it is the first half of one: "from" or "between" stands before, and a month follows."""
+        """True if it is the first half of one: "from" or "between" stands before, and a month follows."""
         word = self.before()[0]
         return word in ("from", "between") and _LINKED_MONTH.match(self.text, self.end) is not None
 
     def looks_ahead(self) -> bool:
-        """Whether the words just before the phrase speak of what is to come."""
+        """True if the words just before the phrase speak of what is to come."""
         return AHEAD.search(self.text, max(0, self.start - 60), self.start) is not None
 
     def nearest(self, of_year: Callable[[int], Span], step: int | None) -> Span | None:

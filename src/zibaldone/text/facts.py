@@ -83,7 +83,7 @@ class Sentence:
 
     @property
     def leans(self) -> bool:
-        """Whether it opens with a word for what was named before it, or is a caption of it."""
+        """True if it opens with a word for what was named before it, or is a caption of it."""
         return self.is_caption or not _LEANING.isdisjoint(words(self.text)[:1])
 
     @property
@@ -92,12 +92,12 @@ class Sentence:
 
     @property
     def says_something(self) -> bool:
-        """Whether it does, though it may be no fact; questions do not."""
+        """True if it does, though it may be no fact; questions do not."""
         return self.worth >= Worth.REMARK and not self.asks
 
     @property
     def is_idle(self) -> bool:
-        """Whether it gives the next sentence nothing to lean on."""
+        """True if it gives the next sentence nothing to lean on."""
         return self.asks or self.worth <= Worth.PHRASE
 
 
@@ -180,11 +180,11 @@ class Heard:
         return judged
 
     def is_short(self, opening: str) -> bool:
-        """Whether the first sentence of a message needs the question that it may answer."""
+        """True if the first sentence of a message needs the question that it may answer."""
         return not asks(opening) and len(set(terms(self.unaddressed(opening))) - PHATIC) < _SHORT_ANSWER
 
     def is_answered(self, opening: str) -> bool:
-        """Whether the first sentence of a message answers a question on something: "Seven years"."""
+        """True if the first sentence of a message answers a question on something: "Seven years"."""
         if not (_asks_something(self.question) and self.is_short(opening)):
             return False
         bare = self.unaddressed(opening)
@@ -284,7 +284,7 @@ class _Group:
     question: str = ""  # that they answer
 
     def takes(self, sentence: Sentence, *, is_fact: bool, whole: bool) -> bool:
-        """Whether the sentence behind these belongs with them."""
+        """True if the sentence behind these belongs with them."""
         if self.apart or sentence.listed:
             return False
         if sentence.leans and len(self.places) < _MOST_SENTENCES:

@@ -301,12 +301,12 @@ def _sign(
 
 
 def denies(text: str) -> bool:
-    """Whether it says "not", "no", "never" or that something has ended."""
+    """True if it says "not", "no", "never" or that something has ended."""
     return any(word in _NOT or word in _STOPS for word in words(_spelled(text)))
 
 
 def _denies_it(text: str) -> bool:
-    """Whether a clause of it has a pronoun behind its "not"."""
+    """True if a clause of it has a pronoun behind its "not"."""
     for clause in _clauses(text):
         clause_words = words(clause)
         denial = next((place for place, word in enumerate(clause_words) if word in _NOT), len(clause_words))

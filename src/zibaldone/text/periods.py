@@ -52,7 +52,7 @@ class Period:
     last: date | None
 
     def holds(self, day: date) -> bool:
-        """Whether a day is in it."""
+        """True if a day is in it."""
         return (self.first is None or self.first <= day) and (self.last is None or day <= self.last)
 
 

@@ -53,7 +53,7 @@ def names(sentence: str) -> list[str]:
 
 
 def carries_fact(sentence: str) -> bool:
-    """Whether a sentence says something to remember: a name, a number, a statement of the speaker's own.
+    """True if a sentence says something to remember: a name, a number, a statement of the speaker's own.
 
     False for greetings, thanks, exclamations and for a question back that names nothing.
     """
@@ -71,7 +71,7 @@ def carries_fact(sentence: str) -> bool:
 
 
 def is_phatic(sentence: str) -> bool:
-    """Whether a sentence is nothing but greetings, thanks and exclamations: not a word on any subject."""
+    """True if a sentence is nothing but greetings, thanks and exclamations: not a word on any subject."""
     return not _NUMBER.search(sentence) and set(terms(sentence)) <= PHATIC and not names(sentence)
 
 
@@ -88,6 +88,6 @@ def is_courtesy(sentence: str) -> bool:
 
 
 def is_echo(sentence: str, heard: AbstractSet[str]) -> bool:
-    """Whether a sentence only says again what was heard just before: no term, name or number of its own."""
+    """True if a sentence only says again what was heard just before: no term, name or number of its own."""
     own = set(terms(sentence)) - PHATIC
     return len(own) < 6 and own <= heard and _FIRST_PERSON.isdisjoint(words(sentence))

@@ -79,7 +79,7 @@ def sentence_around(text: str, start: int, end: int) -> Span:
 
 
 def torn(text: str, start: int, end: int) -> tuple[bool, bool]:
-    """Whether text[start:end] begins, and whether it ends, inside a sentence."""
+    """True if text[start:end] begins, and whether it ends, inside a sentence."""
     spans = sentences(text)
     return any(a < start < b for a, b in spans), any(a < end < b for a, b in spans)
 
@@ -157,7 +157,7 @@ def _blocks(text: str) -> list[Span]:
 
 
 def _goes_on(text: str, border: regex.Match[str]) -> bool:
-    """Whether the full stop before a border is that of an abbreviation."""
+    """True if the full stop before a border is that of an abbreviation."""
     end, after = border.span()
     if text[end - 1 : end] != "." or "\n" in border.group() or not end < after < len(text):
         return False

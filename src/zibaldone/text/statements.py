@@ -70,7 +70,7 @@ def statements(sentence: str, speaker: str) -> list[PlainStatement]:
 
 
 def supersedes(later: PlainStatement, earlier: PlainStatement) -> bool:
-    """Whether the later one gives another value for the same subject and relation."""
+    """True if the later one gives another value for the same subject and relation."""
     return (
         (later.subject, later.relation) == (earlier.subject, earlier.relation)
         and not later.value <= earlier.value

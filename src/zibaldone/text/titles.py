@@ -138,7 +138,7 @@ def without_captions(text: str) -> str:
 
 @remembered(50_000)
 def is_party(word: str, parties: frozenset[str]) -> bool:
-    """Whether the word names one of those who talk, or is short for it, as "Mel" is for Melanie.
+    """True if the word names one of those who talk, or is short for it, as "Mel" is for Melanie.
 
     `parties`: the words of their names, in lower case.
     """

@@ -81,7 +81,7 @@ def content_words(text: str) -> set[str]:
 
 
 def is_english(spoken: Sequence[str]) -> bool:
-    """Whether as many words as in English talk are function words of English, and not of another language."""
+    """True if as many words as in English talk are function words of English, and not of another language."""
     if sum(word in STOP_WORDS for word in spoken) < _OF_ENGLISH * len(spoken):
         return False
     foreign = sum(word in _TELLING for word in spoken)
@@ -89,7 +89,7 @@ def is_english(spoken: Sequence[str]) -> bool:
 
 
 def has_foreign_function_words(spoken: Sequence[str]) -> bool:
-    """Whether words that are not English have one of German, Spanish, French or Portuguese that tells it."""
+    """True if words that are not English have one of German, Spanish, French or Portuguese that tells it."""
     if is_english(spoken):
         return False
     several = sum(word in FOREIGN_FUNCTION_WORDS for word in spoken) > 1
@@ -97,7 +97,7 @@ def has_foreign_function_words(spoken: Sequence[str]) -> bool:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether anything in it is written without spaces between words."""
+    """True if anything in it is written without spaces between words."""
     return not text.isascii() and _UNSPACED.search(text) is not None
 
 

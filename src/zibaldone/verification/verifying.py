@@ -169,7 +169,7 @@ def _folders_of(user: str) -> list[str]:
 
 
 def _kind(hit: Occurrence, data: bytes, wanted: Sequence[str]) -> FoundAs:
-    """Whether it stands there as it was written."""
+    """True if it stands there as it was written."""
     if hit.whole_word:
         return "word"
     inner = hit.words.split()[1:-1] or hit.words.split()

@@ -48,7 +48,7 @@ class Query:
     deadline: Deadline = NO_DEADLINE  # looked at whenever a view takes a snapshot
 
     def lets_in(self, seqs: Collection[int]) -> bool:
-        """Whether all of these messages may be recalled, as far as they are of the scope."""
+        """True if all of these messages may be recalled, as far as they are of the scope."""
         return self.without.isdisjoint(seqs) and (self.within is None or self.within.issuperset(seqs))
 
 

@@ -294,7 +294,7 @@ def _array(seqs: frozenset[int]) -> npt.NDArray[np.int64]:
 
 
 def may_recall(query: Query, unit: Unit) -> bool:
-    """Whether a query is of the session, and of all the messages, that a unit is from."""
+    """True if a query is of the session, and of all the messages, that a unit is from."""
     return query.scope.session in (None, unit.session) and query.lets_in(unit.sources)
 
 

@@ -154,7 +154,7 @@ class UserCache(Generic[T]):
             self._let_go(next(iter(self._kept)))
 
     def _may_stay(self, new: tuple[str, int], size: float) -> bool:
-        """Whether all that would have to go for a new value is unused since its user was here last."""
+        """True if all that would have to go for a new value is unused since its user was here last."""
         last_here = self._seen.get(new)
         too_much = self._sizes[False] + size - self._most_size
         for kept in self._kept.values():

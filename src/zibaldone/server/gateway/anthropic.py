@@ -61,7 +61,7 @@ class _MessageReader(AnswerReader):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing more is said; of message_stop, which comes then, clients keep nothing of ours."""
+        """True if nothing more is said; of message_stop, which comes then, clients keep nothing of ours."""
         return self._ended
 
     def turns(self) -> list[WireTurn]:

@@ -60,7 +60,7 @@ class _ChatReader(AnswerReader):
 
     @property
     def is_complete(self) -> bool:
-        """Whether every choice has come to its end."""
+        """True if every choice has come to its end."""
         return self._ended
 
     def turns(self) -> list[WireTurn]:

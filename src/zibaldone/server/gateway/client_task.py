@@ -42,7 +42,7 @@ _BEHIND_ALL = re.compile(  # of a conversation: to sum it up, or to guess what t
 
 
 def is_client_task(body: JsonObject) -> bool:
-    """Whether a request is the client's own business, in any of the wire formats."""
+    """True if a request is the client's own business, in any of the wire formats."""
     elements = [mapping(element) for element in sequence(body["messages"]) or sequence(body["input"])]
     turns = [list(_texts(element.get("content"))) for element in elements if element.get("role") == "user"]
     if isinstance(body["input"], str):
@@ -64,7 +64,7 @@ def is_client_task(body: JsonObject) -> bool:
 
 
 def is_subagent(headers: Headers) -> bool:
-    """Whether a model, and no person, speaks as the user: an agent that another one has sent.
+    """True if a model, and no person, speaks as the user: an agent that another one has sent.
 
     What both say is in the conversation that sent it: as the call of a tool, and as its result.
     """

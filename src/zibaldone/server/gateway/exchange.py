@@ -332,6 +332,6 @@ def reason(error: BaseException) -> str:
 
 
 def said_again(headers: Headers) -> bool:
-    """Whether a client says that it sent the same request before, as the SDKs do."""
+    """True if a client says that it sent the same request before, as the SDKs do."""
     count = headers.get("x-stainless-retry-count", "0")
     return count.isdigit() and int(count) > 0

@@ -74,7 +74,7 @@ class _ResponseReader(AnswerReader):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the response has ended, well or not."""
+        """True if the response has ended, well or not."""
         return self._ended
 
     def turns(self) -> list[WireTurn]:

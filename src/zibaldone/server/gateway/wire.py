@@ -18,7 +18,7 @@ class AnswerReader(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the last event that was read ends the answer."""
+        """True if the last event that was read ends the answer."""
         ...
 
     def turns(self) -> list[WireTurn]:

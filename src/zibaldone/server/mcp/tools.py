@@ -125,7 +125,7 @@ class McpTool:
     whole_user: bool = False  # it knows no agents
 
     def is_for(self, caller: McpCaller) -> bool:
-        """Whether this caller may use it."""
+        """True if this caller may use it."""
         return (self.reads or not caller.read_only) and not (self.whole_user and caller.agent is not None)
 
     def parameters(self) -> dict[str, Any]:

@@ -57,12 +57,12 @@ class PageCall:
 
     @property
     def may_write(self) -> bool:
-        """Whether the forms that change something are shown; `Door` refuses them anyway."""
+        """True if the forms that change something are shown; `Door` refuses them anyway."""
         return not self.principal.read_only
 
     @property
     def is_fragment(self) -> bool:
-        """Whether htmx asks for a part of the page."""
+        """True if htmx asks for a part of the page."""
         return self.request.headers.get("hx-request") == "true"
 
     def text(self, name: str, default: str = "") -> str:

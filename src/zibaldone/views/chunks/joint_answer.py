@@ -60,7 +60,7 @@ def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], li
 
 
 def _left_out(item: Item, texts: Sequence[str]) -> bool:
-    """Whether these texts lack a name, a number, a "not" or another word of the item but politeness.
+    """True if these texts lack a name, a number, a "not" or another word of the item but politeness.
 
     Words that name a day may be missing: the notes have dates instead.
     """

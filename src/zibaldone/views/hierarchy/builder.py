@@ -35,7 +35,7 @@ class Prepared:
     state: State
 
     def changes_nothing(self, before: State) -> bool:
-        """Whether there is nothing to be stored."""
+        """True if there is nothing to be stored."""
         rows = self.episodes or self.units or self.gone
         return not rows and self.written == Written() and self.state == before
 
@@ -89,7 +89,7 @@ class Builder:
         return builder
 
     def goes_on_from(self, connection: Connection, generation: Generation, place: ReadUpTo) -> bool:
-        """Whether its rows are those of the database: another process, or a model asked twice, may differ."""
+        """True if its rows are those of the database: another process, or a model asked twice, may differ."""
         state = self.structure.state
         if self.place != place or table.state(connection, generation) != state:
             return False

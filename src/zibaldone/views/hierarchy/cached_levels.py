@@ -32,7 +32,7 @@ class Mark:
     next_unit: int
 
     def may_grow_into(self, later: Mark) -> bool:
-        """Whether nothing but episodes came in between."""
+        """True if nothing but episodes came in between."""
         return (self.generation, self.deletions) == (later.generation, later.deletions) and (
             (self.next_episode, self.next_semantic) <= (later.next_episode, later.next_semantic)
         )

@@ -198,7 +198,7 @@ def _first_cut(seen: Sequence[Message], vectors: Vectors, window: Window) -> Cut
 
 
 def turns_away(message: Message) -> bool:
-    """Whether it opens with words that announce another subject."""
+    """True if it opens with words that announce another subject."""
     return _TURNS.search(message.content) is not None
 
 

@@ -114,12 +114,12 @@ def _above(document: Document, gone: AbstractSet[int]) -> set[str]:
 
 
 def _is_borne_out(title: str, left: AbstractSet[str]) -> bool:
-    """Whether each of its words is said in what is left: then a model need not have it from elsewhere."""
+    """True if each of its words is said in what is left: then a model need not have it from elsewhere."""
     return all(_has_any(word, left) for word in content_words(title))
 
 
 def _has_any(title: str, gone: AbstractSet[str]) -> bool:
-    """Whether a title has one of these terms, or another form of one that the stemmer does not know."""
+    """True if a title has one of these terms, or another form of one that the stemmer does not know."""
     own = set(terms(title))
     if not own.isdisjoint(gone):
         return True

@@ -74,7 +74,7 @@ class _Reading:
 
     @property
     def tells(self) -> bool:
-        """Whether there is anything to ask a model about."""
+        """True if there is anything to ask a model about."""
         return bool(self.plain) or not _says_nothing(self.message)
 
 

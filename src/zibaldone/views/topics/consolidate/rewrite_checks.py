@@ -1,4 +1,4 @@
-"""Whether a rewriting kept everything that it was given: compared entry by entry, and never trusted.
+"""True if a rewriting kept everything that it was given: compared entry by entry, and never trusted.
 
 Each entry has one place: the first that it is given, or its own. A line whose text its entries do not bear
 out keeps their own words, and the rest stands.
@@ -65,7 +65,7 @@ def faithful(given: Mapping[int, Entry], line: LineWritten) -> list[LineWritten]
 
 
 def may_supersede(given: Mapping[int, Entry], older: int, newer: int) -> bool:
-    """Whether the newer can take the older's place: both are given, and of one thing, and it is newer."""
+    """True if the newer can take the older's place: both are given, and of one thing, and it is newer."""
     if older == newer or older not in given or newer not in given:
         return False
     if (*given[older].recency, older) > (*given[newer].recency, newer):
@@ -124,7 +124,7 @@ def _is_call(word: str, parties: frozenset[str]) -> bool:
 
 
 def _of_one_thing(older: Entry, newer: Entry) -> bool:
-    """Whether the one can take the other's place: they share a subject and a word.
+    """True if the one can take the other's place: they share a subject and a word.
 
     The subject is shared when one person says both; else it must be a second word that they share. Neither
     who speaks nor the name that a text begins with is that word, and no number: days are shared by anything.

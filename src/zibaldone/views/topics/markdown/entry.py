@@ -119,7 +119,7 @@ class Entry:
 
     @property
     def by_person(self) -> bool:
-        """Whether a person said it, who is believed before the assistant at equal recency."""
+        """True if a person said it, who is believed before the assistant at equal recency."""
         return self.source != AI
 
     @property
