@@ -18,6 +18,8 @@ from zibaldone.memory import Memory
 
 FELT = Path(__file__).parents[1] / "benchmarks" / "felt" / "demo.jsonl"
 HARD = {json.loads(line)["question"] for line in FELT.read_text(encoding="utf-8").splitlines()}
+# Since the ranker was refitted the passage that explains it has no room any more (docs/decisions.md).
+MISSED = {"How did you explain pinball loss to me?"}
 LINES = [json.loads(line) for line in sample.CONVERSATION.read_text(encoding="utf-8").splitlines()]
 
 
@@ -81,9 +83,9 @@ def test_questions_are_of_many_kinds():
 
 
 def test_plain_questions_are_right(shown):
-    """All answers but one at most are recalled in full; a question without an answer recalls nothing."""
+    """All are recalled in full but the one that is known to be missed; no answer recalls nothing."""
     figures, output = shown
-    assert len(set(figures.missed) - HARD) <= 1, output
+    assert set(figures.missed) <= HARD | MISSED, output
     assert figures.right + len(figures.missed) == figures.questions == 10
 
 

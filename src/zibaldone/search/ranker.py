@@ -48,7 +48,7 @@ class Weights:
     speaker: float = 0.0  # the question names who said it
     replies: float = 0.0  # 1: it follows a question; -1: it ends with one
     date: float = 0.0  # 1: said in the time that the question names, or soon after; 1.5: that very day
-    length: float = 0.0  # logarithm of its words that are no stop words, and 1; 0 as `by_assistant`
+    length: float = 0.0  # logarithm of its words that are no stop words, and 1
     session: float = 0.0  # the best of its session, of `lexical` and `dense` in standard deviations
     by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
 
@@ -203,9 +203,8 @@ def features(
         values["speaker"][index.speakers.get(name, [])] = 1
     values["replies"] = index.replies()
     values["date"] = _dates(index, question)
-    others = np.float32(question.aim is not Aim.SAID)  # an assistant's words are long, and are asked for
-    values["length"] = np.log1p(index.lexical.lengths()) * others
-    values["by_assistant"] = index.by_assistant * others
+    values["length"] = np.log1p(index.lexical.lengths())
+    values["by_assistant"] = index.by_assistant * np.float32(question.aim is not Aim.SAID)
     return values, confidence(index, question, of_words, cosines, inside)
 
 
