@@ -57,10 +57,16 @@ def fetch(work: Path) -> None:
             packed.extractall(work / "u" / wheel.name.split("-")[0])
     for deb in (work / "deb").glob("*.deb"):
         subprocess.run(["dpkg-deb", "-x", deb, work / "u" / "deb" / deb.name.split("_")[0]], check=True)
-    lists = work / "aptlists"
-    lists.mkdir(exist_ok=True)
-    options = (f"Dir::State::lists={lists.resolve()}", "Acquire::Languages=" + ",".join(["en", *LANGUAGES]))
-    subprocess.run(["apt-get", *(f"-o{option}" for option in options), "update"], check=True)
+    lists, cache = work / "aptlists", work / "aptcache"
+    for folder in (lists, cache):
+        (folder / "partial").mkdir(parents=True, exist_ok=True)
+    languages = ",".join(["en", *LANGUAGES])
+    options = (
+        f"-oDir::State::lists={lists.resolve()}",
+        f"-oDir::Cache={cache.resolve()}",
+        f"-oAcquire::Languages={languages}",
+    )
+    subprocess.run(["apt-get", *options, "update"], check=True)
 
 
 # --- texts ---
