@@ -66,7 +66,7 @@ LAYERS = (
         "verification",
         "worker",
     },
-    {"memory", "documents", "items", "profile", "aio", "kv", "testing", ""},
+    {"asking", "memory", "documents", "items", "profile", "aio", "kv", "testing", ""},
     {"__main__", "adapters", "cli", "comparing", "demo", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -407,8 +407,9 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_720,
+    ".": 9_756,
     "adapters": 1_856,
+    "asking": 164,
     "cli": 3_838,
     "comparing": 640,
     "demo": 406,
@@ -416,7 +417,7 @@ CEILINGS = {
     "kv": 703,
     "models": 2_557,
     "rebuilding": 740,
-    "search": 2_764,
+    "search": 2_763,
     "server": 7_983,
     "storage": 4_921,
     "testing": 507,

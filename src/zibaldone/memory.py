@@ -53,7 +53,7 @@ from zibaldone.rebuilding.difference import BuildDiff
 from zibaldone.rebuilding.estimate import RebuildEstimate
 from zibaldone.rebuilding.rebuilder import Rebuilder
 from zibaldone.rebuilding.variants import OWN, Own
-from zibaldone.recall import DEFAULT_FLOOR, recall, search
+from zibaldone.recall import DEFAULT_FLOOR, Order, recall, search, to_order
 from zibaldone.recalled import Recall
 from zibaldone.replicas import ReplicaReads
 from zibaldone.retention import Retention
@@ -402,6 +402,7 @@ class Memory:
         views: Sequence[str] | None = None,
         floor: float | None = None,
         noise: bool = False,
+        order: Order = "best",
         now: TimeLike | None = None,
         timeout_s: float | None = None,
     ) -> Recall:
@@ -413,8 +414,9 @@ class Memory:
         `roles`, a time (`since` is in it, `until` is not), `agent`, and `metadata`: keys with their values,
         or with operators such as {"n": {"$gte": 3}} (see `narrowing`). `views` names the views to ask. Below
         the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
-        "last week" in the query is relative to; given, the profile is as it was then. With `noise` the newest
-        thousand calls of tools, their results, thoughts and the like are looked through, too, by words.
+        "last week" in the query is relative to; given, the profile is as it was then. In the `order` "first" or
+        "last", of what fits best the earliest or the latest comes first. With `noise` the newest thousand
+        calls of tools, their results, thoughts and the like are looked through, too, by words.
 
         After `timeout_s` it stops at its next step and raises RecallGivenUp; None: it takes what it takes.
         """
@@ -430,6 +432,7 @@ class Memory:
             agent=agent,
             repeated=repeated,
         )
+        taken_by = to_order(order)
         room = count("budget_tokens", budget_tokens, least=1)
         question = self._query(question_text, user, session, room, now, timeout_s)
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
@@ -453,6 +456,7 @@ class Memory:
                 notes=serving(self._notes) if with_notes else None,
                 narrowing=narrowing,
                 decay_days=decay_days,
+                order=taken_by,
             )
 
         with self._way.taken(), inspection.damage_is_named(self._database, whose, chosen):

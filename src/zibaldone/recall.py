@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 from zibaldone import log
 from zibaldone.choosing import Chosen, Count, choose
 from zibaldone.core import Decision, Evidence, Trace, ViewTrace
+from zibaldone.errors import InvalidInput
 from zibaldone.generations import snapshots
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
@@ -29,6 +31,7 @@ from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
 from zibaldone.text.sentences import torn
+from zibaldone.validation import shown as shown_value
 from zibaldone.views.base import Query, Retrieved, TakeSnapshot, View
 from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import described
@@ -36,6 +39,9 @@ from zibaldone.views.toolkit import described
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
 DEFAULT_FLOOR = 0.01  # docs/decisions.md has the trade-off curve
+Order = Literal["best", "first", "last"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+_LEADING = 2  # budgets of best candidates, of which the earliest or the latest come first
 
 
 @sweeping()
@@ -51,6 +57,7 @@ def recall(
     notes: NotesView | None,
     narrowing: Narrowing,
     decay_days: float | None = None,
+    order: Order = "best",
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
@@ -79,6 +86,7 @@ def recall(
         if notes is not None:
             candidates = answers.current_first(notes, candidates)
             standing = answers.still_there(answers.standing(notes, plan_.standing_tokens).evidence)
+        candidates = in_time(candidates, order, _LEADING * query.budget_tokens)
         chosen = choose(
             answers.counted(answers.torn(candidates)),
             query,
@@ -280,6 +288,30 @@ def search(
     candidates = faded(candidates, decay_days, query.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
     return tuple(answers.counted(answers.current_first(notes, candidates[:limit])[:limit]))
+
+
+def to_order(given: object) -> Order:
+    """Check the order in which candidates are taken. Raises InvalidInput."""
+    for order in ORDERS:
+        if given == order:
+            return order
+    raise InvalidInput(f"order must be one of {', '.join(map(repr, ORDERS))}, not {shown_value(given)}")
+
+
+def in_time(candidates: list[Evidence], order: Order, room_tokens: int) -> list[Evidence]:
+    """The best candidates, as many as the room holds, the earliest or the latest first; then the others."""
+    if order == "best":
+        return candidates
+    leading = 0
+    for unit in candidates:
+        room_tokens -= unit.tokens
+        if room_tokens < 0:
+            break
+        leading += 1
+    dated = sorted(
+        candidates[:leading], key=lambda unit: (unit.time, unit.sources, unit.place), reverse=order == "last"
+    )
+    return dated + candidates[leading:]
 
 
 def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
