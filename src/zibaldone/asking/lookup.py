@@ -19,10 +19,10 @@ from zibaldone.validation import Key, TimeLike, key, shown, to_time, words
 
 # Below this confidence what came is perhaps about something else; docs/decisions.md has the table.
 CLEAR = 0.05
-_NEAREST = 3  # passages that are shown all the same
+NEAREST = 3  # passages that are shown all the same
 NOTHING = "Nothing in memory is about this."
 NOTHING_NEW = "Nothing further about this: what there is was shown before."
-_UNCLEAR = "Nothing clearly about this. The nearest:"
+UNCLEAR = "Nothing clearly about this. The nearest:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +137,8 @@ def to_found(recall: Recall, *, shown_before: bool = False) -> Found:
     if recall.confidence >= CLEAR:
         return Found(passages(evidence), evidence, clear=True)
     ranked = sorted(evidence, key=lambda unit: -unit.score)
-    nearest = tuple(in_order(ranked[:_NEAREST]))
-    return Found(f"{_UNCLEAR}\n{passages(nearest)}", nearest, clear=False)
+    nearest = tuple(in_order(ranked[:NEAREST]))
+    return Found(f"{UNCLEAR}\n{passages(nearest)}", nearest, clear=False)
 
 
 def passages(evidence: Sequence[Evidence]) -> str:
