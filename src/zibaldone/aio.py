@@ -99,6 +99,7 @@ class AsyncMemory(Awaited[Memory]):
 
     add = _by_user(Memory.add)
     recall = _by_user(Memory.recall)
+    ask = awaited(Memory.ask)
     warm = _by_user(Memory.warm)
     search = awaited(Memory.search)
     messages = awaited(Memory.messages)

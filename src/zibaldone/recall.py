@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from zibaldone import log
 from zibaldone.choosing import Chosen, Count, choose
-from zibaldone.core import Decision, Evidence, Trace, ViewTrace
+from zibaldone.core import Decision, Evidence, Scope, Trace, ViewTrace
 from zibaldone.errors import InvalidInput
 from zibaldone.generations import snapshots
 from zibaldone.models.base import Tokenizer
@@ -113,6 +114,43 @@ def recall(
             parts=chosen.parts,
             within=_within(database, query),
             without=query.without,
+        ),
+    )
+
+
+def unite(recalls: Sequence[Recall], question: str, budget_tokens: int, count: Count) -> Recall:
+    """One recall of several: what they chose, by rank, without repeats, in the budget.
+
+    Rules that always hold are those of the first. What is forgotten meanwhile is the caller's to look for.
+    """
+    began = time.perf_counter()
+    kept = [{id(unit) for unit in recalled.evidence} for recalled in recalls]
+    rankings = [
+        [d.evidence for d in recalled.trace.decisions if id(d.evidence) in there and not d.evidence.standing]
+        for recalled, there in zip(recalls, kept, strict=True)
+    ]
+    standing = [unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing]
+    query = Query(question, Scope(""), budget_tokens, datetime.now(UTC))
+    plan_ = plan(question, budget_tokens)
+    chosen = choose(reciprocal_rank(rankings) if rankings else [], query, count, plan_, standing=standing)
+    text, citations = render(chosen.evidence)
+    return Recall(
+        query=question,
+        text=text,
+        tokens=chosen.tokens,
+        evidence=tuple(chosen.evidence),
+        citations=citations,
+        trace=Trace(
+            views=tuple(view for recalled in recalls for view in recalled.trace.views),
+            decisions=tuple(chosen.decisions),
+            confidence=max((recalled.confidence for recalled in recalls), default=0.0),
+            floor=0.0,
+            ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
+            aim=plan_.aim.value,
+            note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
+            parts=chosen.parts,
+            within=recalls[0].trace.within if recalls else None,
+            without=recalls[0].trace.without if recalls else frozenset(),
         ),
     )
 

@@ -82,11 +82,14 @@ def to_lookup(
 
     An empty text is nothing given, and a bare day as `until` is in.
     """
+    text = words("query", query)
+    if not text.strip():
+        raise InvalidInput("a query needs words: what may have been said")
     begins, ends = _time("since", since), _time("until", until)
     if begins is not None and ends is not None and begins >= ends:
         raise InvalidInput(f"since ({shown(since)}) must be before until ({shown(until)})")
     return Lookup(
-        words("query", query),
+        text,
         since=begins,
         until=ends,
         session=None if session in (None, "") else key("session", session),
