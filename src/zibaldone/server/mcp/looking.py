@@ -5,7 +5,6 @@ Only headers, numbers of messages and our own notes begin at the left, so that n
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain, zip_longest
@@ -13,13 +12,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from zibaldone.asking.lookup import CLEAR, NEAREST, UNCLEAR, Filter, passages, to_found, to_lookup
+from zibaldone.asking.lookup import CLEAR, NEAREST, UNCLEAR, Filter, passages, to_found, to_lookup, to_span
 from zibaldone.core import Evidence, Message
 from zibaldone.errors import InvalidInput
 from zibaldone.profile import place_of
 from zibaldone.recall import Order
-from zibaldone.recalled import Recall
-from zibaldone.rendering import NO_DATE, header, in_order, indented
+from zibaldone.rendering import NO_DATE, header, indented
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.session_list import TitledSession
 from zibaldone.validation import shown
@@ -120,31 +118,30 @@ async def recall(caller: McpCaller, given: RecallWords) -> str:
         floor=0,
         **narrowed.options(),
     )
-    found = to_found(recalled, shown_before=bool(given.seen))
-    while len(recalled.evidence) > 1 and (over := await _over(caller, found.text, given.budget)) > 0:
-        recalled = _shorter(recalled, over)
-        found = to_found(recalled)
-    if found.evidence:
-        return _quoted(found.text)
+    brought = to_found(recalled, shown_before=bool(given.seen))
+    while len(brought.evidence) > 1 and (over := await _over(caller, brought.text, given.budget)) > 0:
+        brought = brought.shorter(over)
+    if brought.evidence:
+        return _quoted(brought.text)
     if lookup.session is not None:
         await _known(caller, lookup.session)
     limits = [name for name in ("since", "until", "role", "session") if getattr(lookup, name) is not None]
-    return f"{found.text} Look again without {', '.join(limits)}." if limits else found.text
+    return f"{brought.text} Look again without {', '.join(limits)}." if limits else brought.text
 
 
 async def sessions(caller: McpCaller, given: ListSessions) -> str:
     """Sessions by time, or by what they are about."""
-    lookup = to_lookup(given.about, since=given.since, until=given.until)
-    narrowed = Filter(since=lookup.since, until=lookup.until, agent=caller.agent).options()
+    since, until = to_span(given.since, given.until)
+    narrowed = Filter(since=since, until=until, agent=caller.agent).options()
     listed = partial(caller.memory.titled_sessions, user=caller.user, **narrowed)
-    if not lookup.query.strip():
+    if not given.about.strip():
         newest, total = await listed(limit=_MOST_SESSIONS, skip=given.skip)
         lines = list(map(_session_line, newest))
         if lines and given.skip + len(lines) < total:
             lines.append(f"{total - given.skip - len(lines)} more: skip={given.skip + len(lines)}")
         return _quoted("\n".join(lines)) if lines else _NO_SESSION
     recalled = await caller.memory.recall(
-        lookup.query, user=caller.user, floor=0, budget_tokens=_LOOKED_THROUGH_TOKENS, **narrowed
+        given.about, user=caller.user, floor=0, budget_tokens=_LOOKED_THROUGH_TOKENS, **narrowed
     )
     best: dict[str, Evidence] = {}
     for decision in recalled.trace.decisions:
@@ -235,12 +232,12 @@ async def _session_of(caller: McpCaller, session: str, seq: int) -> str:
             raise InvalidInput("say what to read: a session, or around the number of a message")
         await _known(caller, session)
         return session
-    found = await caller.memory.messages(user=caller.user, agent=caller.agent, after=seq - 1, before=seq + 1)
-    if not found:
+    there = await caller.memory.messages(user=caller.user, agent=caller.agent, after=seq - 1, before=seq + 1)
+    if not there:
         raise InvalidInput(f"there is no message {seq}: recall shows numbers, each behind a #")
-    if session not in ("", found[0].session):
-        raise InvalidInput(f"message {seq} is in session {found[0].session!r}, not in {session!r}")
-    return found[0].session
+    if session not in ("", there[0].session):
+        raise InvalidInput(f"message {seq} is in session {there[0].session!r}, not in {session!r}")
+    return there[0].session
 
 
 async def _known(caller: McpCaller, session: str) -> None:
@@ -310,14 +307,6 @@ def _short(text: str, most: int) -> str:
 async def _over(caller: McpCaller, text: str, budget: int) -> int:
     """Tokens that an answer has above its budget."""
     return await caller.memory.count_tokens(_quoted(text)) - budget
-
-
-def _shorter(recalled: Recall, tokens: int) -> Recall:
-    """Without the worst of its passages, which have so many tokens together; one stays."""
-    kept = sorted(recalled.evidence, key=lambda unit: -unit.score)
-    while tokens > 0 and len(kept) > 1:
-        tokens -= kept.pop().tokens
-    return replace(recalled, evidence=tuple(in_order(kept)))
 
 
 def _quoted(text: str) -> str:
