@@ -1,23 +1,35 @@
-"""Operations that ask memory: recall, search, timeline."""
+"""Operations that ask memory: recall, ask, search, timeline."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+
+from starlette.responses import Response, StreamingResponse
+
+from zibaldone.asking.ask import Answer, Step
+from zibaldone.asking.lookup import Filter
 from zibaldone.core import Evidence
 from zibaldone.recalled import Recall
 from zibaldone.server.rest.operation import Reply, RestCall, operation
 from zibaldone.server.rest.shapes import (
+    AnswerJson,
+    AskJson,
     CitationJson,
     EvidenceJson,
     PassagesJson,
     RecalledJson,
     RecallJson,
     SearchJson,
+    StepJson,
     TimelineJson,
     TimelineLineJson,
     TimelineQuery,
     UserQuery,
 )
 from zibaldone.timeline import text_of
+
+EVENTS = "text/event-stream"
 
 
 @operation(
@@ -43,6 +55,66 @@ async def recall(call: RestCall[UserQuery, RecallJson]) -> Reply:
     )
     call.metrics.recalled(recalled.tokens)
     return Reply(_shown(recalled))
+
+
+@operation(
+    "ask",
+    "POST",
+    "/v1/memory/ask",
+    asks=True,
+    streams=EVENTS,
+    replies={200: AnswerJson},
+    example={"query": {"user": "ann"}, "body": {"question": "Where has Ann lived?", "rounds": 2}},
+)
+async def ask(call: RestCall[UserQuery, AskJson]) -> Reply | Response:
+    """Let the server's chat model answer a question; it may look again, and cites what it was shown."""
+    body, loop = call.body, asyncio.get_running_loop()
+    steps: asyncio.Queue[Step | None] = asyncio.Queue()
+    narrowing = body.narrowing()
+    now = narrowing.pop("now")
+
+    def tell(step: Step) -> None:
+        loop.call_soon_threadsafe(steps.put_nowait, step)
+
+    async def answer() -> AnswerJson:
+        try:
+            answered = await call.memory.ask(
+                body.question,
+                user=call.user,
+                rounds=body.rounds,
+                budget_tokens=body.budget_tokens,
+                filter=Filter(**narrowing, agent=call.agent(body.agent)),
+                now=now,
+                timeout_s=body.timeout_s,
+                on_step=tell,
+            )
+        finally:
+            steps.put_nowait(None)
+        call.metrics.recalled(answered.evidence.tokens)
+        return _answered(answered)
+
+    if not body.stream:
+        return Reply(await answer())
+    answering = asyncio.ensure_future(answer())
+    try:
+        first = await steps.get()
+    except asyncio.CancelledError:
+        answering.cancel()
+        raise
+    if first is None:
+        await answering  # what is wrong with the question is a problem, not an event
+
+    async def events() -> AsyncIterator[str]:
+        try:
+            step = first
+            while step is not None:
+                yield f"event: step\ndata: {StepJson.model_validate(step).model_dump_json()}\n\n"
+                step = await steps.get()
+            yield f"event: answer\ndata: {(await answering).model_dump_json()}\n\n"
+        finally:
+            answering.cancel()  # of a client that is gone
+
+    return StreamingResponse(events(), media_type=EVENTS)
 
 
 @operation(
@@ -78,6 +150,19 @@ async def timeline(call: RestCall[TimelineQuery, None]) -> Reply:
     lines = await call.memory.timeline(query.query, user=call.user, **chosen)
     shown = [TimelineLineJson.model_validate(line) for line in lines]
     return Reply(TimelineJson(text=text_of(lines), lines=shown))
+
+
+def _answered(answer: Answer) -> AnswerJson:
+    return AnswerJson(
+        question=answer.question,
+        text=answer.text,
+        known=answer.known,
+        confidence=answer.confidence,
+        citations=[CitationJson.model_validate(citation) for citation in answer.citations],
+        evidence=_shown(answer.evidence),
+        steps=[StepJson.model_validate(step) for step in answer.steps],
+        marks=list(answer.marks),
+    )
 
 
 def _shown(recalled: Recall) -> RecalledJson:
