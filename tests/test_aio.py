@@ -119,6 +119,7 @@ def test_behaviour(opened, tmp_path, clock):
         ("close", (), {}),
     ]
     assert {name for name, _, _ in calls} == set(NAMES) - {
+        "can_ask",
         "path",
         "place",
         "encrypted",

@@ -88,6 +88,11 @@ class AsyncMemory(Awaited[Memory]):
         """See Memory.is_embedded."""
         return self._inner.is_embedded
 
+    @property
+    def can_ask(self) -> bool:
+        """See Memory.can_ask."""
+        return self._inner.can_ask
+
     async def __aenter__(self) -> AsyncMemory:
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 from starlette.responses import Response, StreamingResponse
@@ -27,6 +26,7 @@ from zibaldone.server.rest.shapes import (
     TimelineQuery,
     UserQuery,
 )
+from zibaldone.server.stepwise import stepwise
 from zibaldone.timeline import text_of
 
 EVENTS = "text/event-stream"
@@ -68,51 +68,31 @@ async def recall(call: RestCall[UserQuery, RecallJson]) -> Reply:
 )
 async def ask(call: RestCall[UserQuery, AskJson]) -> Reply | Response:
     """Let the server's chat model answer a question; it may look again, and cites what it was shown."""
-    body, loop = call.body, asyncio.get_running_loop()
-    steps: asyncio.Queue[Step | None] = asyncio.Queue()
+    body = call.body
     narrowing = body.narrowing()
-    now = narrowing.pop("now")
-
-    def tell(step: Step) -> None:
-        loop.call_soon_threadsafe(steps.put_nowait, step)
-
-    async def answer() -> AnswerJson:
-        try:
-            answered = await call.memory.ask(
-                body.question,
-                user=call.user,
-                rounds=body.rounds,
-                budget_tokens=body.budget_tokens,
-                filter=Filter(**narrowing, agent=call.agent(body.agent)),
-                now=now,
-                timeout_s=body.timeout_s,
-                on_step=tell,
-            )
-        finally:
-            steps.put_nowait(None)
-        call.metrics.recalled(answered.evidence.tokens)
-        return _answered(answered)
-
+    steps = stepwise(
+        call.memory,
+        body.question,
+        user=call.user,
+        now=narrowing.pop("now"),
+        filter=Filter(**narrowing, agent=call.agent(body.agent)),
+        rounds=body.rounds,
+        budget_tokens=body.budget_tokens,
+        timeout_s=body.timeout_s,
+    )
+    shown = (_step_or_answer(call, step) async for step in steps)
     if not body.stream:
-        return Reply(await answer())
-    answering = asyncio.ensure_future(answer())
-    try:
-        first = await steps.get()
-    except asyncio.CancelledError:
-        answering.cancel()
-        raise
-    if first is None:
-        await answering  # what is wrong with the question is a problem, not an event
+        *_, answer = [step async for step in shown]
+        return Reply(answer)
+    first = await anext(shown)  # what is wrong with the question is a problem, and no event
 
     async def events() -> AsyncIterator[str]:
         try:
-            step = first
-            while step is not None:
-                yield f"event: step\ndata: {StepJson.model_validate(step).model_dump_json()}\n\n"
-                step = await steps.get()
-            yield f"event: answer\ndata: {(await answering).model_dump_json()}\n\n"
+            yield _event(first)
+            async for step in shown:
+                yield _event(step)
         finally:
-            answering.cancel()  # of a client that is gone
+            await steps.aclose()  # of a client that is gone
 
     return StreamingResponse(events(), media_type=EVENTS)
 
@@ -152,16 +132,25 @@ async def timeline(call: RestCall[TimelineQuery, None]) -> Reply:
     return Reply(TimelineJson(text=text_of(lines), lines=shown))
 
 
-def _answered(answer: Answer) -> AnswerJson:
+def _event(shown: StepJson | AnswerJson) -> str:
+    return (
+        f"event: {'step' if isinstance(shown, StepJson) else 'answer'}\ndata: {shown.model_dump_json()}\n\n"
+    )
+
+
+def _step_or_answer(call: RestCall[UserQuery, AskJson], given: Step | Answer) -> StepJson | AnswerJson:
+    if isinstance(given, Step):
+        return StepJson.model_validate(given)
+    call.metrics.recalled(given.evidence.tokens)
     return AnswerJson(
-        question=answer.question,
-        text=answer.text,
-        known=answer.known,
-        confidence=answer.confidence,
-        citations=[CitationJson.model_validate(citation) for citation in answer.citations],
-        evidence=_shown(answer.evidence),
-        steps=[StepJson.model_validate(step) for step in answer.steps],
-        marks=list(answer.marks),
+        question=given.question,
+        text=given.text,
+        known=given.known,
+        confidence=given.confidence,
+        citations=[CitationJson.model_validate(citation) for citation in given.citations],
+        evidence=_shown(given.evidence),
+        steps=[StepJson.model_validate(step) for step in given.steps],
+        marks=list(given.marks),
     )
 
 
