@@ -320,6 +320,11 @@ class Memory:
         """True if a recall waits for nothing outside of the process: neither a server's rows nor a model."""
         return not self._database.shared and self._embedder is shared_static_embedder()
 
+    @property
+    def can_ask(self) -> bool:
+        """True if it has a chat model, which `ask` needs unless it is given one."""
+        return self._asker.has_model
+
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
 
