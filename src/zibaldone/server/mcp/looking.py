@@ -99,14 +99,7 @@ class ReadNotes(Arguments):
 
 async def recall(caller: McpCaller, given: RecallWords) -> str:
     """Passages that fit a query."""
-    lookup = to_lookup(
-        given.query,
-        since=given.since,
-        until=given.until,
-        session=given.session,
-        role=given.role,
-        order=given.order,
-    )
+    lookup = to_lookup(**given.model_dump(exclude={"budget", "seen"}))
     narrowed = lookup.within(Filter(agent=caller.agent))
     assert narrowed is not None  # the caller's own filter is of an agent alone
     recalled = await caller.memory.recall(
@@ -154,7 +147,7 @@ async def sessions(caller: McpCaller, given: ListSessions) -> str:
     chosen = [
         (name, unit)
         for place, (name, unit) in enumerate(best.items())
-        if place < NEAREST or (is_clear and place < _MOST_ABOUT and unit.score >= least)
+        if (place < _MOST_ABOUT and unit.score >= least if is_clear else place < NEAREST)
     ]
     titled = {one.session: one for one in (await listed(limit=_MOST_ABOUT, among=[n for n, _ in chosen]))[0]}
     lines = [f"{_session_line(titled[name])}\n  {_why(unit)}" for name, unit in chosen if name in titled]
@@ -171,17 +164,20 @@ async def read_session(caller: McpCaller, given: ReadSession) -> str:
     room = given.budget - _ROUND_IT
     taken: dict[int, Evidence] = {}
     for message in filter(None, chain.from_iterable(zip_longest(later[:_PAGE], earlier[: -_PAGE - 1 : -1]))):
-        skip, most = (skipped, len(message.content)) if message.seq == seq else (0, _PART)
+        length = len(message.content)
+        skip, most = (skipped, length) if message.seq == seq else (0, _PART if length > 2 * _PART else length)
         unit = _part(message, skip, most)
         is_new_day = unit.time.date() not in {before.time.date() for before in taken.values()}
         text = passages([unit])
         tokens = await caller.memory.count_tokens(text if is_new_day else text.partition("\n")[2])
         if tokens > room and not taken:  # what was asked for, as far as it goes
-            unit = _part(message, skip, len(unit.text) * room // tokens)
+            unit = _part(message, skip, max(1, len(unit.text) * room // tokens))
         elif tokens > room:
             break
         room -= tokens
         taken[message.seq] = unit
+    if not taken:  # what was there a moment ago was forgotten
+        return _NO_SESSION
     lines = [passages([taken[number] for number in sorted(taken)])]
     before = [message.seq for message in earlier if message.seq < min(taken)]
     after = [message.seq for message in later if message.seq > max(taken)]
