@@ -1,5 +1,6 @@
 """MCP: the memory as tools and resources, driven by the protocol's own client, over HTTP too."""
 
+import re
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -117,22 +118,37 @@ async def test_a_recall_is_narrowed(amemory, limits, seqs):
         assert "Look again without since." in found or found.startswith("Nothing further about this")
 
 
+EATEN = "cherries apples bread tuna cheese rice plums ham butter peas oats figs nuts corn leeks dates".split()
+
+
+async def eat(memory):
+    """Something else on each day of March, all of it about as near to a question after food."""
+    meals = [
+        {"content": f"Biscuit ate {food} in the garden.", "time": f"2024-03-{day:02d}", "session": food}
+        for day, food in enumerate(EATEN, 1)
+    ]
+    await memory.add(meals, user="ann")
+
+
 async def test_a_recall_keeps_to_its_budget(amemory):
     """Numbers and headers count, too, and the best passage stays."""
-    await amemory.add(
-        [
-            {"content": f"Biscuit ate cake number {number} today.", "session": f"s{number}"}
-            for number in range(60)
-        ],
-        user="ann",
-    )
+    await eat(amemory)
     async with client(amemory) as session:
-        for budget in (100, 200, 400):
-            found = await asked(
-                session, "recall", query="Which cake number 7 did Biscuit eat?", budget=budget
-            )
+        for budget in (100, 200, 300):
+            found = await asked(session, "recall", query="When did Biscuit eat cherries?", budget=budget)
             assert await amemory.count_tokens(found) <= budget
-            assert "cake number 7 " in found
+            assert "cherries" in found
+
+
+async def test_the_first_or_the_last_mention(amemory):
+    """Of what fits alike, the earliest or the latest."""
+    await eat(amemory)
+    seqs = []
+    async with client(amemory) as session:
+        for order in ("first", "last"):
+            found = await asked(session, "recall", query="Biscuit ate what?", order=order, budget=100)
+            seqs.append([int(line[1:].split()[0]) for line in found.splitlines() if line.startswith("#")])
+    assert max(seqs[0]) < min(seqs[1])
 
 
 async def test_sessions_are_listed(amemory):
@@ -162,10 +178,9 @@ async def test_sessions_about_something(amemory):
 
 
 async def test_a_session_is_read(amemory):
-    """From its beginning; around a message, with where to read on; a long message by its parts."""
-    words = [f"w{number}" for number in range(3000)]
+    """From its beginning, or a window around a message, with where to read on."""
     talk = [f"Message {number} of the talk." for number in range(30)]
-    await amemory.add([*talk, " ".join(words), "After it."], user="ann", session="talk")
+    await amemory.add(talk, user="ann", session="talk")
     async with client(amemory) as session:
         whole = await asked(session, "read_session", session="pets")
         assert whole.splitlines()[1:] == [
@@ -178,17 +193,26 @@ async def test_a_session_is_read(amemory):
         numbers = [int(line[1:].split()[0]) for line in window.splitlines() if line.startswith("#")]
         assert min(numbers) < 15 < max(numbers)
         assert f"Before this: around={min(numbers) - 1}\nAfter this: start='{max(numbers) + 1}'" in window
-        from_above = await asked(session, "read_session", around=33)
-        assert "w5 " in from_above
-        read, start = [], "34"
+
+
+async def test_a_long_message_is_read_by_its_parts(amemory):
+    """Every word of it, from its beginning or from the part that a recall showed."""
+    words = [f"w{number}" for number in range(3000)]
+    await amemory.add(["Before it.", " ".join(words), "After it."], user="ann", session="talk")
+    async with client(amemory) as session:
+        assert "w5 " in await asked(session, "read_session", around=4)
+        part = await asked(session, "recall", query="w2700", budget=300)
+        place, first = re.search(r"#(5\+\d+) user: (?:… )?(w\d+) ", part).groups()
+        assert f"… {first} " in await asked(session, "read_session", start=place)
+        read, start = [], "5"
         while start:
             part = await asked(session, "read_session", start=start, budget=2000)
-            (line,) = [line for line in part.splitlines() if line.startswith("#34 ")]
-            said, _, rest = line.removeprefix("#34 user: ").removeprefix("… ").partition(" … (start='")
+            (line,) = [line for line in part.splitlines() if line.startswith("#5 ")]
+            said, _, rest = line.removeprefix("#5 user: ").removeprefix("… ").partition(" … (start='")
             read += said.split()
             start = rest.removesuffix("')")
         assert read == words
-        assert "#35 user: After it." in part
+        assert "#6 user: After it." in part
 
 
 async def test_notes(amemory):

@@ -170,6 +170,7 @@ def passages(evidence: Sequence[Evidence]) -> str:
 
         [trip to Ghent · Mon 8 May 2023]
         #41 Caroline: I went to a support group yesterday.
+        #57+600 Caroline: what stands 600 characters further on in a long message
 
     Only headers and seqs begin at the left, so that no words can pass for either.
     """
@@ -183,5 +184,6 @@ def passages(evidence: Sequence[Evidence]) -> str:
             above = head
         name = f"{indented(unit.speaker.strip())}: " if unit.speaker else ""
         cut = ("… " * unit.begins_inside, " …" * unit.ends_inside)
-        lines.append(f"#{unit.sources[0]} {name}{cut[0]}{indented(unit.text)}{cut[1]}{mark(unit)}")
+        place = f"+{unit.place}" if unit.place else ""
+        lines.append(f"#{unit.sources[0]}{place} {name}{cut[0]}{indented(unit.text)}{cut[1]}{mark(unit)}")
     return "\n".join(lines)

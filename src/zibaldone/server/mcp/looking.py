@@ -83,7 +83,7 @@ class ReadSession(Arguments):
 
     session: InSession = ""
     around: Annotated[int, Field(ge=0, description="number of a message")] = 0
-    start: Annotated[str, Field(description="where to read on, as an earlier answer says")] = ""
+    start: Annotated[str, Field(description="where to read on, as answers show it: 57 or 57+600")] = ""
     budget: Budget = 1000
 
 
