@@ -42,7 +42,7 @@ def test_examples_run_and_print_what_the_page_says(page, model, tmp_path, monkey
             exec(compile(code, page, "exec"), names)
         if output:
             assert printed.getvalue() == output
-    for opened in ("memory", "home", "themed"):
+    for opened in ("memory", "home", "themed", "model"):
         if opened in names:
             names[opened].close()
 
