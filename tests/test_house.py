@@ -431,7 +431,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 56_280
+TESTS_CEILING = 56_390
 
 
 def lines_in(path: Path) -> int:
