@@ -407,9 +407,9 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_019,
+    ".": 10_024,
     "adapters": 1_856,
-    "asking": 540,
+    "asking": 545,
     "cli": 3_948,
     "comparing": 640,
     "demo": 406,
