@@ -1351,7 +1351,9 @@ class Memory:
     def _ingest(self, parts: Parts) -> list[Appended]:
         (user, _), *_ = parts
         view = self._variants.serving(user, self._messages)
-        appended = ingest(self._database, view, parts, self._now())
+        # Vectors of another embedder may take long, and are the worker's to make.
+        later = self._worker is not None and self._embedder is not shared_static_embedder()
+        appended = ingest(self._database, view, parts, self._now(), later=later)
         if self._worker is not None:
             for user, _ in parts:
                 self._worker.notify(user)
