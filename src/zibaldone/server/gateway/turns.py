@@ -52,9 +52,9 @@ def wire_turn(shape: Mapping[str, Any], place: int = -1) -> WireTurn | None:
     return WireTurn(message, place, turn_key(message))
 
 
-def without_thoughts(said: str) -> str:
+def without_thoughts(words: str) -> str:
     """What a model says, without what it thinks aloud before."""
-    return _THOUGHTS.sub("", said)
+    return _THOUGHTS.sub("", words)
 
 
 def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
