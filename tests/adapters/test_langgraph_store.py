@@ -214,15 +214,6 @@ def test_nothing_is_stored_of_a_batch_that_names_no_user(store):
     assert store.get(("ann",), "k") is None
 
 
-def test_a_deleted_item_is_in_no_file(store, memory):
-    """Nor is what it said before."""
-    store.put(("ann",), "k", {"word": "Rumpelstilz"})
-    store.put(("ann",), "k", {"word": "Abrakadabra"})
-    store.delete(("ann",), "k")
-    files = [path.read_bytes().lower() for path in memory.path.rglob("*") if path.is_file()]
-    assert not any(b"rumpelst" in content or b"abrakad" in content for content in files)
-
-
 def test_what_cannot_be_done_is_refused(store):
     """An operator that is not there, an item that expires, labels that LangGraph forbids, no JSON."""
     store.put(("ann",), "k", {"n": 1})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from zibaldone.text.dates import Days, find_days
+from zibaldone.text.dates import find_days
 
 SAID = date(2023, 5, 25)  # a Thursday
 
@@ -253,9 +253,3 @@ def test_time_grows_with_the_length_of_the_text_only(piece: str) -> None:
     start = time.process_time()
     find_days("today " + piece * (100_000 // len(piece)), SAID)
     assert time.process_time() - start < 5
-
-
-def test_days_are_plain_values() -> None:
-    """Two equal ranges at the same place are equal, and usable in sets."""
-    days = Days(SAID, SAID, 0, 5)
-    assert {days, Days(SAID, SAID, 0, 5)} == {days}

@@ -109,3 +109,11 @@ def test_a_pattern_is_not_compiled_for_texts_that_lack_its_literals(monkeypatch)
     assert pattern.sub("went", told) == "We went, went next."
     assert pattern.split("a, moved to Faro") == ["a, ", "Faro", ""]
     assert len(compiled) == 1
+
+
+def test_all_can_be_compiled_at_once(monkeypatch):
+    """What a process that serves does at its beginning; using them compiles nothing afterwards."""
+    lazy = lazy_pattern("heron(?:s|ry)?")
+    patterns.compile_all()
+    monkeypatch.setattr(patterns.regex, "compile", None)
+    assert lazy.search("the heronry")
