@@ -112,6 +112,9 @@ def test_two_selectors(filled, pair):
         {"before": "soon"},
         {"everything": 1},
         {"everything": "no"},
+        {"everything": True, "dry_run": None},
+        {"everything": True, "dry_run": 1},
+        {"everything": True, "dry_run": "yes"},
     ],
     ids=str,
 )

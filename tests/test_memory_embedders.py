@@ -2,6 +2,7 @@
 
 import pytest
 
+from talk import same
 from zibaldone import ModelFailed, UnknownName
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 
@@ -12,18 +13,6 @@ def view(memory):
     """The figures of the messages view."""
     found = next(one for one in memory.stats().views if one.view == "messages")
     return {counted.kind: counted.rows for counted in found.counts} | {"lag": found.lag}
-
-
-def same(found):
-    """All of a recall that does not change from one run to the next."""
-    return (
-        found.text,
-        found.tokens,
-        found.evidence,
-        found.citations,
-        found.trace.decisions,
-        found.trace.confidence,
-    )
 
 
 def test_a_failing_embedder_loses_nothing(opened):

@@ -69,18 +69,6 @@ def test_content(content, kept):
     assert one({"content": content}).content == kept
 
 
-def test_tool_calls():
-    """A message that only calls tools says which, and keeps the calls in its metadata."""
-    calls = [
-        {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Bern"}'}}
-    ]
-    message = one({"role": "assistant", "content": None, "tool_calls": calls})
-    assert message.content == '[tool call: weather({"city":"Bern"})]'
-    assert message.metadata == {"tool_calls": calls}
-    result = one({"role": "tool", "tool_call_id": "c1", "content": "Rain."})
-    assert (result.role, result.metadata) == ("tool", {"tool_call_id": "c1"})
-
-
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
