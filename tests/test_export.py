@@ -15,14 +15,6 @@ def write(path, *messages):
     return path
 
 
-@pytest.mark.parametrize("bad", [[], 3, b"jsonl", {}])
-def test_a_format_that_is_no_name(memory, tmp_path, bad):
-    """A format of a wrong type is an error that says so."""
-    path = write(tmp_path / "chat.jsonl", {"content": "x"})
-    with pytest.raises(InvalidInput, match="format"):
-        memory.import_(path, user="ann", format=bad)
-
-
 def test_users_that_are_put_together_keep_their_messages(memory, tmp_path):
     """Two users of a file may use the same ids: with user= both come in whole, and only once."""
     lines = [{"id": "1", "user": whose, "content": f"I am {whose}."} for whose in ("ann", "bob")]

@@ -125,15 +125,6 @@ def test_bad_selectors(filled, bad):
     assert len(filled.messages(user="ann")) == 4
 
 
-def test_what_is_gone_is_not_recalled(filled):
-    """A forgotten message is neither found nor explained, also by an object that had it in its cache."""
-    assert any(e.sources == (1,) for e in filled.recall("Who is the dentist?", user="ann").evidence)
-    filled.forget(user="ann", seqs=[1])
-    found = filled.recall("Who is the dentist?", user="ann", floor=0)
-    assert all(1 not in d.evidence.sources for d in found.trace.decisions)
-    assert "no message 1" in found.why_not(1)
-
-
 def test_before_the_view_has_read(opened):
     """A message that the view has not embedded yet is forgotten all the same, and does not come later."""
     embedder = FailingEmbedder(HashEmbedder())

@@ -188,13 +188,6 @@ def test_bad_messages(bad):
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("bad", [None, 3, b"x", object(), DEEP, 10**5000], ids=range(6))
-def test_what_is_no_message_at_all(bad):
-    """What is neither a message nor several is refused, whatever it is."""
-    with pytest.raises(InvalidInput):
-        to_messages(bad, session=None)
-
-
 def test_errors_show_anything():
     """Values of any size, depth and brokenness are shown in short."""
     for value in ("x" * 10**6, list(range(10**5)), DEEP, 10**5000, Broken(), {"a": DEEP}, "\ud800"):

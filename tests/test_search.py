@@ -2,8 +2,6 @@
 
 import pytest
 
-from zibaldone import InvalidInput
-
 
 @pytest.fixture
 def filled(memory):
@@ -33,22 +31,6 @@ def test_nobody_finds_anything_in_nothing(memory):
     assert memory.search("kettle", user="nobody") == ()
     memory.add("Kettle.", user="ann")
     assert len(memory.search("", user="ann")) == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"limit": 0}, "limit must be a whole number of at least 1"),
-        ({"limit": 2.5}, "limit must be a whole number"),
-        ({"query": None}, "query must be a string"),
-        ({"user": ""}, "user must be a non-empty string"),
-        ({"now": "soon"}, "now 'soon' is not an ISO 8601"),
-    ],
-)
-def test_bad_input_names_the_fix(filled, options, says):
-    """A typed error."""
-    with pytest.raises(InvalidInput, match=says):
-        filled.search(**{"query": "kettle", "user": "ann"} | options)
 
 
 def test_how_many_are_asked_for_changes_no_order(opened):

@@ -424,20 +424,6 @@ def test_langchain_and_langgraph(messages, given):
     assert messages(given) == [("user", None, "Hi", None), ("assistant", None, "Hello", None)]
 
 
-def test_anthropic_tool_results_are_messages(messages):
-    """What a tool gave back is word for word in a message of its own."""
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "42 hives"}]}
-    given = [
-        {"role": "user", "content": [result, {"type": "text", "text": "So?"}]},
-        {"role": "assistant", "content": "Many."},
-    ]
-    assert [(role, text) for role, _, text, _ in messages(given)] == [
-        ("tool", "42 hives"),
-        ("user", "So?"),
-        ("assistant", "Many."),
-    ]
-
-
 def test_a_response_and_its_items(messages):
     """OpenAI's Responses API: an answer with its call."""
     output = [
