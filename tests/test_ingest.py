@@ -42,21 +42,6 @@ def test_a_large_call_is_stored_whole_or_not_at_all(opened):
     assert memory.users() == []
 
 
-def test_a_large_import_tells_how_far_it_is(opened, tmp_path):
-    """What progress is told never falls, and ends with all bytes of the file."""
-    memory = opened(embedder=HashEmbedder(8))
-    memory.add([*MANY, *(f"Rose {i}." for i in range(2500))], user="ann")
-    memory.export(user="ann", path=tmp_path / "out.jsonl")
-    told = []
-    memory.import_(
-        tmp_path / "out.jsonl", user="bea", progress=lambda done, total: told.append((done, total))
-    )
-    assert told == sorted(told)
-    size = (tmp_path / "out.jsonl").stat().st_size
-    assert told[-1] == (size, size)
-    assert len(told) > 5
-
-
 def test_a_large_call_waits_for_no_embedder(opened):
     """It is stored while the embedder is down, found by its words, and read when the embedder is back."""
     embedder = FailingEmbedder(HashEmbedder(8))
