@@ -136,6 +136,22 @@ def test_fresh_messages_are_committed_with_the_log(database):
     assert state(database, view) == (1, "one", 4)
 
 
+@pytest.mark.parametrize("fingerprint", ["one", "two"])
+def test_fresh_messages_wait_behind_others(database, fingerprint):
+    """A view that lags, or that serves another model's generation, is left to advance."""
+    view = Reader()
+    append(database, 1)
+    assert advance(database, "ann", view)
+    if fingerprint == "one":
+        append(database, 1)
+    other = Reader(fingerprint)
+    with database.write() as connection:
+        stored = log.append(connection, "ann", [Message("b")], NOW).stored
+        assert not commit_new(connection, "ann", other, stored, 1)
+    assert other.committed == []
+    assert state(database, view) == (1, "one", 1)
+
+
 def test_a_rebuild_that_another_process_finished_is_done(database, monkeypatch):
     """Whoever finds the switch made by somebody else leaves it at that."""
     monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 1)
@@ -162,6 +178,23 @@ def test_a_rebuild_that_another_model_took_over_is_left_alone(database, monkeypa
     assert state(database, view)[1:] in (("one", 2), ("two", 2))
     with database.read() as connection:
         assert generations.building(connection, "ann", view) is None
+
+
+def test_every_step_is_seen_by_other_processes(database, monkeypatch):
+    """The user's version rises with what a view has read, so that caches look again."""
+    append(database, 1)
+    with database.read() as connection:
+        before = log.state(connection, "ann")
+    view = Reader()
+    assert advance(database, "ann", view)
+    with database.read() as connection:
+        read = log.state(connection, "ann")
+    rebuild(database, "ann", view)
+    with database.read() as connection:
+        rebuilt = log.state(connection, "ann")
+    assert before.version < read.version < rebuilt.version
+    assert before.deletions == read.deletions < rebuilt.deletions
+    assert rebuilt.last_seq == 1
 
 
 def test_a_first_build_beside_a_rebuild(database, monkeypatch):

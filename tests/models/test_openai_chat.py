@@ -1,6 +1,7 @@
 """What a chat client makes of odd servers, odd replies and odd arguments."""
 
 import os
+import signal
 import threading
 import traceback
 
@@ -334,6 +335,7 @@ def test_a_fork_while_another_thread_holds_the_client(server, new_client):
     with client._client._lock:
         child = os.fork()
         if child == 0:
+            signal.alarm(20)
             try:
                 os._exit(0 if client.chat(REQUEST).finish == "stop" else 1)
             finally:
