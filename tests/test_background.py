@@ -26,6 +26,12 @@ class Clock:
         return self.now
 
 
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    """Memories do not wait for more of what is said."""
+    monkeypatch.setattr("zibaldone.memory.GATHER_S", 0.0)
+
+
 @pytest.fixture
 def started():
     """Starts workers, and stops them."""
