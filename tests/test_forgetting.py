@@ -181,7 +181,7 @@ def test_no_byte_is_left_beside_the_content(memory):
     assert len(serials(memory.path)) == 7
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (1, 2))])
 def test_no_byte_is_left_after_pages_moved(opened, seed):
     """Thousands of messages of four users, forgotten at random between adds: no trace of any of them.
 
