@@ -9,7 +9,6 @@ from zibaldone import Message, generations, log, maintenance
 from zibaldone.errors import ModelFailed
 from zibaldone.generations import serving
 from zibaldone.maintenance import advance, commit_new, rebuild
-from zibaldone.storage.opening import open_database
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
 
@@ -42,14 +41,6 @@ class Reader:
     def drop(self, connection, generation):
         """Note the generation."""
         self.dropped.append(generation.number)
-
-
-@pytest.fixture
-def database(tmp_path):
-    """An empty folder."""
-    database = open_database(tmp_path, busy_timeout_s=30)
-    yield database
-    database.close()
 
 
 def append(database, number, user="ann"):

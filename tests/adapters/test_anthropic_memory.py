@@ -14,7 +14,7 @@ from anthropic.tools import BetaLocalFilesystemMemoryTool
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from zibaldone import InvalidInput, Memory, MissingExtra
+from zibaldone import InvalidInput, MissingExtra
 from zibaldone.adapters.anthropic_memory import MemoryFiles, async_memory_tool, memory_tool
 
 pytestmark = pytest.mark.wide
@@ -344,10 +344,3 @@ def test_without_the_sdk_the_files_work_and_the_tool_says_what_is_missing(files,
     assert files.run({"command": "create", "path": "/memories/a", "file_text": "x"})
     with pytest.raises(MissingExtra, match="anthropic"):
         memory_tool(files)
-
-
-@pytest.fixture(scope="module")
-def shared_memory(tmp_path_factory):
-    """One for all examples of a property."""
-    with Memory(tmp_path_factory.mktemp("files") / "memory") as memory:
-        yield memory

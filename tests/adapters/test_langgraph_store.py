@@ -17,7 +17,7 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from zibaldone import InvalidInput, Memory
+from zibaldone import InvalidInput
 from zibaldone.adapters.langgraph import ZibaldoneStore
 
 EVERYTHING = 1000
@@ -69,13 +69,6 @@ OPS = st.one_of(
         st.none() | st.integers(1, 3),
     ),
 )
-
-
-@pytest.fixture(scope="module")
-def shared_memory(tmp_path_factory):
-    """One for all examples of a property."""
-    with Memory(tmp_path_factory.mktemp("store") / "memory") as memory:
-        yield memory
 
 
 @pytest.fixture

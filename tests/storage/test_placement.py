@@ -30,8 +30,6 @@ def test_staging_is_part_of_the_callers_transaction(rig: RecordsRig):
     assert rig.data() == {}
 
 
-
-
 def test_flushing_fills_blocks_in_the_order_of_time(rig: RecordsRig):
     """Neighbours in time are neighbours in a block, whatever the order of staging."""
     with rig.database.write() as connection:
@@ -93,8 +91,6 @@ def test_a_block_whose_records_have_all_moved_is_released(rig: RecordsRig):
     release(rig.database, rig.store)
     assert not before <= rig.stored()
     assert rig.stored() == set(rig.places().values())
-
-
 
 
 @pytest.mark.parametrize("change", ["change", "remove", "forget"])

@@ -132,8 +132,6 @@ def _all_is_well(rig: RecordsRig, move: Callable[[RecordsRig], None]) -> None:
     assert rig.stored() == in_use == rig.rows()
 
 
-
-
 def test_a_crash_before_the_commit_loses_nothing(nine: RecordsRig, move):
     """The directory points to the old places, all of it; the new blocks are orphans."""
     if move is _flush:
