@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import sqlite3
 
 import httpx2
 import pytest
