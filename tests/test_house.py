@@ -360,7 +360,7 @@ CEILINGS = {
     ".": 10_089,
     "adapters": 1_856,
     "asking": 545,
-    "cli": 3_948,
+    "cli": 3_963,
     "comparing": 640,
     "demo": 406,
     "importers": 3_688,
@@ -368,8 +368,8 @@ CEILINGS = {
     "models": 2_747,
     "rebuilding": 741,
     "search": 2_763,
-    "server": 8_307,
-    "storage": 4_921,
+    "server": 9_694,
+    "storage": 4_929,
     "testing": 507,
     "text": 3_019,
     "verification": 988,
@@ -381,7 +381,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 54_870
+TESTS_CEILING = 55_630
 
 
 def lines_in(path: Path) -> int:

@@ -508,4 +508,5 @@ server_keys = Table(  # looked up before anybody's name is known
     Column("created_us", BigInteger, nullable=False),  # microseconds since 1970
     Column("used_us", BigInteger),  # last; NULL: never
     Column("revoked_us", BigInteger),  # NULL: it opens
+    Column("memory_mode", Text),  # of the gateway; NULL: as the server says
 )
