@@ -416,7 +416,7 @@ CEILINGS = {
     "kv": 703,
     "models": 2_557,
     "rebuilding": 740,
-    "search": 2_764,
+    "search": 2_739,
     "server": 7_983,
     "storage": 4_921,
     "testing": 507,
@@ -424,13 +424,13 @@ CEILINGS = {
     "verification": 988,
     "views": 1_944,
     "views/chunks": 3_108,
-    "views/hierarchy": 4_024,
+    "views/hierarchy": 3_416,
     "views/kvcache": 6_053,
     "views/messages": 176,
     "views/notes": 1_991,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 55_670
+TESTS_CEILING = 55_300
 
 
 def lines_in(path: Path) -> int:

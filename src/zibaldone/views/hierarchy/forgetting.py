@@ -31,7 +31,6 @@ class Loss:
 
     episodes: tuple[int, ...] = ()
     semantics: tuple[int, ...] = ()
-    themes: int = 0  # fewer than before
 
 
 def loss(connection: Connection, generation: Generation, seqs: Sequence[int]) -> Loss:
@@ -45,7 +44,7 @@ def forget(
     seqs: Sequence[int],
     open_units: OpenUnits,
 ) -> Loss:
-    """Take the messages out of episodes, semantics and themes.
+    """Take the messages out of episodes and semantics.
 
     The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
     """
@@ -84,7 +83,5 @@ class _Unmade:
         episodes = sorted(number for _, number in keys)
         unsaid = frozenset(table.messages_of(connection, generation, keys))
         structure = Structure.load(connection, generation, state)
-        before = len(structure.themes())
-        lost = tuple(structure.unsay(unsaid))
-        loss = Loss(tuple(episodes), lost, before - len(structure.themes()))
+        loss = Loss(tuple(episodes), tuple(structure.unsay(unsaid)))
         return _Unmade(loss, keys, unsaid, structure)
