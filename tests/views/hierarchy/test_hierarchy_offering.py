@@ -16,7 +16,6 @@ from zibaldone.core import Message, Scope
 from zibaldone.errors import ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatRequest, Vectors
-from zibaldone.models.logprobs import Draft
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall import DEFAULT_FLOOR
@@ -179,13 +178,13 @@ class Drafting:
         self.shown = ""
         self._fails = fails
 
-    def draft(self, request: ChatRequest, user: str) -> Draft:
-        """One draft."""
+    def doubt(self, request: ChatRequest, user: str) -> float:
+        """Of one draft."""
         if self._fails:
             raise ModelFailed("the reader is out")
         self.asked += 1
         self.shown += request.turns[-1].content
-        return Draft("a draft", 1000 / len(request.turns[-1].content), None, 10, 2)
+        return 1000 / len(request.turns[-1].content)
 
 
 def test_nothing_known_has_no_confidence() -> None:

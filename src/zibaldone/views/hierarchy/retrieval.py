@@ -139,7 +139,7 @@ def _stage_one(levels: Levels, standing: Standing, vectors: Vectors, config: XMe
         return np.asarray((best @ best.T).round(6))
 
     if config.select:
-        return select(ids, relevance, similar, stage).semantics
+        return select(ids, relevance, similar, stage)
     nearest = np.lexsort((ids, -relevance))[: stage.semantics]
     relevances = normalised(relevance[nearest])
     return tuple(

@@ -149,7 +149,7 @@ class HierarchyView:
             if now.generation is not None and usable(now.generation, self.fingerprint) is None:
                 note = "the hierarchy was made with other settings: messages only, until a rebuild"
         offline = CoverageSignal(descent.wanted)
-        signal = ReaderSignal(self._drafter, offline, self._tokenizer, user) if self._drafter else offline
+        signal = ReaderSignal(self._drafter, offline, user) if self._drafter else offline
         inclusion = descent.stage_two(messages, signal, self._tokenizer)
         notes = [note, left_out, inclusion.degraded if inclusion else ""]
         return Retrieved(
@@ -158,7 +158,7 @@ class HierarchyView:
             descent.standing.confidence,
             descent.standing.explain,
             "; ".join(line for line in notes if line),
-            model_calls=len(inclusion.probes) if inclusion else 0,
+            model_calls=inclusion.probes if inclusion else 0,
         )
 
     def _descent(self, now: Snapshot, query: Query, question: Question, vector: Vectors) -> Descent | None:
