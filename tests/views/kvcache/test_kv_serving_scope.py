@@ -8,7 +8,7 @@ import pytest
 from zibaldone import InvalidInput, MissingExtra
 from zibaldone.views.kvcache.serving.scope import KEY, KVScope
 
-SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7), keep="ab" * 16)
+SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7))
 
 
 def params(**changes):
@@ -20,7 +20,6 @@ def params(**changes):
 def test_it_comes_back_as_it_went():
     """Through JSON or not, beside other connectors' parameters."""
     assert KVScope.of(SCOPE.params() | {"do_remote_prefill": True}) == SCOPE
-    assert KVScope.of(params(keep=None)).keep == ""
 
 
 @pytest.mark.parametrize("given", [None, {}, {"do_remote_prefill": True}, "zibaldone", 7])
@@ -40,7 +39,6 @@ def test_a_request_of_somebody_else(given):
         ({"blocks": "all"}, "'blocks'] must be numbers of blocks, not 'all'"),
         ({"blocks": [1, "2"]}, "'blocks'] must be numbers of blocks"),
         ({"blocks": [1 << 70]}, "'blocks'] must be numbers of blocks"),
-        ({"keep": "../../etc"}, "'keep'] must be 32 hexadecimal digits"),
         ({"folder": "elsewhere"}, "has no folder"),
     ],
 )
@@ -81,9 +79,8 @@ def test_salts_tell_memories_apart(other):
 
 
 def test_salts_tell_contents_apart():
-    """A block that was encoded anew is another; where the keys are left makes no difference."""
+    """A block that was encoded anew is another."""
     assert SCOPE.salt([1, 2]) != SCOPE.salt([1, 3])
-    assert SCOPE.salt([1, 2]) == KVScope("ann", 3, "print", pinned=True, blocks=(4, 7)).salt([1, 2])
 
 
 def test_without_vllm():

@@ -1,11 +1,10 @@
-"""What a request to a serving engine says of memory: whose, which blocks, and where the rest goes.
+"""What a request to a serving engine says of memory: whose, and which blocks.
 
 Imports no torch.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
@@ -16,7 +15,6 @@ from zibaldone.validation import key, shown
 
 KEY = "zibaldone"  # our part of a request's kv_transfer_params
 FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_transfer_params and cache_salt"
-_KEEP = re.compile(r"[0-9a-f]{32}")
 
 
 def _is_number(value: object) -> bool:
@@ -34,11 +32,6 @@ _FIELDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
         lambda value: isinstance(value, list | tuple) and all(map(_is_number, value)),
         "numbers of blocks",
     ),
-    (
-        "keep",
-        lambda value: isinstance(value, str) and (not value or bool(_KEEP.fullmatch(value))),
-        "32 hexadecimal digits",
-    ),
 )
 
 
@@ -51,7 +44,6 @@ class KVScope:
     fingerprint: str
     pinned: bool  # the pinned prefix stands before the blocks
     blocks: tuple[int, ...]  # numbers, in the order in which they stand in the prompt
-    keep: str = ""  # a name for the keys of what the request computes; "": they are not left
 
     def params(self) -> dict[str, Any]:
         """As kv_transfer_params."""
@@ -66,12 +58,12 @@ class KVScope:
         if not isinstance(given, Mapping):
             raise InvalidInput(f"kv_transfer_params[{KEY!r}] must be an object, not {shown(given)}: {FIX}")
         names = {field.name for field in fields(KVScope)}
-        if missing := sorted(names - {"keep"} - set(given)):
+        if missing := sorted(names - set(given)):
             raise InvalidInput(f"kv_transfer_params[{KEY!r}] lacks {', '.join(missing)}: {FIX}")
         if strange := sorted(str(name) for name in set(given) - names):
             raise InvalidInput(f"kv_transfer_params[{KEY!r}] has no {', '.join(strange)}: {FIX}")
         for name, fits, what in _FIELDS:
-            if not fits(given.get(name, "")):
+            if not fits(given[name]):
                 raise InvalidInput(
                     f"kv_transfer_params[{KEY!r}][{name!r}] must be {what}, not {shown(given[name])}: {FIX}"
                 )
