@@ -11,15 +11,13 @@ from zibaldone.validation import shown
 SHOWN_KEYWORDS = 16
 _CHOICES = {
     "scope": ("user", "session"),
-    "maintenance": ("chunk", "whole_context"),
-    "relevance": ("model", "dense"),
     "recall_relevance": ("metadata", "model"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class MemAttention:
-    """Akashic, sections 4.1 and 4.3; the last fields are the ablations of section 5.5 and our own."""
+    """Akashic, sections 4.1 and 4.3; the last fields are our own."""
 
     chunk_gate_tokens: int = 1024  # tau_c: raw tokens at which the active chunk is compacted
     top_p: int = 5  # related chunks that a compaction or a query may read
@@ -29,9 +27,6 @@ class MemAttention:
     # The paper's namespace is (user, session). LoCoMo's sessions have about 700 tokens, so that hardly any
     # reaches the gate: by default a chunk may span a user's sessions.
     scope: Literal["user", "session"] = "user"
-    maintenance: Literal["chunk", "whole_context"] = "chunk"  # "Whole-context": all memory at every gate
-    joint: bool = True  # False is "No joint": a new chunk never touches earlier ones
-    relevance: Literal["model", "dense"] = "model"  # "dense" is "Dense-only": nothing but the cosine
     # The paper's model chooses at recall too. It is shown four times the tokens that a recall returns.
     recall_relevance: Literal["metadata", "model"] = "metadata"
 
@@ -45,8 +40,6 @@ class MemAttention:
                 raise InvalidInput(
                     f"{name} must be one of {', '.join(choices)}, not {shown(getattr(self, name))}"
                 )
-        if not isinstance(self.joint, bool):
-            raise InvalidInput(f"joint must be True or False, not {shown(self.joint)}")
 
     @property
     def fingerprint(self) -> str:

@@ -22,46 +22,22 @@ _PER_STATEMENT = 500
 _REASON_GONE = "a model failed or was refused: the reason went when something was forgotten"
 
 
-class ReadRows:
-    """Chunks as they were made of rows that were read before: most are the same when they are read again.
-
-    A number is given again after a rebuild, so it is the row that must be the same, all of it.
-    """
-
-    def __init__(self) -> None:
-        self._made: dict[int, tuple[int, Chunk]] = {}  # by number: a digest of the row, and the chunk
-
-    def __len__(self) -> int:
-        """Chunks."""
-        return len(self._made)
-
-    def chunk(self, row: Row[Any], dimension: int) -> Chunk:
-        """The chunk that this row is."""
-        digest = hash((*row, dimension))
-        known = self._made.get(row.chunk)
-        if known is None or known[0] != digest:
-            known = self._made[row.chunk] = digest, _to_chunk(row, dimension)
-        return known[1]
-
-
 def load(
     connection: Connection,
     generation: Generation,
     dimension: int,
     *,
     only: Sequence[int] | None = None,
-    read: ReadRows | None = None,
 ) -> dict[int, Chunk]:
     """The chunks of a generation, or those of some numbers, emptied ones too, by number.
 
-    `dimension` is the embedder's; with 0 the vectors are left out. `read` spares what was read before.
+    `dimension` is the embedder's; with 0 the vectors are left out.
     """
     query = select(chunks).where(of(chunks, generation)).order_by(chunks.c.chunk)
-    make = _to_chunk if read is None else read.chunk
     if only is None:
-        return {row.chunk: make(row, dimension) for row in connection.execute(query)}
+        return {row.chunk: _to_chunk(row, dimension) for row in connection.execute(query)}
     return {
-        row.chunk: make(row, dimension)
+        row.chunk: _to_chunk(row, dimension)
         for some in in_chunks(sorted(only), _PER_STATEMENT)
         for row in connection.execute(query.where(chunks.c.chunk.in_(some)))
     }

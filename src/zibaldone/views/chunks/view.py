@@ -50,7 +50,6 @@ _ANALYSIS = 5  # raise it when other chunks would be made of the same log withou
 _BATCH_WITH_MODEL = 128  # some four gates, and their model calls
 _BATCH = 512
 _MOST_USERS = 200  # whose tables stay in memory
-_MOST_ROWS = 20_000  # of tables that stay for the next step of a maintenance, of 7 KB each
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -105,7 +104,6 @@ class ChunksView:
         self.batch_messages = _BATCH_WITH_MODEL if asker.has_model else _BATCH
         self.store = RecordStore(blocks)
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
-        self._read_rows: UserCache[table.ReadRows] = UserCache(_MOST_USERS, most_size=_MOST_ROWS, size=len)
 
     @property
     def fingerprint(self) -> str:
@@ -290,8 +288,7 @@ class ChunksView:
         """
         with database.read(user) as connection:
             state = log.state(connection, user)
-        for cache in (self._tables, self._read_rows):
-            cache.drop(user, state)
+        self._tables.drop(user, state)
         release(database, self.store, user)
         reclaim_orphans(database, self.store, 0, user)
         at_once = generation is not None and self._embedder is self._static
@@ -436,11 +433,8 @@ class ChunksView:
 
         chunks: dict[int, Chunk] = {}
         if names and generation is not None:
-            read_rows = self._read_rows.take(basis.user, generation.number) or table.ReadRows()
             with basis.read() as connection:
-                state = log.state(connection, basis.user)
-                chunks = table.load(connection, generation, self._embedder.dimension, read=read_rows)
-            self._read_rows.put(basis.user, read_rows, state, generation.number)
+                chunks = table.load(connection, generation, self._embedder.dimension)
         spaces = {
             name: Namespace(name, {n: c for n, c in chunks.items() if c.namespace == name}, fetch)
             for name in dict.fromkeys(names)
