@@ -425,7 +425,7 @@ CEILINGS = {
     "views": 1_944,
     "views/chunks": 3_053,
     "views/hierarchy": 3_324,
-    "views/kvcache": 5_722,
+    "views/kvcache": 5_634,
     "views/messages": 176,
     "views/notes": 1_991,
     "views/topics": 6_416,

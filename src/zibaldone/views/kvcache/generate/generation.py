@@ -5,7 +5,6 @@ How likely an answer is under a memory is measured too: that says more of a weak
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +17,7 @@ from transformers import DynamicCache
 from zibaldone.errors import InvalidInput
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.encoding import Encoder, cut, joined
-from zibaldone.views.kvcache.model.tap import Inject, Raw, RawKV, Tap, synchronize
+from zibaldone.views.kvcache.model.tap import Inject, Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.turns import question_of, tokens_of
 
 
@@ -46,8 +45,6 @@ class Generated:
     sequences: tuple[tuple[int, ...], ...]  # token ids of each returned answer
     prefill_tokens: int
     raw: Raw | None  # of question and answer, where they were caught
-    prefill_ms: float
-    ms: float
 
 
 def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
@@ -102,12 +99,9 @@ def _generate(
         mask[row, max(held) + longest - len(context.ids) :] = 1
     repeats = max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
     catch = catch and len(contexts) == 1 and repeats == 1
-    began = time.perf_counter()
     caches = [tap.prefilled(some, final=final, raw=catch) for some in parts]
     cache = caches[0] if len(caches) == 1 else _side_by_side(caches, max(held))
-    first = _First()
-    out = _run(tap, cache, ids, mask, repeats, {**options}, first, catch=catch)
-    ended = time.perf_counter()
+    out = _run(tap, cache, ids, mask, repeats, {**options}, catch=catch)
     returned = _option(tap, options, "num_return_sequences")
     answers = [
         tuple(_until_pad(row.tolist(), int(pad), encoder.tokenizer.eos_token_id)) for row in out[:, longest:]
@@ -117,13 +111,7 @@ def _generate(
         caught = tap.taken(cache)
         raw = tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in caught)
     return [
-        Generated(
-            tuple(answers[i * returned : (i + 1) * returned]),
-            len(context.ids),
-            raw,
-            ((first.at or ended) - began) * 1000,
-            (ended - began) * 1000,
-        )
+        Generated(tuple(answers[i * returned : (i + 1) * returned]), len(context.ids), raw)
         for i, context in enumerate(contexts)
     ]
 
@@ -138,20 +126,6 @@ def _option(tap: Tap, options: Mapping[str, Any], name: str) -> int:
     return 1
 
 
-class _First:
-    """A stopping criterion that never stops: notes when the first token was there."""
-
-    def __init__(self) -> None:
-        self.at: float | None = None
-
-    def __call__(self, ids: Tensor, scores: object, **_: Any) -> Tensor:
-        del scores
-        if self.at is None:
-            synchronize(ids.device)
-            self.at = time.perf_counter()
-        return torch.zeros(ids.shape[0], dtype=torch.bool, device=ids.device)
-
-
 def _run(
     tap: Tap,
     cache: DynamicCache,
@@ -159,7 +133,6 @@ def _run(
     mask: Tensor,
     repeats: int,
     options: dict[str, Any],
-    first: _First,
     *,
     catch: bool,
 ) -> Tensor:
@@ -172,7 +145,6 @@ def _run(
         **options,
         "use_cache": True,
     }
-    given["stopping_criteria"] = [*(options.get("stopping_criteria") or []), first]
     if catch:
         with tap.open():
             out = tap.model.generate(**given)
@@ -257,17 +229,14 @@ def generate_layered(
     model once more, in `generate`.
     """
     tap = encoder.tap
-    began = time.perf_counter()
     cache = layered_cache(encoder, ids, tokens, choose)
     last = torch.tensor([[ids[-1]]], device=tap.device)
     mask = torch.ones((1, tokens + len(ids)), dtype=torch.long, device=tap.device)
-    first = _First()
     repeats = max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
-    out = _run(tap, cache, last, mask, repeats, {**options}, first, catch=False)
-    ended = time.perf_counter()
+    out = _run(tap, cache, last, mask, repeats, {**options}, catch=False)
     end = encoder.tokenizer.eos_token_id
     answers = tuple(tuple(_until_pad(row.tolist(), -1, end)) for row in out[:, 1:])
-    return Generated(answers, len(ids), None, ((first.at or ended) - began) * 1000, (ended - began) * 1000)
+    return Generated(answers, len(ids), None)
 
 
 def answer_ids(encoder: Encoder, answer: str, now: datetime) -> tuple[int, ...]:
