@@ -6,7 +6,9 @@ import pytest
 
 from chunk_model import chunk_model, joint
 from zibaldone import InvalidInput, MemAttention, Placement
+from zibaldone.storage.schema import chunk_sources
 from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.views.own_rows import generations
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 SMALL = MemAttention(chunk_gate_tokens=40)
@@ -376,7 +378,7 @@ def test_chunks_that_are_alike_lie_in_one_block(opened):
     )
     maintained(memory, *[f"{one} {i}" for i in range(3) for one in (*FILLER, *OTHERS)])
     with memory._database.read() as connection:
-        generation = memory._chunks._generations(connection, "ann")[-1]
+        generation = generations(connection, chunk_sources, "ann")[-1]
         places = memory._chunks.store.places(connection, generation)
     block = {place.id: place.block for place in places}
     assert block[1] == block[3] == block[5] != block[2] == block[4] == block[6]

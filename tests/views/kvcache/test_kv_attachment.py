@@ -73,7 +73,7 @@ def test_a_forked_child_answers(rig):
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with rig.view.model_lock, rig.view.indexes._lock, rig.view.tiers._on_host._lock:
+        with rig.view.model_lock, rig.view.indexes._held._lock, rig.view.tiers._on_host._lock:
             held.set()
             done.wait(60)
 

@@ -18,6 +18,7 @@ from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.storage.objects import ObjectStore
+from zibaldone.storage.schema import chunk_sources
 from zibaldone.text.bounds import as_read
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import (
@@ -43,6 +44,7 @@ from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explan
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release, users_with_released
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
+from zibaldone.views.own_rows import generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
@@ -270,14 +272,14 @@ class ChunksView:
         """Items, metadata, history and blocks, in every generation."""
         return _counted(
             forgetting.forget(connection, self.store, generation, seqs, self._tokenizer, self.config.keywords)
-            for generation in self._generations(connection, user)
+            for generation in generations(connection, chunk_sources, user)
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
         return _counted(
             forgetting.loss(connection, self.store, generation, seqs)
-            for generation in self._generations(connection, user)
+            for generation in generations(connection, chunk_sources, user)
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
@@ -334,7 +336,7 @@ class ChunksView:
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Chunks, items and history, of all generations."""
         chunks = items = past = 0
-        for generation in self._generations(connection, user):
+        for generation in generations(connection, chunk_sources, user):
             of_generation = table.load(connection, generation, 0)
             chunks += len(of_generation)
             items += sum(chunk.items for chunk in of_generation.values())
@@ -448,10 +450,6 @@ class ChunksView:
     def _map(self, do: Callable[[T], R], given: Sequence[T]) -> list[R]:
         """In threads where a model is waited for, else one after the other."""
         return side_by_side(do, given, self._workers if self._asker.has_model else 1, "chunks")
-
-    @staticmethod
-    def _generations(connection: Connection, user: str) -> list[Generation]:
-        return [Generation(user, number, "", 0) for number in table.generations(connection, user)]
 
 
 def _counted(losses: Iterable[forgetting.ChunkLoss]) -> tuple[Counted, ...]:

@@ -8,10 +8,9 @@ like: an episode is as long as twenty statements.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
 
@@ -32,9 +31,10 @@ from zibaldone.storage.schema import (
 )
 from zibaldone.storage.schema import units as units_table
 from zibaldone.text.bounds import as_read
-from zibaldone.views import units
+from zibaldone.views import own_rows, units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
+from zibaldone.views.own_rows import insert, key_of, matching, of
 from zibaldone.views.units import Key
 
 NAME = "hierarchy"
@@ -102,7 +102,7 @@ def state(connection: Connection, generation: Generation) -> State | None:
 def set_state(connection: Connection, generation: Generation, given: State) -> None:
     """To be called with every change."""
     connection.execute(delete(hierarchy_states).where(of(hierarchy_states, generation)))
-    connection.execute(hierarchy_states.insert().values(**_key(generation), **asdict(given)))
+    connection.execute(hierarchy_states.insert().values(**key_of(generation), **asdict(given)))
 
 
 def episodes(
@@ -110,7 +110,8 @@ def episodes(
 ) -> dict[int, EpisodeRow]:
     """By id, rising; all, or these. Raises StorageCorrupt."""
     e = hierarchy_episodes.c
-    rows = list(_rows(connection, hierarchy_episodes, generation, e.episode, numbers, [e.episode]))
+    query = select(hierarchy_episodes).where(of(hierarchy_episodes, generation)).order_by(e.episode)
+    rows = list(matching(connection, query, e.episode, numbers))
     only = None if numbers is None else [(row.seq, row.episode) for row in rows]
     stored, vectors = units.load(connection, EPISODES, generation, dimension, only=only)
     by_id = {unit.part: (unit, vector) for unit, vector in zip(stored, vectors, strict=True)}
@@ -152,13 +153,14 @@ def semantics(
     """By id, rising; all, or these."""
     keys: dict[int, list[Key]] = defaultdict(list)
     t = hierarchy_statements.c
-    order = [t.semantic, t.place]
-    for row in _rows(connection, hierarchy_statements, generation, t.semantic, numbers, order):
+    query = select(hierarchy_statements).where(of(hierarchy_statements, generation))
+    for row in matching(connection, query.order_by(t.semantic, t.place), t.semantic, numbers):
         keys[row.semantic].append((row.seq, row.part))
     s = hierarchy_semantics.c
+    query = select(hierarchy_semantics).where(of(hierarchy_semantics, generation)).order_by(s.semantic)
     return {
         row.semantic: SemanticRow(row.semantic, row.episode, from_us(row.time_us), tuple(keys[row.semantic]))
-        for row in _rows(connection, hierarchy_semantics, generation, s.semantic, numbers, [s.semantic])
+        for row in matching(connection, query, s.semantic, numbers)
     }
 
 
@@ -199,8 +201,8 @@ def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Se
 
 
 def write_episodes(connection: Connection, generation: Generation, rows: Sequence[EpisodeRow]) -> None:
-    key = _key(generation)
-    _insert(
+    key = key_of(generation)
+    insert(
         connection,
         hierarchy_episodes,
         [
@@ -238,17 +240,17 @@ def remove_episodes(connection: Connection, generation: Generation, keys: Sequen
     """By the keys of their units."""
     units.remove(connection, EPISODES, generation, keys)
     numbers = [number for _, number in keys]
-    _delete(connection, hierarchy_episodes, generation, hierarchy_episodes.c.episode, numbers)
+    own_rows.remove(connection, hierarchy_episodes, generation, hierarchy_episodes.c.episode, numbers)
 
 
 def write(connection: Connection, generation: Generation, changes: Written) -> None:
     """What a batch, or a forgetting, did to semantics."""
-    key = _key(generation)
+    key = key_of(generation)
     s, t = hierarchy_semantics.c, hierarchy_statements.c
     numbers = [*changes.gone, *(row.id for row in changes.semantics)]
-    _delete(connection, hierarchy_semantics, generation, s.semantic, numbers)
-    _delete(connection, hierarchy_statements, generation, t.semantic, numbers)
-    _insert(
+    own_rows.remove(connection, hierarchy_semantics, generation, s.semantic, numbers)
+    own_rows.remove(connection, hierarchy_statements, generation, t.semantic, numbers)
+    insert(
         connection,
         hierarchy_semantics,
         [
@@ -262,7 +264,7 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
             for row in changes.semantics
         ],
     )
-    _insert(
+    insert(
         connection,
         hierarchy_statements,
         [
@@ -317,22 +319,9 @@ def sessions(connection: Connection, generation: Generation) -> list[tuple[int, 
 
 
 def drop(connection: Connection, generation: Generation) -> None:
-    for table in _ALL:
-        connection.execute(delete(table).where(of(table, generation)))
+    own_rows.drop(connection, generation, *_ALL)
     for view in (NAME, EPISODES):
         units.drop(connection, view, generation)
-
-
-def generations(connection: Connection, user: str) -> list[Generation]:
-    """Those that have rows for the user."""
-    c = hierarchy_states.c
-    query = select(c.generation).where(c.user == user).order_by(c.generation)
-    return [Generation(user, number, "", 0) for number in connection.execute(query).scalars()]
-
-
-def of(table: Any, generation: Generation) -> ColumnElement[bool]:
-    """The generation's rows of one of the view's tables."""
-    return and_(table.c.user == generation.user, table.c.generation == generation.number)
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
@@ -373,35 +362,3 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
 def _of_sources(generation: Generation, view: str = EPISODES) -> ColumnElement[bool]:
     s = unit_sources.c
     return and_(s.user == generation.user, s.view == view, s.generation == generation.number)
-
-
-def _key(generation: Generation) -> dict[str, Any]:
-    return {"user": generation.user, "generation": generation.number}
-
-
-def _rows(
-    connection: Connection,
-    table: Any,
-    generation: Generation,
-    column: Any,
-    values: Sequence[int] | None,
-    order: Sequence[Any],
-) -> Iterable[Any]:
-    query = select(table).where(of(table, generation)).order_by(*order)
-    if values is None:
-        yield from connection.execute(query)
-        return
-    for some in in_chunks(sorted(set(values)), _PER_STATEMENT):
-        yield from connection.execute(query.where(column.in_(some)))
-
-
-def _insert(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        connection.execute(table.insert(), list(rows))
-
-
-def _delete(
-    connection: Connection, table: Any, generation: Generation, column: Any, values: Sequence[int]
-) -> None:
-    for some in in_chunks(sorted(set(values)), _PER_STATEMENT):
-        connection.execute(delete(table).where(of(table, generation), column.in_(some)))

@@ -17,6 +17,7 @@ from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import read_question
 from zibaldone.storage.database import Database
+from zibaldone.storage.schema import hierarchy_states
 from zibaldone.views import units
 from zibaldone.views.base import (
     Content,
@@ -42,6 +43,7 @@ from zibaldone.views.hierarchy.retrieval import Descent
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
+from zibaldone.views.own_rows import generations
 from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
@@ -185,13 +187,13 @@ class HierarchyView:
 
         return _counted(
             forgetting.forget(connection, generation, seqs, left_open)
-            for generation in table.generations(connection, user)
+            for generation in generations(connection, hierarchy_states, user)
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         return _counted(
             forgetting.loss(connection, generation, seqs)
-            for generation in table.generations(connection, user)
+            for generation in generations(connection, hierarchy_states, user)
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
@@ -240,7 +242,10 @@ class HierarchyView:
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Episodes and semantics, of all generations."""
-        totals = [table.counts(connection, generation) for generation in table.generations(connection, user)]
+        totals = [
+            table.counts(connection, generation)
+            for generation in generations(connection, hierarchy_states, user)
+        ]
         kinds = ("episodes", "semantics")
         return tuple(Counted(kind, sum(total[i] for total in totals)) for i, kind in enumerate(kinds))
 

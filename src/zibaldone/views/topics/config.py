@@ -30,7 +30,6 @@ class Consolidation:
     route_similarity: float = 0.35  # cosine of centroids from which a block belongs to a document
     group_similarity: float = 0.45  # cosine from which entries stand under one heading
     merge_similarity: float = 0.1  # cosine of centroids from which small documents are merged offline
-    restructure: bool = True  # False: no document is split or merged, the ablation of section 4.3.1
     # How recall reads (section 3.4): H picks documents and adds heading blocks of others; A, where there is a
     # chat model, works with tools.
     reader: Literal["hybrid", "agentic"] = "hybrid"
@@ -44,9 +43,6 @@ class Consolidation:
             elif setting.name == "reader":
                 if value not in READERS:
                     raise InvalidInput(f"reader must be one of {', '.join(READERS)}, not {shown(value)}")
-            elif setting.name == "restructure":
-                if not isinstance(value, bool):
-                    raise InvalidInput(f"restructure must be True or False, not {shown(value)}")
             elif setting.name.endswith("_similarity"):
                 if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
                     raise InvalidInput(f"{setting.name} must be a cosine from -1 to 1, not {shown(value)}")

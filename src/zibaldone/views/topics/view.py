@@ -24,6 +24,7 @@ from zibaldone.search.ranker import Mask, read_question
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
+from zibaldone.storage.schema import topic_states
 from zibaldone.text.bounds import as_read
 from zibaldone.validation import to_time
 from zibaldone.views import units
@@ -38,6 +39,7 @@ from zibaldone.views.base import (
     Stale,
     TakeSnapshot,
 )
+from zibaldone.views.own_rows import generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector, recallable, tail, usable
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
@@ -207,13 +209,13 @@ class TopicsView:
         """Entries, what they had superseded, what merged ones stood for, summaries, headings."""
         return _counted(
             self._without(connection, generation, seqs, save=True)
-            for generation in table.generations(connection, user)
+            for generation in generations(connection, topic_states, user)
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         return _counted(
             self._without(connection, generation, seqs, save=False)
-            for generation in table.generations(connection, user)
+            for generation in generations(connection, topic_states, user)
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
@@ -263,7 +265,7 @@ class TopicsView:
         units.drop(connection, NAME, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        loaded = [table.load(connection, one) for one in table.generations(connection, user)]
+        loaded = [table.load(connection, one) for one in generations(connection, topic_states, user)]
         libraries = [one for one in loaded if one is not None]
         return (
             Counted("documents", sum(len(one.documents) for one in libraries)),
