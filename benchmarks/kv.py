@@ -217,7 +217,7 @@ def _from_text(
             return made
         options = {"max_new_tokens": asking.new_tokens, "do_sample": False}
         began = time.perf_counter()
-        (done,) = generate(encoder, [context], catch=False, options=options)
+        done = generate(encoder, context, catch=False, options=options)
         ms = (time.perf_counter() - began) * 1000
     text = str(asking.tokenizer.decode(list(done.sequences[0]), skip_special_tokens=True))
     return _read(made, question, text, ms)

@@ -223,7 +223,7 @@ class KVMemory:
         now: TimeLike | None = None,
         **options: Any,
     ) -> Answer | list[Answer]:
-        """Answer a question, or several side by side, with memory in sight.
+        """Answer a question, or several one after the other, with memory in sight.
 
         What the log has and the pool lacks is encoded first; another model's pool is made anew. In sight are
         `budget_tokens` of whole turns, chosen as the settings' `select` says, or the messages `seqs` if these
@@ -455,7 +455,7 @@ class KVMemory:
             deletions = log.state(connection, user).deletions
         with self.view.model_lock:
             pool = self._pool(user)
-            done = answering.answer(self.view, *pool, user, sought, options, catch=remember)
+            done = [answering.answer(self.view, *pool, user, one, options, catch=remember) for one in sought]
         first, made, sight = sought[0], done[0].generated, done[0].sight
         if remember:
             stored = self._add(first.query, done[0].answer.text, first.now, user, first.session)

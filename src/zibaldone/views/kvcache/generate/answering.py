@@ -97,19 +97,22 @@ def answer(
     reader: PoolReader | None,
     index: Index | None,
     user: str,
-    sought: Sequence[Sought],
+    sought: Sought,
     options: Mapping[str, Any],
     *,
     catch: bool = False,
-) -> list[AnswerMade]:
-    """Let the model answer: all questions side by side, or each in one pass with a selection per layer."""
-    if view.config.select == "per_layer" and sought[0].given is None:
-        return [_layered_answer(view, reader, index, user, one, options) for one in sought]
+) -> AnswerMade:
+    """Let the model answer, with one selection or one for each layer."""
+    if view.config.select == "per_layer" and sought.given is None:
+        return _layered_answer(view, reader, index, user, sought, options)
     began = time.perf_counter()
-    sights = [look(view, reader, index, user, one) for one in sought]
-    made = generate(view.encoder, [sight.context for sight in sights], catch=catch, options=options)
-    ms = (time.perf_counter() - began) * 1000
-    return [_described(view, sight, done, ms) for sight, done in zip(sights, made, strict=True)]
+    sight = look(view, reader, index, user, sought)
+    done = generate(view.encoder, sight.context, catch=catch, options=options)
+    selection, ms = sight.selection, (time.perf_counter() - began) * 1000
+    recent = sum(block.tokens for block in selection.newest)
+    trace = KVTrace(selection.considered, sight.hits, ms, recent)
+    made = _answer(view, done, selection.shown, sight.cited, sight.context.kv_tokens, trace)
+    return AnswerMade(made, sight, done)
 
 
 def _layered_answer(
@@ -123,7 +126,7 @@ def _layered_answer(
     began = time.perf_counter()
     memory = layered(view, reader, index, sought)
     if memory is None or reader is None:
-        return answer(view, None, None, user, [replace(sought, given=())], options)[0]
+        return answer(view, None, None, user, replace(sought, given=()), options)
     done = generate_layered(view.encoder, memory.ids, memory.tokens, memory.choose, options)
     trace = KVTrace(len(memory.index.blocks), memory.hits, (time.perf_counter() - began) * 1000)
     seen = cited(reader.read, user, seqs_of(memory.blocks))
@@ -144,14 +147,6 @@ def score(
     sight = look(view, None if per_layer else reader, index, user, sought)
     logs = likelihood(view.encoder, sight.context, gold)
     return AnswerScore(logs, len(gold), sight.cited, len(sight.context.ids), sight.context.kv_tokens)
-
-
-def _described(view: KVView, sight: Sight, done: Generated, ms: float) -> AnswerMade:
-    selection = sight.selection
-    recent = sum(block.tokens for block in selection.newest)
-    trace = KVTrace(selection.considered, sight.hits, ms, recent)
-    made = _answer(view, done, selection.shown, sight.cited, sight.context.kv_tokens, trace)
-    return AnswerMade(made, sight, done)
 
 
 def _answer(
