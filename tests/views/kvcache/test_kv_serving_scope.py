@@ -31,15 +31,15 @@ def test_a_request_of_somebody_else(given):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"user": None}, "lacks user"),
-        ({"user": 5}, "'user'] must be a user's name, not 5"),
-        ({"generation": "3"}, "'generation'] must be a number"),
-        ({"generation": True}, "'generation'] must be a number"),
-        ({"pinned": 1}, "'pinned'] must be true or false"),
-        ({"blocks": "all"}, "'blocks'] must be numbers of blocks, not 'all'"),
-        ({"blocks": [1, "2"]}, "'blocks'] must be numbers of blocks"),
-        ({"blocks": [1 << 70]}, "'blocks'] must be numbers of blocks"),
-        ({"folder": "elsewhere"}, "has no folder"),
+        ({"user": None}, "['user'], "),
+        ({"user": 5}, "['user'], 5: "),
+        ({"generation": "3"}, "['generation'], '3': "),
+        ({"generation": True}, "['generation'], True: "),
+        ({"pinned": 1}, "['pinned'], 1: "),
+        ({"blocks": "all"}, "['blocks'], 'all': "),
+        ({"blocks": [1, "2"]}, "['blocks'][1], '2': "),
+        ({"blocks": [1 << 70]}, "['blocks'][0], "),
+        ({"folder": "elsewhere"}, "['folder'], 'elsewhere': "),
     ],
 )
 def test_what_is_wrong_is_named_with_its_fix(changes, words):
@@ -59,7 +59,7 @@ def test_a_name_that_no_user_has(user):
 
 def test_a_scope_that_is_no_object():
     """Not a list, for one."""
-    with pytest.raises(InvalidInput, match="must be an object"):
+    with pytest.raises(InvalidInput, match="dictionary"):
         KVScope.of({KEY: [1, 2]})
 
 
