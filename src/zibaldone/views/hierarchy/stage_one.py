@@ -16,29 +16,25 @@ import numpy as np
 
 from zibaldone.errors import InvalidInput
 from zibaldone.search.lexical import Doubles, Ints
+from zibaldone.views.checked_settings import Count, Share, settings
 
 # Of a node: its neighbours in the graph and their similarity, itself not among them.
 Neighbours = Callable[[int], Iterable[tuple[int, float]]]
 _SELF = 1.0  # w_ii: a node is as similar to itself as can be
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class StageOne:
     """What the paper and its code choose (section 3.3)."""
 
-    pool: int = 40  # semantics by similarity to the query: the candidates
-    near: int = 10  # of the pool, that one of it covers at most
-    semantics: int = 20  # representatives at most
-    alpha: float = 0.7  # of coverage; the rest is relevance
-    coverage: float = 1.0  # share of the candidates that is enough
+    pool: Count = 40  # semantics by similarity to the query: the candidates
+    near: Count = 10  # of the pool, that one of it covers at most
+    semantics: Count = 20  # representatives at most
+    alpha: Share = 0.7  # of coverage; the rest is relevance
+    coverage: Share = 1.0  # share of the candidates that is enough
 
-    def __post_init__(self) -> None:
-        for name in ("pool", "near", "semantics"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"{name} must be at least 1, not {getattr(self, name)!r}")
-        for name in ("alpha", "coverage"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidInput(f"{name} must be from 0 to 1, not {getattr(self, name)!r}")
+
+_DEFAULT = StageOne()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class Pick:
 
 
 def select(
-    ids: Ints, relevance: Doubles, similar: Callable[[Ints], Doubles], config: StageOne = StageOne()
+    ids: Ints, relevance: Doubles, similar: Callable[[Ints], Doubles], config: StageOne = _DEFAULT
 ) -> tuple[Pick, ...]:
     """Eq. 4 over the pool, whose graph joins each to those of the pool that are nearest to it.
 
@@ -75,7 +71,7 @@ def select(
 
 
 def representatives(
-    ids: Ints, relevance: Doubles, neighbours: Neighbours, most: int, config: StageOne = StageOne()
+    ids: Ints, relevance: Doubles, neighbours: Neighbours, most: int, config: StageOne = _DEFAULT
 ) -> tuple[Pick, ...]:
     """Eq. 4: greedy, of equal values the lowest id, until the coverage is reached or `most` are chosen.
 

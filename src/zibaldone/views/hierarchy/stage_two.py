@@ -14,24 +14,23 @@ import numpy as np
 
 from zibaldone.errors import InvalidInput
 from zibaldone.search.lexical import Doubles, Ints
+from zibaldone.views.checked_settings import Count, Whole, settings
 from zibaldone.views.hierarchy.stage_one import Pick, normalised
 from zibaldone.views.hierarchy.uncertainty import Context, Gain, ShownEpisode, Signal
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class StageTwo:
     """What the paper's code chooses; thresholds are the signal's."""
 
-    similar: int = 10  # candidates by their own similarity, beside the sources of the semantics
-    probe: int = 10  # candidates that are looked at
-    most: int = 10  # episodes admitted
-    least: int = 1  # so many of the best are admitted whatever they gain
-    lows: int = 2  # low gains in a row that end the search
+    similar: Whole = 10  # candidates by their own similarity, beside the sources of the semantics
+    probe: Whole = 10  # candidates that are looked at
+    most: Whole = 10  # episodes admitted
+    least: Whole = 1  # so many of the best are admitted whatever they gain
+    lows: Count = 2  # low gains in a row that end the search
 
-    def __post_init__(self) -> None:
-        for name, least in (("similar", 0), ("probe", 0), ("most", 0), ("least", 0), ("lows", 1)):
-            if getattr(self, name) < least:
-                raise InvalidInput(f"{name} must be at least {least}, not {getattr(self, name)!r}")
+
+_DEFAULT = StageTwo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def candidates(
     similarity: Doubles,
     semantics: Sequence[Pick],
     episode_of: Mapping[int, int],
-    config: StageTwo = StageTwo(),
+    config: StageTwo = _DEFAULT,
 ) -> tuple[RankedEpisode, ...]:
     """The episodes to look at, best first: min-max similarity plus semantic support, of equals the lowest id.
 
@@ -124,7 +123,7 @@ def include(
     texts: Mapping[int, EpisodeText],
     signal: Signal,
     budget_tokens: int,
-    config: StageTwo = StageTwo(),
+    config: StageTwo = _DEFAULT,
 ) -> Inclusion:
     """Admit candidates one after another, each against all that is in already.
 
