@@ -77,7 +77,7 @@ class Reading(NamedTuple):
 
 
 def read(chat=None, known=None, *, degraded="", patient=False):
-    block = Block(tuple(talk(*TALK)), "topic", degraded)
+    block = Block(tuple(talk(*TALK)), degraded)
     return Reading(*reader(chat, patient=patient).read(block, (known or Known()).background(7, 100)))
 
 
@@ -281,7 +281,7 @@ def test_a_model_divides_what_the_offline_way_would():
     """Where it says; the rest of a session that has ended is the last episode."""
     messages = talk(*LONG)
     cuts = reader(model()).cut(messages, vectors_of(messages), ended=True)
-    assert cuts == [Cut(4, "topic"), Cut(5, "end")]
+    assert cuts == [Cut(4), Cut(5)]
 
 
 def test_a_model_is_not_asked_too_early_nor_about_little():
@@ -289,7 +289,7 @@ def test_a_model_is_not_asked_too_early_nor_about_little():
     chat, messages = model(), talk(*LONG)
     assert reader(chat).cut(messages, vectors_of(messages), ended=False) == []
     few = messages[:5]
-    assert reader(chat).cut(few, vectors_of(few), ended=True) == [Cut(5, "end")]
+    assert reader(chat).cut(few, vectors_of(few), ended=True) == [Cut(5)]
     assert chat.requests == []
 
 

@@ -97,9 +97,7 @@ class Builder:
         for run in self._interrupted:
             start = 0
             for cut_part in self._cut(run, self._embed(run), ended=True):
-                self._settle(
-                    Block(tuple(run[start : start + cut_part.size]), cut_part.reason, cut_part.degraded)
-                )
+                self._settle(Block(tuple(run[start : start + cut_part.size]), cut_part.degraded))
                 start += cut_part.size
         waiting = [*self._waiting, *messages]
         before = len(self._waiting)

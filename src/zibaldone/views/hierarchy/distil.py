@@ -24,7 +24,7 @@ from zibaldone.text.dated_text import resolved
 from zibaldone.text.facts import day_of
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
-from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due, turns_away
+from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due
 from zibaldone.views.hierarchy.narrative import narrative, title
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
 from zibaldone.views.hierarchy.semantics import (
@@ -123,7 +123,7 @@ class EpisodeReader:
 
         def offline() -> list[Cut]:
             cuts = closed(seen, vectors, ended=window.whole)
-            return [*cuts[:-1], replace(cuts[-1], reason=window.reason)] if window.whole else cuts[:1]
+            return cuts if window.whole else cuts[:1]
 
         def fallback() -> Starts:
             ends = list(accumulate(cut.size for cut in offline()))
@@ -142,8 +142,7 @@ class EpisodeReader:
             part = slice(begin, end)
             # What is longer than an episode may be is cut where its words cohere least.
             inner = closed(seen[part], vectors[part], ended=True) if end - begin > LONGEST else []
-            reason = window.reason if end == len(seen) else "marker" if turns_away(seen[end]) else "topic"
-            cuts += [*inner[:-1], Cut(inner[-1].size if inner else end - begin, reason)]
+            cuts += inner or [Cut(end - begin)]
         return cuts
 
 
