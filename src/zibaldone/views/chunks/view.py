@@ -27,6 +27,7 @@ from zibaldone.views.base import (
     Generation,
     PrepareContext,
     Query,
+    RestingView,
     Retrieved,
     Snapshot,
     TakeSnapshot,
@@ -77,12 +78,10 @@ class ChosenItems:
     unreadable: str  # why some chunk is left out
 
 
-class ChunksView:
+class ChunksView(RestingView):
     """MemAttention: bounded chunks, found by their metadata, read whole, cut to the items that answer."""
 
     name = NAME
-    tended_from = 0
-    reads_whole = False
 
     def __init__(
         self,

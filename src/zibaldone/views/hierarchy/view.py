@@ -25,6 +25,7 @@ from zibaldone.views.base import (
     Generation,
     PrepareContext,
     Query,
+    RestingView,
     Retrieved,
     Snapshot,
     Stale,
@@ -62,13 +63,11 @@ class _Batch:
     prepared: Prepared
 
 
-class HierarchyView:
+class HierarchyView(RestingView):
     """xMemory: themes, semantics, episodes, messages; read from the top, no deeper than doubt asks for."""
 
     name = NAME
     batch_messages = 128
-    reads_whole = False
-    tended_from = 0
 
     def __init__(
         self,
@@ -192,7 +191,7 @@ class HierarchyView:
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         return _counted(
-            forgetting.loss(connection, generation, seqs)
+            forgetting.Unmade.of(connection, generation, seqs)
             for generation in generations(connection, hierarchy_states, user)
         )
 
@@ -232,10 +231,6 @@ class HierarchyView:
             self._keep(connection, generation, builder, generation.cursor)
             log.touch(connection, generation.user)
         return ()
-
-    def due(self, connection: Connection, user: str | None = None) -> set[str]:  # noqa: ARG002
-        """Nobody: what is to be done follows a forgetting."""
-        return set()
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         table.drop(connection, generation)
@@ -306,9 +301,9 @@ def _place(connection: Connection, generation: Generation) -> ReadUpTo:
     return ReadUpTo(generation.cursor, log.state(connection, generation.user).deletions)
 
 
-def _counted(losses: Iterable[forgetting.Loss]) -> tuple[Counted, ...]:
-    every_loss = list(losses)
+def _counted(unmade: Iterable[forgetting.Unmade]) -> tuple[Counted, ...]:
+    every = list(unmade)
     return (
-        Counted("episodes", sum(len(loss.episodes) for loss in every_loss)),
-        Counted("semantics", sum(len(loss.semantics) for loss in every_loss)),
+        Counted("episodes", sum(len(one.episodes) for one in every)),
+        Counted("semantics", sum(len(one.semantics) for one in every)),
     )

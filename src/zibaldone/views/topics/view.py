@@ -34,6 +34,7 @@ from zibaldone.views.base import (
     Generation,
     PrepareContext,
     Query,
+    RestingView,
     Retrieved,
     Snapshot,
     Stale,
@@ -74,13 +75,11 @@ class _PreparedLibrary:
     units: list[units.Row]  # of the entries that are new
 
 
-class TopicsView:
+class TopicsView(RestingView):
     """Infini Memory: Markdown documents, one per topic, kept up to date."""
 
     name = NAME
-    reads_whole = False
     batch_messages = 512  # so that few batches of a model's are cut short
-    tended_from = 0
 
     def __init__(
         self,
