@@ -70,7 +70,7 @@ def test_a_damaged_pool(owner, server):
     """Blocks that are not what was written are computed in vLLM, and nothing else is lost."""
     prompt = owner.prompt("w20 w21", user="zoe")
     expected = text_of(server.complete({"prompt": list(prompt.ids)}))
-    (path,) = {owner.kv.view.files(owner.kv.reading("zoe")[0].pool).folder / "blocks"}
+    (path,) = {owner.kv.view.files(owner.kv._pool("zoe")[0].pool).folder / "blocks"}
     whole = path.read_bytes()
     path.write_bytes(bytes(len(whole)))
     try:

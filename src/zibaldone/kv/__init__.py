@@ -376,18 +376,6 @@ class KVMemory:
 
         return self._caught_up(user, once)
 
-    def reading(self, user: str) -> tuple[PoolReader, Index]:
-        """The user's pool, with what the log has, for who looks inside.
-
-        Raises InvalidInput when there is none.
-        """
-        self._open()
-        key("user", user)
-        reader, index = self._caught_up(user, lambda: self._pool(user))
-        if reader is None or index is None:
-            raise InvalidInput(f"user {user!r} has no blocks")
-        return reader, index
-
     def _catch_up(self, user: str) -> None:
         """Encode what the pool lacks, if it lacks anything."""
         self._writer.wait()

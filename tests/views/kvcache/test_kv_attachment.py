@@ -57,7 +57,6 @@ def test_closing_twice_leaves_another_one_of_the_same_model(tmp_path):
         lambda kv: kv.generate("w1", user=USER),
         lambda kv: kv.scores("w1", user=USER),
         lambda kv: kv.remember(user=USER),
-        lambda kv: kv.reading(USER).__enter__(),
     ],
 )
 def test_a_closed_one_says_so(rig, use):
