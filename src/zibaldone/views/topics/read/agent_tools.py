@@ -94,8 +94,8 @@ class Toolset:
         entries = dict(zip(self._documents, bm25([one.entries for one in held], sought), strict=True))
         most = min(max(whole("limit", limit), 1), MOST_HITS)
         return tuple(
-            _hit(one, number, score, entries[one.document.id])
-            for one, number, score in best_blocks(held, sought)[:most]
+            _hit(index, number, score, entries[index.document.id])
+            for index, number, score in best_blocks(held, sought)[:most]
         )
 
     def list_docs(self, offset: int = 0, limit: int = 20) -> Page:
