@@ -407,9 +407,9 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_946,
+    ".": 10_024,
     "adapters": 1_856,
-    "asking": 517,
+    "asking": 545,
     "cli": 3_948,
     "comparing": 640,
     "demo": 406,
@@ -418,7 +418,7 @@ CEILINGS = {
     "models": 2_545,
     "rebuilding": 741,
     "search": 2_739,
-    "server": 8_198,
+    "server": 8_307,
     "storage": 4_921,
     "testing": 507,
     "text": 3_019,
@@ -431,7 +431,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_342,
 }
-TESTS_CEILING = 55_587
+TESTS_CEILING = 55_737
 
 
 def lines_in(path: Path) -> int:

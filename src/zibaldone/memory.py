@@ -821,18 +821,37 @@ class Memory:
 
     @audited("read")
     def titled_sessions(
-        self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""
+        self,
+        *,
+        user: Key,
+        limit: int = 50,
+        skip: int = 0,
+        words: str = "",
+        among: Collection[Key] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: Key | None = None,
     ) -> tuple[list[TitledSession], int]:
         """`limit` sessions after the first `skip`, those that ended last first, and how many there are.
 
         Each with its title: that of the import, or else its first words. With `words`, those that have all of
-        them in their title or name.
+        them in their title or name. Of those `among` some names, that were going on in a time; of an `agent`,
+        with its own messages alone.
         """
         user = key("user", user)
         most, skipped = count("limit", limit, least=1), count("skip", skip, least=0)
+        narrowing = to_narrowing(since=since, until=until)
         with self._database.read(user) as connection:
             return titled_sessions(
-                connection, user, most=most, skip=skipped, words=whole_text("words", words)
+                connection,
+                user,
+                most=most,
+                skip=skipped,
+                words=whole_text("words", words),
+                among=None if among is None else {key("session", session) for session in among},
+                since=narrowing.since,
+                until=narrowing.until,
+                within=log.seqs_within(connection, user, to_narrowing(agent=agent)),
             )
 
     def users(self) -> list[str]:
