@@ -407,7 +407,7 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_024,
+    ".": 10_089,
     "adapters": 1_856,
     "asking": 545,
     "cli": 3_948,
@@ -415,7 +415,7 @@ CEILINGS = {
     "demo": 406,
     "importers": 3_688,
     "kv": 642,
-    "models": 2_545,
+    "models": 2_727,
     "rebuilding": 741,
     "search": 2_739,
     "server": 8_307,
@@ -431,7 +431,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_342,
 }
-TESTS_CEILING = 55_737
+TESTS_CEILING = 56_043
 
 
 def lines_in(path: Path) -> int:
