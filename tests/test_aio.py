@@ -20,7 +20,7 @@ from zibaldone import (
     StaticEmbedder,
     UnknownName,
 )
-from zibaldone.testing import HashEmbedder
+from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.messages import MessagesView
 
 ALL = sorted(name for name in vars(Memory) if not name.startswith("_"))
@@ -55,6 +55,8 @@ def same(value):
     """What two runs of one call have in common."""
     if hasattr(value, "trace"):
         return value.text, value.evidence, value.citations, value.trace.decisions
+    if hasattr(value, "steps"):
+        return value.text, value.marks, len(value.steps), value.evidence.text
     if hasattr(value, "bytes_on_disk"):
         return value.users, value.messages, value.sessions, value.views
     if hasattr(value, "looked_at"):
@@ -113,9 +115,11 @@ def test_behaviour(opened, tmp_path, clock):
         ("check_integrity", (), {}),
         ("count_tokens", ("three words here",), {}),
         ("timeline", ("tulip",), {"user": "ann"}),
+        ("ask", ("Where do the tulips grow?",), {"user": "ann", "chat": ScriptedModel(lambda _: "no JSON")}),
         ("close", (), {}),
     ]
     assert {name for name, _, _ in calls} == set(NAMES) - {
+        "can_ask",
         "path",
         "place",
         "encrypted",

@@ -66,7 +66,7 @@ LAYERS = (
         "verification",
         "worker",
     },
-    {"memory", "documents", "items", "profile", "aio", "kv", "testing", ""},
+    {"asking", "memory", "documents", "items", "profile", "aio", "kv", "testing", ""},
     {"__main__", "adapters", "cli", "comparing", "demo", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
@@ -230,7 +230,7 @@ def test_a_class_name_is_used_once():
 
 # Words that name nothing: good for a line, such as `[len(one) for one in texts]`, and for no longer.
 EMPTY_WORDS = {"one", "found", "said", "asked", "told"}
-STORED: set[tuple[str, str]] = set()  # names of what is stored, which stay as they are
+STORED = {("asking/ask.py", "asked")}  # names of a protocol, or of what is stored, which stay as they are
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
 
@@ -407,17 +407,18 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_720,
+    ".": 9_946,
     "adapters": 1_856,
-    "cli": 3_838,
+    "asking": 517,
+    "cli": 3_948,
     "comparing": 640,
     "demo": 406,
     "importers": 3_688,
     "kv": 703,
-    "models": 2_557,
-    "rebuilding": 740,
-    "search": 2_764,
-    "server": 7_983,
+    "models": 2_565,
+    "rebuilding": 741,
+    "search": 2_763,
+    "server": 8_198,
     "storage": 4_921,
     "testing": 507,
     "text": 3_019,
@@ -430,7 +431,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 55_670
+TESTS_CEILING = 56_280
 
 
 def lines_in(path: Path) -> int:

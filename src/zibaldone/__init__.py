@@ -39,6 +39,8 @@ from zibaldone.errors import (
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of a question to the holder
 if TYPE_CHECKING:
     from zibaldone.aio import AsyncMemory
+    from zibaldone.asking.ask import Answer, Step
+    from zibaldone.asking.lookup import Filter, Lookup
     from zibaldone.audit import AuditEntry
     from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
     from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
+    "Answer",
     "AsyncItems",
     "AsyncMemory",
     "AsyncProfile",
@@ -106,6 +109,7 @@ __all__ = [
     "Entry",
     "Episode",
     "Evidence",
+    "Filter",
     "ForeignKV",
     "IdConflict",
     "ImportInterrupted",
@@ -120,6 +124,7 @@ __all__ = [
     "KeyMissing",
     "Leftover",
     "LookedAt",
+    "Lookup",
     "Maintained",
     "MemAttention",
     "Memory",
@@ -152,6 +157,7 @@ __all__ = [
     "Statement",
     "StaticEmbedder",
     "Stats",
+    "Step",
     "StorageBusy",
     "StorageCorrupt",
     "StorageError",
@@ -186,6 +192,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "aio": ("AsyncMemory",),
+    "asking.ask": ("Answer", "Step"),
+    "asking.lookup": ("Filter", "Lookup"),
     "audit": ("AuditEntry",),
     "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
     "documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
@@ -208,7 +216,6 @@ _HOMES = {
         "RecordedModel",
         "StaticEmbedder",
         "Usage",
-        "UserNote",
     ),
     "profile": ("AsyncProfile", "Profile"),
     "rebuilding.builds": ("Build", "Builds"),

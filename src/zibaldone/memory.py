@@ -15,6 +15,8 @@ from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings, shredding
 from zibaldone import retention as retaining
+from zibaldone.asking.ask import MOST_ROUNDS, Answer, Asking, Step, no_model
+from zibaldone.asking.lookup import Filter
 from zibaldone.audit import AuditEntry, audited, entries, note, note_read
 from zibaldone.backlog import Backlog
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
@@ -24,6 +26,7 @@ from zibaldone.errors import (
     InvalidInput,
     ModelFailed,
     StorageError,
+    TooMany,
     UnknownName,
 )
 from zibaldone.forgetting import Receipt
@@ -53,7 +56,7 @@ from zibaldone.rebuilding.difference import BuildDiff
 from zibaldone.rebuilding.estimate import RebuildEstimate
 from zibaldone.rebuilding.rebuilder import Rebuilder
 from zibaldone.rebuilding.variants import OWN, Own
-from zibaldone.recall import DEFAULT_FLOOR, recall, search
+from zibaldone.recall import DEFAULT_FLOOR, Order, recall, search, to_order
 from zibaldone.recalled import Recall
 from zibaldone.replicas import ReplicaReads
 from zibaldone.retention import Retention
@@ -101,6 +104,7 @@ from zibaldone.worker import TURN_S, BackgroundWorker
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
 DEFAULT_VIEWS = ("messages", "notes")
 MAINTAINED = DEFAULT_VIEWS
+ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
 GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
@@ -316,6 +320,11 @@ class Memory:
         """True if a recall waits for nothing outside of the process: neither a server's rows nor a model."""
         return not self._database.shared and self._embedder is shared_static_embedder()
 
+    @property
+    def can_ask(self) -> bool:
+        """True if it has a chat model, which `ask` needs unless it is given one."""
+        return self._asker.has_model
+
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
 
@@ -402,6 +411,9 @@ class Memory:
         views: Sequence[str] | None = None,
         floor: float | None = None,
         noise: bool = False,
+        order: Order = "best",
+        chat: ChatModel | None = None,
+        rounds: int = 0,
         now: TimeLike | None = None,
         timeout_s: float | None = None,
     ) -> Recall:
@@ -413,11 +425,29 @@ class Memory:
         `roles`, a time (`since` is in it, `until` is not), `agent`, and `metadata`: keys with their values,
         or with operators such as {"n": {"$gte": 3}} (see `narrowing`). `views` names the views to ask. Below
         the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
-        "last week" in the query is relative to; given, the profile is as it was then. With `noise` the newest
+        "last week" in the query is relative to; given, the profile is as it was then. In the `order`
+        "first" or "last", of what fits best the earliest or the latest comes first. With `noise` the newest
         thousand calls of tools, their results, thoughts and the like are looked through, too, by words.
+
+        With `rounds`, a model looks so often whether something is missing, and asks for it: the memory's, or
+        `chat`. What it asks is narrowed as the recall is, and without a floor; see `ask`, which answers, too.
 
         After `timeout_s` it stops at its next step and raises RecallGivenUp; None: it takes what it takes.
         """
+        if count("rounds", rounds, least=0) or chat is not None:
+            if not rounds or views is not None or floor is not None or noise or exclude_seqs:
+                raise InvalidInput(
+                    "chat= goes with rounds=, and rounds= without views, floor, noise and exclude_seqs"
+                )
+            narrowed = Filter(session, exclude_session, roles, since, until, metadata, agent)
+            question_text, _ = to_question(query, messages)
+            return (
+                self._asking(
+                    question_text, user, chat, rounds, budget_tokens, narrowed, now, timeout_s, gathers=True
+                )
+                .run()
+                .evidence
+            )
         least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
         question_text, repeated = to_question(query, messages)
         narrowing = to_narrowing(
@@ -430,6 +460,7 @@ class Memory:
             agent=agent,
             repeated=repeated,
         )
+        taken_by = to_order(order)
         room = count("budget_tokens", budget_tokens, least=1)
         question = self._query(question_text, user, session, room, now, timeout_s)
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
@@ -453,12 +484,99 @@ class Memory:
                 notes=serving(self._notes) if with_notes else None,
                 narrowing=narrowing,
                 decay_days=decay_days,
+                order=taken_by,
             )
 
         with self._way.taken(), inspection.damage_is_named(self._database, whose, chosen):
             return self._variants.steadily(whose, chosen, partial(self._read, whose, recalled))
 
     @sweeping()
+    @audited("read")
+    def ask(
+        self,
+        question: str,
+        *,
+        user: Key,
+        chat: ChatModel | None = None,
+        rounds: int = 3,
+        budget_tokens: int = ASK_TOKENS,
+        filter: Filter | None = None,  # noqa: A002 - what it is called wherever one asks
+        now: TimeLike | None = None,
+        timeout_s: float | None = 120.0,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> Answer:
+        """An answer, cited, by a model that may look into memory again: the memory's, or `chat`.
+
+        It sees what a recall brings, and may ask for more up to `rounds` times, four queries at a time,
+        with a time, a session, a role, the earliest or the latest mention: `rounds` + 1 requests at most,
+        repairs counted. All evidence together has at most `budget_tokens`; a history that fits is shown
+        whole. A `filter` narrows all of it. `on_step` is called after the first look and after every request.
+
+        A model that fails, talks nonsense or takes longer than `timeout_s` leaves the plain recall as
+        `evidence`, and `marks` that say so. Raises InvalidInput where there is no model.
+        """
+        narrowed = option("filter", filter, Filter) or Filter()
+        return self._asking(
+            question,
+            user,
+            chat,
+            count("rounds", rounds, least=0),
+            budget_tokens,
+            narrowed,
+            now,
+            timeout_s,
+            on_step=function("on_step", on_step, optional=True),
+        ).run()
+
+    def _asking(
+        self,
+        question: str,
+        user: Key,
+        chat: ChatModel | None,
+        rounds: int,
+        budget_tokens: int,
+        narrowed: Filter,
+        now: TimeLike | None,
+        timeout_s: float | None,
+        *,
+        on_step: Callable[[Step], None] | None = None,
+        gathers: bool = False,
+    ) -> Asking:
+        whose = key("user", user)
+        asker = self._asker if chat is None else Asker(_a_chat_model(chat), self._meter, self._tokenizer)
+        if not asker.has_model:
+            raise no_model()
+        text = words("question", question)
+        if not text.strip():
+            raise InvalidInput("a question needs words")
+        if rounds > MOST_ROUNDS:
+            raise TooMany(f"rounds can be at most {MOST_ROUNDS}, not {rounds}")
+        if timeout_s is not None:
+            number("timeout_s", timeout_s, least=0, most=_LONGEST_S)
+
+        def recalled(query: str, narrowed: Filter, **options: Any) -> Recall:
+            return self.recall(query, user=whose, floor=0, now=now, **narrowed.options(), **options)
+
+        def still_there(seqs: Collection[int]) -> bool:
+            with self._database.read(whose) as connection:
+                return log.present(connection, whose, seqs) >= set(seqs)
+
+        return Asking(
+            question=text,
+            user=whose,
+            asker=asker,
+            recall=recalled,
+            count=self._count,
+            still_there=still_there,
+            now=self._now() if now is None else to_time(now, "now"),
+            rounds=rounds,
+            budget_tokens=count("budget_tokens", budget_tokens, least=1),
+            narrowed=narrowed,
+            deadline=Deadline.after(timeout_s),
+            on_step=on_step,
+            gathers=gathers,
+        )
+
     def warm(self, *, user: Key) -> None:
         """Have in memory what a recall of the user begins with, up to date: the recall does not wait for it.
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal, get_args
 
 from zibaldone import log
 from zibaldone.choosing import Chosen, Count, choose
-from zibaldone.core import Decision, Evidence, Trace, ViewTrace
+from zibaldone.core import Decision, Evidence, Scope, Trace, ViewTrace
+from zibaldone.errors import InvalidInput
 from zibaldone.generations import snapshots
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
@@ -29,6 +32,7 @@ from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
 from zibaldone.text.sentences import torn
+from zibaldone.validation import shown as shown_value
 from zibaldone.views.base import Query, Retrieved, TakeSnapshot, View
 from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import described
@@ -36,6 +40,9 @@ from zibaldone.views.toolkit import described
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
 DEFAULT_FLOOR = 0.01  # docs/decisions.md has the trade-off curve
+Order = Literal["best", "first", "last"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+_LEADING = 2  # budgets of best candidates, of which the earliest or the latest come first
 
 
 @sweeping()
@@ -51,6 +58,7 @@ def recall(
     notes: NotesView | None,
     narrowing: Narrowing,
     decay_days: float | None = None,
+    order: Order = "best",
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
@@ -79,6 +87,7 @@ def recall(
         if notes is not None:
             candidates = answers.current_first(notes, candidates)
             standing = answers.still_there(answers.standing(notes, plan_.standing_tokens).evidence)
+        candidates = in_time(candidates, order, _LEADING * query.budget_tokens)
         chosen = choose(
             answers.counted(answers.torn(candidates)),
             query,
@@ -105,6 +114,43 @@ def recall(
             parts=chosen.parts,
             within=_within(database, query),
             without=query.without,
+        ),
+    )
+
+
+def unite(recalls: Sequence[Recall], question: str, budget_tokens: int, count: Count) -> Recall:
+    """One recall of several: what they chose, by rank, without repeats, in the budget.
+
+    Rules that always hold are those of the first. What is forgotten meanwhile is the caller's to look for.
+    """
+    began = time.perf_counter()
+    kept = [{id(unit) for unit in recalled.evidence} for recalled in recalls]
+    rankings = [
+        [d.evidence for d in recalled.trace.decisions if id(d.evidence) in there and not d.evidence.standing]
+        for recalled, there in zip(recalls, kept, strict=True)
+    ]
+    standing = [unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing]
+    query = Query(question, Scope(""), budget_tokens, datetime.now(UTC))
+    plan_ = plan(question, budget_tokens)
+    chosen = choose(reciprocal_rank(rankings) if rankings else [], query, count, plan_, standing=standing)
+    text, citations = render(chosen.evidence)
+    return Recall(
+        query=question,
+        text=text,
+        tokens=chosen.tokens,
+        evidence=tuple(chosen.evidence),
+        citations=citations,
+        trace=Trace(
+            views=tuple(view for recalled in recalls for view in recalled.trace.views),
+            decisions=tuple(chosen.decisions),
+            confidence=max((recalled.confidence for recalled in recalls), default=0.0),
+            floor=0.0,
+            ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
+            aim=plan_.aim.value,
+            note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
+            parts=chosen.parts,
+            within=recalls[0].trace.within if recalls else None,
+            without=recalls[0].trace.without if recalls else frozenset(),
         ),
     )
 
@@ -280,6 +326,30 @@ def search(
     candidates = faded(candidates, decay_days, query.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
     return tuple(answers.counted(answers.current_first(notes, candidates[:limit])[:limit]))
+
+
+def to_order(given: object) -> Order:
+    """Check the order in which candidates are taken. Raises InvalidInput."""
+    for order in ORDERS:
+        if given == order:
+            return order
+    raise InvalidInput(f"order must be one of {', '.join(map(repr, ORDERS))}, not {shown_value(given)}")
+
+
+def in_time(candidates: list[Evidence], order: Order, room_tokens: int) -> list[Evidence]:
+    """The best candidates, as many as the room holds, the earliest or the latest first; then the others."""
+    if order == "best":
+        return candidates
+    leading = 0
+    for unit in candidates:
+        room_tokens -= unit.tokens
+        if room_tokens < 0:
+            break
+        leading += 1
+    dated = sorted(
+        candidates[:leading], key=lambda unit: (unit.time, unit.sources, unit.place), reverse=order == "last"
+    )
+    return dated + candidates[leading:]
 
 
 def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
