@@ -228,7 +228,7 @@ def _sure(index: UnitIndex, text: str, now: datetime) -> tuple[float, Signs | No
     if shipped.confidence in (0.0, 0.5, 1.0):
         return shipped.confidence, None
     _, found = features(index, question, vector)
-    return shipped.confidence, signs(index, question, found, shipped.total, None)
+    return shipped.confidence, signs(index, question, found, None)
 
 
 def fitted(asked: Sequence[Asked]) -> Signs:

@@ -191,7 +191,7 @@ def test_a_cut_between_sentences_is_no_cut_inside_one():
 
 
 def test_what_was_said_again_stands_once_with_its_days():
-    """A repetition in like words takes no second line; the first says when it came again, three days at most."""
+    """A repetition in like words takes no second line; the first says when, three days at most."""
     said = "I water the tomatoes behind the shed in the evening"
     texts = [f"{said}.", f"{said}!", f"And {said}.", f"So {said}.", f"Now {said}.", f"Then {said}."]
     units = [replace(unit(text, seq), time=START + timedelta(days=seq)) for seq, text in enumerate(texts)]
@@ -215,7 +215,9 @@ def test_what_was_said_again_stands_once_with_its_days():
 def test_what_denies_or_says_more_stands_beside_it(other):
     """Another "not", number, name or thing is another fact, however alike the words are."""
     said = unit("I water the tomatoes behind the shed in the evening.", 50)
-    assert {said.text, other} <= {e.text for e in chosen([said, unit(other, 51), *EVIDENCE[:3]], 300).evidence}
+    assert {said.text, other} <= {
+        e.text for e in chosen([said, unit(other, 51), *EVIDENCE[:3]], 300).evidence
+    }
 
 
 def test_the_same_of_another_speaker_stands_beside_it():

@@ -21,11 +21,13 @@ _Mask = npt.NDArray[np.bool_]
 # Log-odds, fitted by `python -m benchmarks.confidence DATA`, which judges them with each data set left out.
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What speaks for an answer, and against; as weights, what each is worth."""
+    """What speaks for an answer, and against; as weights, what each is worth.
+
+    All are times BESIDE where a day that memory knows is asked about, or a speaker and one word more.
+    """
 
     constant: float  # 1
     match: float  # of the best unit: its share of the question's words, and NEAR * (its cosine - the mean)
-    lead: float  # by how much the ranker's score of its best unit is above that of the tenth best
     words: float  # logarithm of the number of the question's words
     small: float  # FEW / (FEW + n), of n units of people
     unseen: float  # 0 to 1: the share, by idf, of the question's words that no unit has
@@ -36,10 +38,11 @@ class Signs:
 
 
 SIGNS = tuple(field.name for field in fields(Signs))
-WEIGHTS = Signs(constant=-4.67, match=2.39, lead=0.27, words=0.54, small=2.87, unseen=-2.19)
-NEAR = 3.0
+WEIGHTS = Signs(constant=-5.18, match=3.8, words=0.66, small=3.38, unseen=-1.88)
+NEAR = 2.0
 FEW = 50.0
-_TENTH = 10
+BESIDE = 0.4  # of a day that memory knows, and of who speaks, there is much to tell whatever the words are
+SUREST = 0.955  # what is as near as can be asks in one case of twenty for something else all the same
 SILENT = 50  # units about nothing: a few that all agree are not the whole world
 UNTOLD = 0.5  # the confidence of a question that cannot be compared with what memory has
 _FEW_TERMS = 2  # so few words are a day's own
@@ -60,10 +63,8 @@ class Found:
     cosines: Floats  # (n,) of units and question
 
 
-def confidence(
-    index: UnitIndex, question: Question, found: Found, scores: Floats, inside: _Mask | None
-) -> float:
-    """How likely memory is to answer. `scores` (n,) are the ranker's of the units.
+def confidence(index: UnitIndex, question: Question, found: Found, inside: _Mask | None) -> float:
+    """How likely memory is to answer.
 
     A day or month that memory knows of and hardly a word besides its own is reason enough (1), and so are a
     speaker and no word, and all that was ever spoken of. A question about no word at all is none (0). Of one
@@ -71,32 +72,36 @@ def confidence(
     """
     if inside is not None and not inside.any():
         return 0.0
-    of_day = any(last - first < 31 and index.knows_of(first, last) for first, last in question.days)
-    if (of_day or question.aim is Aim.OVERVIEW) and len(question.terms) <= _FEW_TERMS:
+    of_all = question.aim is Aim.OVERVIEW or _is_of_day(index, question)
+    if of_all and len(question.terms) <= _FEW_TERMS:
         return 1.0
     if not question.terms:
         return 1.0 if question.speakers else 0.0
     if _is_foreign(index, question):
         return UNTOLD
-    return 1 / (1 + math.exp(-signs(index, question, found, scores, inside).times(WEIGHTS)))
+    return SUREST / (1 + math.exp(-signs(index, question, found, inside).times(WEIGHTS)))
 
 
-def signs(index: UnitIndex, question: Question, found: Found, scores: Floats, inside: _Mask | None) -> Signs:
+def _is_of_day(index: UnitIndex, question: Question) -> bool:
+    return any(last - first < 31 and index.knows_of(first, last) for first, last in question.days)
+
+
+def signs(index: UnitIndex, question: Question, found: Found, inside: _Mask | None) -> Signs:
     """What speaks for an answer to a question that has words."""
-    witnesses = found.witnesses if inside is None else found.witnesses & inside
+    heard = found.witnesses if inside is None else found.witnesses & inside
     mean = float(found.cosines.sum()) / (len(index) + SILENT)
-    matches = (found.covered + NEAR * (found.cosines - mean))[witnesses]
-    best = np.partition(scores[witnesses], -min(_TENTH, len(matches)))[-_TENTH:] if len(matches) else matches
+    matches = (found.covered + NEAR * (found.cosines - mean))[heard]
     by_people: float = int(np.count_nonzero(index.by_assistant == 0)) or len(index)
     if is_unspaced(question.subject):  # bigrams are near each other however few they are
         by_people = math.inf
+    is_beside = _is_of_day(index, question) or (question.speakers and len(question.terms) == 1)
+    share = BESIDE if is_beside else 1.0
     return Signs(
-        constant=1,
-        match=float(matches.max(initial=0)),
-        lead=float(np.ptp(best)) if len(best) else 0.0,
-        words=math.log(len(question.terms)),
-        small=FEW / (FEW + by_people),
-        unseen=found.unseen,
+        constant=share,
+        match=share * float(matches.max(initial=0)),
+        words=share * math.log(len(question.terms)),
+        small=share * FEW / (FEW + by_people),
+        unseen=share * found.unseen,
     )
 
 

@@ -163,10 +163,17 @@ def score(
         for names in (_WINDOWED, _CLUES)
     )
     total = weighted["lexical"] + weighted["dense"] + context + clues
-    sure = confidence(index, question, found, total, inside)
     _tell_passages_apart(index, question, vector, total)
     share = _SAID if question.aim is Aim.SAID else _BESIDE
-    return Scores(total, values["lexical"], values["dense"], context, clues, sure, share)
+    return Scores(
+        total,
+        values["lexical"],
+        values["dense"],
+        context,
+        clues,
+        confidence(index, question, found, inside),
+        share,
+    )
 
 
 def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, total: Floats) -> None:
