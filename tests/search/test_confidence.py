@@ -96,4 +96,4 @@ def test_a_small_memory_gives_what_clearly_leads(tmp_path):
     with told(tmp_path) as memory:
         assert "Leeds" in memory.recall("Which city did Ann relocate to?", user="u").text
         untold = confidence(memory, "Who won the chess tournament in Reykjavik?")
-        assert untold < 0.05 < 0.3 < confidence(memory, "Which city did Ann relocate to?")
+        assert untold < 0.1 < 0.3 < confidence(memory, "Which city did Ann relocate to?")
