@@ -83,7 +83,7 @@ def test_behaviour(opened, tmp_path, clock):
         ("versions", (4,), {"user": "ann"}),
         ("attachments", (4,), {"user": "ann"}),
         ("sessions", (), {"user": "ann"}),
-        ("titled_sessions", (), {"user": "ann", "limit": 2, "skip": 0, "words": ""}),
+        ("titled_sessions", (), {"user": "ann", "limit": 2, "skip": 0, "words": "", "among": ["1"]}),
         ("users", (), {}),
         ("maintain", (), {"user": "ann", "views": ["chunks"], "progress": lambda *_: None}),
         ("chunks", (), {"user": "ann"}),

@@ -407,18 +407,18 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 9_946,
+    ".": 10_089,
     "adapters": 1_856,
-    "asking": 517,
+    "asking": 545,
     "cli": 3_948,
     "comparing": 640,
     "demo": 406,
     "importers": 3_688,
     "kv": 703,
-    "models": 2_565,
+    "models": 2_747,
     "rebuilding": 741,
     "search": 2_763,
-    "server": 8_198,
+    "server": 8_307,
     "storage": 4_921,
     "testing": 507,
     "text": 3_019,
@@ -431,7 +431,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 56_280
+TESTS_CEILING = 56_860
 
 
 def lines_in(path: Path) -> int:

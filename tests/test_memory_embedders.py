@@ -1,9 +1,12 @@
 """Embedders that fail, and others than the folder's: nothing is lost, and recall goes on."""
 
+import threading
+from functools import partial
+
 import pytest
 
 from zibaldone import ModelFailed, UnknownName
-from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder
 
 TALK = ["My dentist is Dr. Moss.", "Noted: Dr. Moss.", "I bake rye bread on Sundays.", "   \n"]
 
@@ -43,6 +46,24 @@ def test_a_memory_says_whether_its_recalls_wait_for_others(opened):
     """What is embedded waits for nobody; another embedder may be a server."""
     assert opened().is_embedded
     assert not opened(embedder=HashEmbedder()).is_embedded
+
+
+def test_an_add_waits_for_no_embedder_where_a_worker_can(opened):
+    """The vectors of another embedder are made by the worker's threads; until then words find the message."""
+    embedder = HangingModel(embedder=HashEmbedder())
+    memory = opened(embedder=embedder, background=True)
+    embedder.gate.shut()  # the next call waits: an add that embeds would stay here
+    adding = partial(memory.add, ["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")
+    thread = threading.Thread(target=adding, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert view(memory) == {"units": 0, "vectors": 0, "lag": 2}
+    assert embedder.gate.reached.wait(30)
+    assert memory.recall("Who is the dentist?", user="ann").evidence[0].sources == (1,)
+    embedder.gate.open()
+    assert memory._worker.idle(30)
+    assert view(memory) == {"units": 2, "vectors": 2, "lag": 0}
 
 
 def test_recall_goes_on_without_the_embedder(opened):

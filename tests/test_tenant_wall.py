@@ -1,5 +1,6 @@
 """The wall between users: nothing of one reaches or influences another."""
 
+import json
 import random
 
 import pytest
@@ -8,7 +9,7 @@ from anywhere import EVERYWHERE
 from chunk_model import chunk_model
 from zibaldone import MemAttention, Placement
 from zibaldone.memory import MAINTAINED
-from zibaldone.testing import HashEmbedder
+from zibaldone.testing import HashEmbedder, ScriptedModel
 
 WORDS = "dentist bread rye tulip Lisbon bassoon river orchestra winter hill bicycle rain red Vienna".split()
 QUESTIONS = (
@@ -230,3 +231,22 @@ def test_a_model_is_shown_one_user_s_words(opened):
     assert not any("zeppelin" in text and "orchestra" in text for text in shown)
     assert {one.user for one in memory.usage(user="ann")} == {"ann"}
     assert sum(one.calls for one in memory.usage()) == len(model.requests)
+
+
+@EVERYWHERE
+def test_a_model_that_asks_sees_one_user_s_words(opened):
+    """Whatever it looks for, and whatever it cites, is of the user whose memory it asks."""
+    memory = opened()
+    memory.add([f"The zeppelin flew over the river on day {i}." for i in range(30)], user="ann")
+    memory.add([f"The orchestra played in the old mill on day {i}." for i in range(30)], user="bea")
+    asked = [
+        {"query": word, "order": order} for word in ("zeppelin", "orchestra") for order in ("first", "last")
+    ]
+    for user, others in (("ann", "orchestra"), ("bea", "zeppelin")):
+        model = ScriptedModel([{"queries": asked}, {"answer": "day 3", "sources": list(range(1, 31))}])
+        answer = memory.ask("What happened on day 3?", user=user, chat=model)
+        shown = json.loads(model.requests[-1].turns[1].content)["evidence"]
+        assert shown
+        assert not any(others in entry["text"] for entry in shown)
+        assert others not in answer.evidence.text
+        assert {each.user for each in memory.usage(user=user)} == {user}

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         OpenAIEmbedder,
         Prices,
         RecordedModel,
+        Reranker,
         StaticEmbedder,
         Usage,
     )
@@ -149,6 +150,7 @@ __all__ = [
     "Receipt",
     "RecordedModel",
     "Removed",
+    "Reranker",
     "Retention",
     "RetentionRule",
     "Scope",
@@ -214,6 +216,7 @@ _HOMES = {
         "OpenAIEmbedder",
         "Prices",
         "RecordedModel",
+        "Reranker",
         "StaticEmbedder",
         "Usage",
     ),

@@ -44,10 +44,11 @@ from zibaldone.maintenance import Behind, Maintained, OwnModelFailed
 from zibaldone.message_input import MessageLike, to_messages, to_question
 from zibaldone.message_objects import ATTACHMENTS, Attachment, attachments_of
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import ChatModel, Embedder, Tokenizer
+from zibaldone.models.base import ChatModel, Embedder, Reranker, Tokenizer
 from zibaldone.models.logprobs import ChatDrafter
 from zibaldone.models.meter import Ceilings, Meter, Prices, Usage
 from zibaldone.models.own_tokens import own_tokens
+from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.narrowing import Narrowing, to_narrowing
 from zibaldone.profile import Profile
@@ -136,6 +137,7 @@ class Memory:
         *,
         embedder: Embedder | str | FromEnvironment | None = FROM_ENVIRONMENT,
         chat: ChatModel | FromEnvironment | None = FROM_ENVIRONMENT,
+        reranker: Reranker | str | FromEnvironment | None = FROM_ENVIRONMENT,
         tokenizer: Tokenizer | None = None,
         ceilings: Ceilings | None = None,
         chunks: MemAttention | None = None,
@@ -156,10 +158,12 @@ class Memory:
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
 
-        One of another library goes by its name: "fastembed:BAAI/bge-small-en-v1.5",
-        "sentence-transformers:all-MiniLM-L6-v2", "openai:text-embedding-3-small".
-        `chat` answers what views ask; None: plain algorithms do. Both are taken from the ZIBALDONE_*
-        variables unless given (see settings.py), and so are the `ceilings` of what a model may be used for.
+        One of another library goes by its name: "fastembed:BAAI/bge-small-en-v1.5" (extra `neural`),
+        "openai:text-embedding-3-small". `chat` answers what views ask; None: plain algorithms do. `reranker`
+        reads a recall's thirty best candidates with the question and puts them in order:
+        "fastembed:Xenova/ms-marco-MiniLM-L-6-v2" (extra `neural`), "chat" (the chat model), "words", or one
+        of your own; None: their order stays. All three are taken from the ZIBALDONE_* variables
+        unless given (see settings.py), and so are the `ceilings` of what a model may be used for.
         `tokenizer` counts what budgets and recalled texts are in, such as that of the model which reads them;
         None: the embedded one. It may be another one each time: what is stored does not depend on it.
         `chunks` and `placement` set the chunks view, `hierarchy` and `topics` theirs. `maintained` names the
@@ -178,8 +182,8 @@ class Memory:
         their own that lies there, encrypted by `key`; then `forget(shred=True)` destroys it.
 
         Raises StorageUnusable (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt,
-        NewerSchema, StorageBusy, MissingExtra for what is not installed, and ModelFailed for an embedder that
-        cannot be loaded.
+        NewerSchema, StorageBusy, MissingExtra for what is not installed, and ModelFailed for an embedder or
+        a reranker that cannot be loaded.
         """
         folder = file_path("path", path)
         number("busy_timeout_s", busy_timeout_s, least=0, most=_LONGEST_S)
@@ -195,6 +199,7 @@ class Memory:
         static = shared_static_embedder()
         chosen = _an_embedder(settings.embedder(embedder)) or static
         answering = _a_chat_model(settings.chat(chat))
+        reranking = settings.reranker(reranker, answering)
         # Those that were made here, by a name or from variables, are closed with the memory.
         self._own_models = [model for model in (chosen, answering) if model not in (embedder, chat)]
         self._clock = function("clock", clock)
@@ -223,6 +228,7 @@ class Memory:
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
         self._embedder, self._chat = chosen, answering
+        self._reranker = ChatReranker(self._asker) if reranking == settings.BY_CHAT else reranking
         self._config = chunks, placement, hierarchy, topics
         wired = self._wire(chosen, self._asker, answering)
         self._messages, self._chunks, self._hierarchy, self._topics, self._notes = wired
@@ -318,7 +324,8 @@ class Memory:
     @property
     def is_embedded(self) -> bool:
         """True if a recall waits for nothing outside of the process: neither a server's rows nor a model."""
-        return not self._database.shared and self._embedder is shared_static_embedder()
+        own = self._embedder is shared_static_embedder() and self._reranker is None
+        return own and not self._database.shared
 
     @property
     def can_ask(self) -> bool:
@@ -484,6 +491,7 @@ class Memory:
                 notes=serving(self._notes) if with_notes else None,
                 narrowing=narrowing,
                 decay_days=decay_days,
+                reranker=self._reranker,
                 order=taken_by,
             )
 
@@ -821,18 +829,37 @@ class Memory:
 
     @audited("read")
     def titled_sessions(
-        self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""
+        self,
+        *,
+        user: Key,
+        limit: int = 50,
+        skip: int = 0,
+        words: str = "",
+        among: Collection[Key] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: Key | None = None,
     ) -> tuple[list[TitledSession], int]:
         """`limit` sessions after the first `skip`, those that ended last first, and how many there are.
 
         Each with its title: that of the import, or else its first words. With `words`, those that have all of
-        them in their title or name.
+        them in their title or name. Of those `among` some names, that were going on in a time; of an `agent`,
+        with its own messages alone.
         """
         user = key("user", user)
         most, skipped = count("limit", limit, least=1), count("skip", skip, least=0)
+        narrowing = to_narrowing(since=since, until=until)
         with self._database.read(user) as connection:
             return titled_sessions(
-                connection, user, most=most, skip=skipped, words=whole_text("words", words)
+                connection,
+                user,
+                most=most,
+                skip=skipped,
+                words=whole_text("words", words),
+                among=None if among is None else {key("session", session) for session in among},
+                since=narrowing.since,
+                until=narrowing.until,
+                within=log.seqs_within(connection, user, to_narrowing(agent=agent)),
             )
 
     def users(self) -> list[str]:
@@ -1343,7 +1370,9 @@ class Memory:
     def _ingest(self, parts: Parts) -> list[Appended]:
         (user, _), *_ = parts
         view = self._variants.serving(user, self._messages)
-        appended = ingest(self._database, view, parts, self._now())
+        # Vectors of another embedder may take long, and are the worker's to make.
+        later = self._worker is not None and self._embedder is not shared_static_embedder()
+        appended = ingest(self._database, view, parts, self._now(), later=later)
         if self._worker is not None:
             for user, _ in parts:
                 self._worker.notify(user)

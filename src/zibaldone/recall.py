@@ -13,8 +13,9 @@ from zibaldone.choosing import Chosen, Count, choose
 from zibaldone.core import Decision, Evidence, Scope, Trace, ViewTrace
 from zibaldone.errors import InvalidInput
 from zibaldone.generations import snapshots
-from zibaldone.models.base import Tokenizer
+from zibaldone.models.base import Reranker, Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
+from zibaldone.models.reranking import MOST, reranked
 from zibaldone.narrowing import Narrowing
 from zibaldone.outdating import corrections_instead, current_first
 from zibaldone.planning import plan
@@ -35,13 +36,14 @@ from zibaldone.text.sentences import torn
 from zibaldone.validation import shown as shown_value
 from zibaldone.views.base import Query, Retrieved, TakeSnapshot, View
 from zibaldone.views.notes import NotesView
-from zibaldone.views.toolkit import described
+from zibaldone.views.toolkit import PASSAGE_TOKENS, described
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
 DEFAULT_FLOOR = 0.05  # docs/decisions.md has the trade-off curve
 Order = Literal["best", "first", "last"]
 ORDERS: tuple[Order, ...] = get_args(Order)
+_RERANKED_ROOM = MOST * PASSAGE_TOKENS // 2  # views offer twice as much
 _LEADING = 2  # budgets of best candidates, of which the earliest or the latest come first
 
 
@@ -58,6 +60,7 @@ def recall(
     notes: NotesView | None,
     narrowing: Narrowing,
     decay_days: float | None = None,
+    reranker: Reranker | None = None,
     order: Order = "best",
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
@@ -65,7 +68,7 @@ def recall(
     `notes` mark what no longer holds, and say what always does; None: nobody asks them.
     Raises RecallGivenUp once the query's deadline has passed.
     `own` has the tokenizer that the budget is counted with, where it is not the views' own.
-    With `decay_days` old evidence comes later (`retention`).
+    With `decay_days` old evidence comes later (`retention`). A `reranker` puts the best in order once more.
     """
     began = time.perf_counter()
     if narrowing.until is not None:
@@ -74,10 +77,13 @@ def recall(
     query = narrowed(database, query, narrowing)
     answers = _Answers(database, query, tokenizer, own)
     plan_ = plan(query.text, query.budget_tokens)
-    retrieved = [answers.of(view, query.budget_tokens) for view in views]
+    room = query.budget_tokens if reranker is None else max(query.budget_tokens, _RERANKED_ROOM)
+    retrieved = [answers.of(view, room) for view in views]
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
-    candidates = faded(candidates, decay_days, query.now)
     confidence = max((found.confidence for found in retrieved), default=0.0)
+    if reranker is not None and confidence >= floor:
+        candidates = answers.reranked(reranker, candidates)
+    candidates = faded(candidates, decay_days, query.now)
     if confidence < floor:
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
@@ -239,6 +245,17 @@ class _Answers:
         current, replaced = corrections_instead(there, newest, corrections, self.query, self.tokenizer)
         self.replaced += replaced
         return current
+
+    def reranked(self, reranker: Reranker, candidates: Sequence[Evidence]) -> list[Evidence]:
+        """In the reranker's order, those that are still there when it is done."""
+        start = time.perf_counter()
+        ordered, note = reranked(
+            candidates, self.query.text, self.query.scope.user, reranker, self.query.deadline
+        )
+        ms = (time.perf_counter() - start) * 1000
+        read = min(MOST, len(candidates))
+        self.traces.append(ViewTrace(f"reranker {reranker.name}", len(candidates), read, ms, note=note))
+        return self.still_there(ordered, corrected=True)
 
     def torn(self, units: Sequence[Evidence]) -> list[Evidence]:
         """The units; passages know whether they begin or end inside a sentence of their message."""

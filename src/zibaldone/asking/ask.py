@@ -25,7 +25,7 @@ from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.task import NOT_SENT, Task, TaskResult
 from zibaldone.recall import Order, unite
 from zibaldone.recalled import Recall
-from zibaldone.rendering import mark
+from zibaldone.rendering import mark, weekday
 
 MOST_ROUNDS, MOST_QUERIES = 10, 4
 _ROUND_SHARE = 0.4  # of the budget: what the first look, and each round, may add
@@ -222,7 +222,7 @@ class Asking:
     def _say(self, evidence: Recall, rounds_left: int, *, is_last: bool) -> TaskAnswer[StepResult]:
         task = AskStep(
             question=self.question,
-            now=self.now.isoformat(timespec="minutes"),
+            now=_shown_time(self.now),
             rounds_left=rounds_left,
             evidence=tuple(map(shown_evidence, evidence.evidence)),
             asked=tuple(self._asked),
@@ -336,11 +336,16 @@ def shown_evidence(unit: Evidence) -> ShownEvidence:
     cut = ("… " * unit.begins_inside, " …" * unit.ends_inside)
     return ShownEvidence(
         seq=unit.sources[0],
-        time=unit.time.isoformat(timespec="minutes") if unit.is_dated else "",
+        time=_shown_time(unit.time) if unit.is_dated else "",
         speaker=unit.speaker or "",
         session=unit.session,
         text=f"{cut[0]}{unit.text}{cut[1]}{'' if unit.standing else mark(unit)}",
     )
+
+
+def _shown_time(time: datetime) -> str:
+    """Such as "Mon 2023-05-08T13:56": a day of the week is what a model works out least well."""
+    return f"{weekday(time)} {time.isoformat(timespec='minutes').removesuffix('+00:00')}"
 
 
 def no_model() -> InvalidInput:

@@ -19,10 +19,10 @@ from zibaldone.validation import Key, TimeLike, key, shown, to_time, words
 
 # Below this confidence what came is perhaps about something else; docs/decisions.md has the table.
 CLEAR = 0.05
-_NEAREST = 3  # passages that are shown all the same
+NEAREST = 3  # passages that are shown all the same
 NOTHING = "Nothing in memory is about this."
 NOTHING_NEW = "Nothing further about this: what there is was shown before."
-_UNCLEAR = "Nothing clearly about this. The nearest:"
+UNCLEAR = "Nothing clearly about this. The nearest:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +78,11 @@ def to_lookup(
     role: object = None,
     order: object = None,
 ) -> Lookup:
-    """Check what a model asks for. Raises InvalidInput.
-
-    An empty text is nothing given, and a bare day as `until` is in.
-    """
+    """Check what a model asks for; an empty text is nothing given. Raises InvalidInput."""
     text = words("query", query)
     if not text.strip():
         raise InvalidInput("a query needs words: what may have been said")
-    begins, ends = _time("since", since), _time("until", until)
-    if begins is not None and ends is not None and begins >= ends:
-        raise InvalidInput(f"since ({shown(since)}) must be before until ({shown(until)})")
+    begins, ends = to_span(since, until)
     return Lookup(
         text,
         since=begins,
@@ -96,6 +91,14 @@ def to_lookup(
         role=None if role in (None, "") else key("role", role),
         order=to_order(order or "best"),
     )
+
+
+def to_span(since: object, until: object) -> tuple[datetime | None, datetime | None]:
+    """Check the times that a model gives; a bare day as `until` is in. Raises InvalidInput."""
+    begins, ends = _time("since", since), _time("until", until)
+    if begins is not None and ends is not None and begins >= ends:
+        raise InvalidInput(f"since ({shown(since)}) must be before until ({shown(until)})")
+    return begins, ends
 
 
 def _time(name: str, given: object) -> datetime | None:
@@ -128,20 +131,38 @@ class Found:
         """Of all messages that were shown."""
         return frozenset(seq for unit in self.evidence for seq in unit.sources)
 
+    def shorter(self, tokens: int) -> Found:
+        """Without its worst passages, which have so many tokens together; one stays."""
+        kept = sorted(self.evidence, key=lambda unit: -unit.score)
+        while tokens > 0 and len(kept) > 1:
+            tokens -= kept.pop().tokens
+        return _found(kept, clear=self.clear)
+
 
 def to_found(recall: Recall, *, shown_before: bool = False) -> Found:
     """What a recall with `floor=0` brought; of what is perhaps about something else, the nearest alone.
 
-    What always holds is left out: a model that looks for something has not asked for it.
+    What always holds is left out: a model that looks for something has not asked for it. Where it took the
+    place of a message that says just that, the message comes.
     """
-    evidence = tuple(unit for unit in recall.evidence if not unit.standing)
+    known = {(unit.sources, unit.text.strip()) for unit in recall.evidence if unit.standing}
+    evidence = [unit for unit in recall.evidence if not unit.standing]
+    evidence += (
+        unit
+        for unit in (decision.evidence for decision in recall.trace.decisions if not decision.kept)
+        if not unit.standing and (unit.sources, unit.text.strip()) in known
+    )
     if not evidence:
         return Found(NOTHING_NEW if shown_before else NOTHING, (), clear=False)
     if recall.confidence >= CLEAR:
-        return Found(passages(evidence), evidence, clear=True)
-    ranked = sorted(evidence, key=lambda unit: -unit.score)
-    nearest = tuple(in_order(ranked[:_NEAREST]))
-    return Found(f"{_UNCLEAR}\n{passages(nearest)}", nearest, clear=False)
+        return _found(evidence, clear=True)
+    return _found(sorted(evidence, key=lambda unit: -unit.score)[:NEAREST], clear=False)
+
+
+def _found(evidence: Sequence[Evidence], *, clear: bool) -> Found:
+    ordered = tuple(in_order(evidence))
+    text = passages(ordered)
+    return Found(text if clear else f"{UNCLEAR}\n{text}", ordered, clear)
 
 
 def passages(evidence: Sequence[Evidence]) -> str:
@@ -149,6 +170,7 @@ def passages(evidence: Sequence[Evidence]) -> str:
 
         [trip to Ghent · Mon 8 May 2023]
         #41 Caroline: I went to a support group yesterday.
+        #57+600 Caroline: what stands 600 characters further on in a long message
 
     Only headers and seqs begin at the left, so that no words can pass for either.
     """
@@ -162,5 +184,6 @@ def passages(evidence: Sequence[Evidence]) -> str:
             above = head
         name = f"{indented(unit.speaker.strip())}: " if unit.speaker else ""
         cut = ("… " * unit.begins_inside, " …" * unit.ends_inside)
-        lines.append(f"#{unit.sources[0]} {name}{cut[0]}{indented(unit.text)}{cut[1]}{mark(unit)}")
+        place = f"+{unit.place}" if unit.place else ""
+        lines.append(f"#{unit.sources[0]}{place} {name}{cut[0]}{indented(unit.text)}{cut[1]}{mark(unit)}")
     return "\n".join(lines)
