@@ -227,8 +227,8 @@ def _sure(index: UnitIndex, text: str, now: datetime) -> tuple[float, Signs | No
     shipped = score(index, question, vector)
     if shipped.confidence in (0.0, 0.5, 1.0):
         return shipped.confidence, None
-    _, found = features(index, question, vector)
-    return shipped.confidence, signs(index, question, found, None)
+    _, coverage = features(index, question, vector)
+    return shipped.confidence, signs(index, question, coverage, None)
 
 
 def fitted(asked: Sequence[Asked]) -> Signs:

@@ -58,6 +58,7 @@ LAYERS = (
         "planning",
         "rebuilding",
         "recall",
+        "repeating",
         "replicas",
         "retention",
         "right_of_way",
@@ -407,7 +408,7 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_089,
+    ".": 10_194,
     "adapters": 1_856,
     "asking": 545,
     "cli": 3_948,
@@ -417,13 +418,13 @@ CEILINGS = {
     "kv": 703,
     "models": 2_747,
     "rebuilding": 741,
-    "search": 2_763,
+    "search": 2_775,
     "server": 8_307,
     "storage": 4_921,
     "testing": 507,
     "text": 3_019,
     "verification": 988,
-    "views": 1_944,
+    "views": 1_960,
     "views/chunks": 3_108,
     "views/hierarchy": 4_024,
     "views/kvcache": 6_053,
@@ -431,7 +432,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 56_860
+TESTS_CEILING = 56_949
 
 
 def lines_in(path: Path) -> int:

@@ -405,7 +405,7 @@ def test_a_script_without_spaces_is_compared_with_itself(memory, new_user):
 
 
 def test_a_word_of_another_language_that_looks_like_a_slip_makes_nobody_sure(memory, new_user):
-    """ "Kater" may be read as "later", and answers nothing; "dentiste" is "dentist"."""
+    """Of "Kater", which may be read as "later", no answer comes; "dentiste" is "dentist"."""
     user = new_user()
     memory.add(["We saw it later that day.", "My dentist is Dr. Lee."] * 10, user=user)
     assert "dentist" in memory.recall("Qui est mon dentiste à Paris ?", user=user, budget_tokens=40).text

@@ -157,11 +157,11 @@ class _Context:
         unit, day = self._kept[place], again.time.date()
         if not again.is_dated or day in (unit.time.date(), *unit.also_said):
             return 0
-        told = replace(unit, also_said=tuple(sorted((*unit.also_said, day))))
-        cost = added_tokens(shown(told), self._count) - unit.tokens
+        dated = replace(unit, also_said=tuple(sorted((*unit.also_said, day))))
+        cost = added_tokens(shown(dated), self._count) - unit.tokens
         if cost > left:
             return 0
-        self._kept[place] = replace(told, tokens=unit.tokens + cost)
+        self._kept[place] = replace(dated, tokens=unit.tokens + cost)
         self.left -= cost
         return cost
 

@@ -82,10 +82,10 @@ def mark(unit: Evidence) -> str:
 def _days(days: Sequence[date]) -> str:
     """The first of them, and how many more."""
     more = len(days) - _MOST_DAYS
-    told = ", ".join(
+    listed = ", ".join(
         header(day, before) for day, before in zip(days[:_MOST_DAYS], (None, *days), strict=False)
     )
-    return f"{told}, {more} more times" if more > 1 else f"{told}, once more" if more == 1 else told
+    return f"{listed}, {more} more times" if more > 1 else f"{listed}, once more" if more == 1 else listed
 
 
 def _outdated_mark(outdated: Outdated) -> str:

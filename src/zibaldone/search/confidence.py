@@ -54,7 +54,7 @@ _LATIN = regex.compile(r"\p{Latin}+")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Coverage:
     """Of a question in an index; shares are of the question's words, by their idf."""
 
     covered: Floats  # (n,) the share that each unit has; a synonym counts by its cosine squared
@@ -63,7 +63,7 @@ class Found:
     cosines: Floats  # (n,) of units and question
 
 
-def confidence(index: UnitIndex, question: Question, found: Found, inside: _Mask | None) -> float:
+def confidence(index: UnitIndex, question: Question, coverage: Coverage, inside: _Mask | None) -> float:
     """How likely memory is to answer.
 
     A day or month that memory knows of and hardly a word besides its own is reason enough (1), and so are a
@@ -79,18 +79,18 @@ def confidence(index: UnitIndex, question: Question, found: Found, inside: _Mask
         return 1.0 if question.speakers else 0.0
     if _is_foreign(index, question):
         return UNTOLD
-    return SUREST / (1 + math.exp(-signs(index, question, found, inside).times(WEIGHTS)))
+    return SUREST / (1 + math.exp(-signs(index, question, coverage, inside).times(WEIGHTS)))
 
 
 def _is_of_day(index: UnitIndex, question: Question) -> bool:
     return any(last - first < 31 and index.knows_of(first, last) for first, last in question.days)
 
 
-def signs(index: UnitIndex, question: Question, found: Found, inside: _Mask | None) -> Signs:
+def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: _Mask | None) -> Signs:
     """What speaks for an answer to a question that has words."""
-    heard = found.witnesses if inside is None else found.witnesses & inside
-    mean = float(found.cosines.sum()) / (len(index) + SILENT)
-    matches = (found.covered + NEAR * (found.cosines - mean))[heard]
+    heard = coverage.witnesses if inside is None else coverage.witnesses & inside
+    mean = float(coverage.cosines.sum()) / (len(index) + SILENT)
+    matches = (coverage.covered + NEAR * (coverage.cosines - mean))[heard]
     by_people: float = int(np.count_nonzero(index.by_assistant == 0)) or len(index)
     if is_unspaced(question.subject):  # bigrams are near each other however few they are
         by_people = math.inf
@@ -101,7 +101,7 @@ def signs(index: UnitIndex, question: Question, found: Found, inside: _Mask | No
         match=share * float(matches.max(initial=0)),
         words=share * math.log(len(question.terms)),
         small=share * FEW / (FEW + by_people),
-        unseen=share * found.unseen,
+        unseen=share * coverage.unseen,
     )
 
 
@@ -121,10 +121,10 @@ def witnesses(index: UnitIndex, question: Question) -> _Mask:
         shared[rows] += counts
     besides = index.lexical.lengths() - shared
     few = (besides < 1) | (index.ends_asking & (besides < len(question.terms)))
-    heard, asked = people.copy(), set(words(question.text))
+    heard, own = people.copy(), set(words(question.text))
     for row in np.flatnonzero(few & people & (shared > 0)).tolist():
         unit, reply = index.units[row], index.reply(row)
-        if index.ends_asking[row] or asked.issuperset(words(unit.text)):
+        if index.ends_asking[row] or own.issuperset(words(unit.text)):
             heard[row] = reply is not None and people[reply] and index.units[reply].speaker != unit.speaker
     return heard
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
-from zibaldone.search.confidence import SILENT, Found, confidence, witnesses
+from zibaldone.search.confidence import SILENT, Coverage, confidence, witnesses
 from zibaldone.search.dense import Matrix
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
@@ -155,7 +155,7 @@ def score(
 
     `inside` (n,) says which units may be recalled; the confidence is of those.
     """
-    values, found = features(index, question, vector, inside)
+    values, coverage = features(index, question, vector, inside)
     of_units = weights.of_units(index)
     weighted = {name: of_units[:, column] * values[name] for column, name in enumerate(FEATURES)}
     context, clues = (
@@ -171,7 +171,7 @@ def score(
         values["dense"],
         context,
         clues,
-        confidence(index, question, found, inside),
+        confidence(index, question, coverage, inside),
         share,
     )
 
@@ -195,7 +195,7 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
 
 def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
-) -> tuple[dict[str, Floats], Found]:
+) -> tuple[dict[str, Floats], Coverage]:
     """Every feature that Weights names, (n,) each, unweighted, and what speaks for an answer."""
     of_rows = index.vectors.products(vector)
     cosines = _cosines(index.vectors, of_rows)
@@ -213,7 +213,7 @@ def features(
     values["date"] = _dates(index, question)
     values["length"] = np.log1p(index.lexical.lengths())
     values["by_assistant"] = index.by_assistant * np.float32(question.aim is not Aim.SAID)
-    return values, Found(covered, unseen, heard, cosines)
+    return values, Coverage(covered, unseen, heard, cosines)
 
 
 def _cosines(rows: Matrix, products: Floats) -> Floats:
@@ -288,7 +288,7 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
 
 
 def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], Floats, float, Mask]:
-    """BM25 in the unit and in its two windows; and see Found.
+    """BM25 in the unit and in its two windows; and see Coverage.
 
     One frequency per word is summed over the word and those of like meaning, and saturates once.
     """

@@ -43,9 +43,6 @@ PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
 OFFERED = (
     2.0  # budgets' worth of units that a view retrieves: recall may find better use for some of the room
 )
-# The way down from the best unit's score to the mean one's behind which a unit adds nothing: of LoCoMo's
-# contexts it saves .01 / .04 / .21 at 1,000 / 2,000 / 4,000 tokens, and costs no recall.
-_WORTH = 0.8
 _OF_A_MESSAGE = 0.25  # of the budget: on RealMem .000 / +.009 of the evidence at 1,000 / 2,000 tokens
 _PARTNERED = 8  # units whose partners come with them
 _PARTNER_SHARE = 16  # a partner is at most such a part of the budget
@@ -234,8 +231,6 @@ def rows_offered(
         room -= sum(index.units[row].tokens for row in rows)
         if room > 0:
             rows += best_first(scores, room, index, others, assistant)
-    if then is None:
-        rows = _worth_their_room(rows, scores, inside)
     rows = _some_of_each(rows, index, query.budget_tokens)
     return _with_partners(rows, index, inside, query.budget_tokens)
 
@@ -251,16 +246,6 @@ def _some_of_each(rows: Sequence[int], index: UnitIndex, budget_tokens: int) -> 
         is_more = unit.kind == PASSAGE and taken[unit.seq] > _OF_A_MESSAGE * budget_tokens
         (last if is_more else first).append(row)
     return first + last
-
-
-def _worth_their_room(rows: list[int], scores: Floats, inside: Mask | None) -> list[int]:
-    """The rows that are clearly better than the mean one; all, where these are all that there is."""
-    of_all = scores if inside is None else scores[inside]
-    if len(rows) == len(of_all):
-        return rows
-    best = float(of_all.max())
-    least = best - _WORTH * (best - float(of_all.mean()))
-    return [row for row in rows if scores[row] >= least]
 
 
 def _of_asked_time(index: UnitIndex, query: Query, inside: Mask | None) -> Mask | None:
