@@ -381,7 +381,7 @@ def test_a_word_said_twice_makes_no_other_language(memory, new_user):
     """Of two English sentences with "dog" in both."""
     user = new_user()
     memory.add(["My dog is called Biscuit.", "A fine name for a dog."], user=user)
-    assert memory.recall("Which rockets fly to Saturn?", user=user).confidence < 0.1
+    assert memory.recall("Which rockets fly to Saturn?", user=user).confidence < 0.2
 
 
 def test_terse_notes_are_of_the_language_of_their_words(memory, new_user):
