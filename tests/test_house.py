@@ -138,13 +138,6 @@ def test_the_packages_of_the_architecture_page_are_those_on_disk():
     assert named == sorted(on_disk)
 
 
-def test_every_item_of_the_list_says_something():
-    """Each package has its sentence."""
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    items = re.findall(r"^- `\w+/?`(.*)$", page.split("\n## The packages\n")[1], re.MULTILINE)
-    assert all(re.match(r": \S.{10,}", item) for item in items)
-
-
 def test_the_architecture_page_names_what_is_there():
     """Every module and table that the page names is in the house, and no table is missing."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -283,25 +276,6 @@ def outliving(tree: ast.Module) -> Iterator[str]:
                     yield name
 
 
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("lengths = [len(one) for one in texts]", []),
-        ("by_size = sorted(texts, key=lambda one: len(one))", []),
-        ("def f(texts):\n    return [\n        len(one)\n        for one in texts\n    ]", ["one"]),
-        ("def f(told):\n    return told", ["told"]),
-        ("def f():\n    if found := g():\n        return found", ["found"]),
-        ("def f():\n    said = 1\n    return lambda: said", ["said"]),
-        ("class Answer:\n    asked: str", ["asked"]),
-        ("def asked(): ...", ["asked"]),
-        ("def f(self):\n    self.found = 1", ["found"]),
-    ],
-)
-def test_what_outlives_a_line(source, names):
-    """A binding used on the line that makes it does not; one that goes on to another line does."""
-    assert list(outliving(ast.parse(source))) == names
-
-
 def test_what_outlives_a_line_is_called_by_what_it_is():
     """`one`, `found`, `said`, `asked` and `told` tell nobody what they hold two lines further down."""
     empty = {
@@ -373,30 +347,6 @@ def starts(tree: ast.Module) -> Iterator[str]:
             yield from (name for name in names if name.startswith(OF_PROCESSES) or STARTERS.fullmatch(name))
 
 
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("import subprocess\nsubprocess.Popen(a)", ["subprocess.Popen"]),
-        ("import subprocess\ntry: f(subprocess.PIPE)\nexcept subprocess.TimeoutExpired: pass", []),
-        ("def f(process: subprocess.Popen[bytes]): process.wait()", []),
-        ("import subprocess as s", ["subprocess"]),
-        ("from subprocess import run", ["subprocess.run"]),
-        ("import multiprocessing", ["multiprocessing"]),
-        ("from multiprocessing import get_context", ["multiprocessing.get_context"]),
-        ("from concurrent.futures import ProcessPoolExecutor", ["concurrent.futures.ProcessPoolExecutor"]),
-        ("from concurrent.futures import ThreadPoolExecutor", []),
-        ("await asyncio.create_subprocess_exec(a)", ["asyncio.create_subprocess_exec"]),
-        ("await loop.subprocess_exec(f, a)", ["loop.subprocess_exec"]),
-        ("os.execvpe(a, b, c)", ["os.execvpe"]),
-        ("os.fork()", ["os.fork"]),
-        ("from os import posix_spawn", ["os.posix_spawn"]),
-    ],
-)
-def test_what_starts_a_process(source, names):
-    """However it is imported; what only waits for a process does not."""
-    assert list(starts(ast.parse(source))) == names
-
-
 def test_python_is_started_in_one_place():
     """`child_process` keeps a child from the working folder and the environment: nobody else starts one."""
     places = {
@@ -432,7 +382,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 56_949
+TESTS_CEILING = 54_957
 
 
 def lines_in(path: Path) -> int:

@@ -5,28 +5,14 @@ from functools import partial
 
 import pytest
 
-from zibaldone import ModelFailed, UnknownName
+from zibaldone import UnknownName
 from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder
-
-TALK = ["My dentist is Dr. Moss.", "Noted: Dr. Moss.", "I bake rye bread on Sundays.", "   \n"]
 
 
 def view(memory):
     """The figures of the messages view."""
     found = next(one for one in memory.stats().views if one.view == "messages")
     return {counted.kind: counted.rows for counted in found.counts} | {"lag": found.lag}
-
-
-def same(found):
-    """All of a recall that does not change from one run to the next."""
-    return (
-        found.text,
-        found.tokens,
-        found.evidence,
-        found.citations,
-        found.trace.decisions,
-        found.trace.confidence,
-    )
 
 
 def test_a_failing_embedder_loses_nothing(opened):
@@ -92,19 +78,6 @@ def test_another_embedder_rebuilds_beside_the_serving_one(opened):
     memory.rebuild(user="ann")
     assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}
     assert not any(view.note for view in memory.recall("Who is the dentist?", user="ann").trace.views)
-
-
-def test_a_rebuild_with_a_failing_embedder_changes_nothing(opened):
-    """The view that serves goes on serving when a rebuild fails, and the failure is told."""
-    embedder = FailingEmbedder(HashEmbedder(), failing=False)
-    memory = opened(embedder=embedder)
-    memory.add(TALK, user="ann")
-    before = same(memory.recall("dentist", user="ann"))
-    embedder.failing = True
-    with pytest.raises(ModelFailed):
-        memory.rebuild(user="ann")
-    embedder.failing = False
-    assert same(memory.recall("dentist", user="ann")) == before
 
 
 def test_rebuild_of_nobody(memory):
