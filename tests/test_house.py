@@ -57,6 +57,7 @@ LAYERS = (
         "outdating",
         "planning",
         "rebuilding",
+        "repeating",
         "recall",
         "replicas",
         "retention",
@@ -357,9 +358,9 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_089,
+    ".": 10_194,
     "adapters": 1_856,
-    "asking": 545,
+    "asking": 544,
     "cli": 3_963,
     "comparing": 640,
     "demo": 406,
@@ -367,13 +368,13 @@ CEILINGS = {
     "kv": 642,
     "models": 2_727,
     "rebuilding": 741,
-    "search": 2_739,
+    "search": 2_751,
     "server": 9_694,
     "storage": 4_928,
     "testing": 507,
     "text": 3_019,
     "verification": 988,
-    "views": 2_049,
+    "views": 2_065,
     "views/chunks": 2_976,
     "views/hierarchy": 3_222,
     "views/kvcache": 5_432,
@@ -381,7 +382,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_342,
 }
-TESTS_CEILING = 54_810
+TESTS_CEILING = 54_910
 
 
 def lines_in(path: Path) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
-from zibaldone.search.confidence import SILENT, WordsFound, confidence
+from zibaldone.search.confidence import SILENT, Coverage, confidence, witnesses
 from zibaldone.search.dense import Matrix
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
@@ -155,7 +155,7 @@ def score(
 
     `inside` (n,) says which units may be recalled; the confidence is of those.
     """
-    values, confidence = features(index, question, vector, inside)
+    values, coverage = features(index, question, vector, inside)
     of_units = weights.of_units(index)
     weighted = {name: of_units[:, column] * values[name] for column, name in enumerate(FEATURES)}
     context, clues = (
@@ -165,7 +165,15 @@ def score(
     total = weighted["lexical"] + weighted["dense"] + context + clues
     _tell_passages_apart(index, question, vector, total)
     share = _SAID if question.aim is Aim.SAID else _BESIDE
-    return Scores(total, values["lexical"], values["dense"], context, clues, confidence, share)
+    return Scores(
+        total,
+        values["lexical"],
+        values["dense"],
+        context,
+        clues,
+        confidence(index, question, coverage, inside),
+        share,
+    )
 
 
 def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, total: Floats) -> None:
@@ -187,12 +195,12 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
 
 def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
-) -> tuple[dict[str, Floats], float]:
-    """Every feature that Weights names, (n,) each, unweighted, and the confidence of the question."""
+) -> tuple[dict[str, Floats], Coverage]:
+    """Every feature that Weights names, (n,) each, unweighted, and what speaks for an answer."""
     of_rows = index.vectors.products(vector)
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
-    values, of_words = _lexical(index, question)
+    values, covered, unseen, heard = _lexical(index, question)
     people = index.by_people
     breath = index.windows[0]
     values["dense"] = standardised(breath.sum(centred) / breath.sizes, people)
@@ -205,7 +213,7 @@ def features(
     values["date"] = _dates(index, question)
     values["length"] = np.log1p(index.lexical.lengths())
     values["by_assistant"] = index.by_assistant * np.float32(question.aim is not Aim.SAID)
-    return values, confidence(index, question, of_words, cosines, inside)
+    return values, Coverage(covered, unseen, heard, cosines)
 
 
 def _cosines(rows: Matrix, products: Floats) -> Floats:
@@ -279,44 +287,33 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
         )
 
 
-def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], WordsFound]:
-    """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
+def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], Floats, float, Mask]:
+    """BM25 in the unit and in its two windows; and see Coverage.
 
     One frequency per word is summed over the word and those of like meaning, and saturates once.
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
-    nearby, whole, unseen = np.zeros(n), 1e-9, 0.0
-    attests = _attests(index, question)
+    covered, whole, unseen = np.zeros(n), 1e-9, 0.0
+    heard = witnesses(index, question)
     lengths = {radius: _of_people(index.windows[radius].relative_lengths, index) for radius in RADII}
     for word in _matched(index, question):
         whole += word.weight
-        unseen += 0.0 if len(word.exact) else word.weight
-        heard = attests[word.rows]
-        there, likeness = index.windows[2].spread(word.rows[heard], word.likeness[heard])
-        nearby[there] += word.weight * np.minimum(likeness, 1)
+        unseen += 0.0 if heard[word.exact].any() else word.weight
+        there, likeness = index.windows[0].spread(word.rows, word.likeness)
+        covered[there] += word.weight * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
             there, inside = window.spread(word.rows, word.frequencies)
             totals[radius][there] += word.idf * saturated(inside, lengths[radius][there])
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    return values, WordsFound((nearby / whole).astype(np.float32), unseen / whole)
+    return values, (covered / whole).astype(np.float32), unseen / whole, heard
 
 
 def _of_people(lengths: Floats, index: UnitIndex) -> Floats:
     """(n,) lengths in multiples of the mean one of what people say."""
     return lengths / max(float(lengths[index.by_people].mean()), 1e-9)
-
-
-def _attests(index: UnitIndex, question: Question) -> Mask:
-    """(n,) which units bear witness to what was said: people's, where somebody asks about themselves.
-
-    What an assistant goes on about, of blood types say, is no sign that the user has told his own. "Who is
-    Sandra?" is answered though the assistant alone spoke of her.
-    """
-    theirs = question.asks_own and question.aim is not Aim.SAID
-    return index.by_people if theirs else np.ones(len(index), dtype=bool)
 
 
 def best_first(
