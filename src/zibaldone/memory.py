@@ -856,7 +856,9 @@ class Memory:
                 most=most,
                 skip=skipped,
                 words=whole_text("words", words),
-                among=None if among is None else {key("session", session) for session in among},
+                among=None
+                if among is None
+                else {key("session", session) for session in members("among", among)},
                 since=narrowing.since,
                 until=narrowing.until,
                 within=log.seqs_within(connection, user, to_narrowing(agent=agent)),

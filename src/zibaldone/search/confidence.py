@@ -109,7 +109,7 @@ def witnesses(index: UnitIndex, question: Question) -> _Mask:
     """(n,) which units can bear witness to an answer.
 
     People's, where somebody asks about themselves: what an assistant goes on about, of blood types say, is no
-    sign that the user has told his own. Not what only asks the same: it is the question over again, or ends
+    sign that the user has told his own. Nor what only asks the same: it is such a question over again, or ends
     with a question and has fewer other content words than that has; unless another speaker, who is heard,
     speaks next, and may have answered.
     """
@@ -124,7 +124,7 @@ def witnesses(index: UnitIndex, question: Question) -> _Mask:
     heard, own = people.copy(), list(words(question.text))
     for row in np.flatnonzero(few & people & (shared > 0)).tolist():
         unit, reply = index.units[row], index.reply(row)
-        if index.ends_asking[row] or own == list(words(unit.text)):
+        if index.ends_asking[row] or (theirs and own == list(words(unit.text))):
             heard[row] = reply is not None and people[reply] and index.units[reply].speaker != unit.speaker
     return heard
 
