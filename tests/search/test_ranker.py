@@ -300,7 +300,22 @@ def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk):
     (reply,) = talk.say("Helper: Give pear trees bone meal as fertiliser in March.", role="assistant")
     talk.say("Bea: My pear trees look poor in March.")
     assert talk.ranked("Which fertiliser for pear trees did you suggest?")[0] == reply
+    talk.say("Bea: I thought of ash as fertiliser for my pear trees.")
     assert talk.ranked("Which fertiliser for pear trees did I suggest?")[0] != reply
+
+
+def test_what_an_assistant_alone_said_is_not_held_back(talk):
+    """A name or a day that no person spoke of brings the assistant's words; said by both, the person's."""
+    talk.fill()
+    named, dated = talk.say(
+        "[x] Helper: The novel is Piranesi.", "[y] Helper: The fair opens on 9 July 2024.", role="assistant"
+    )
+    (own,) = talk.say("[z] Bea: My boat is called Albatross.")
+    (said_again,) = talk.say("[z] Helper: Albatross is a fine name for a boat.", role="assistant")
+    assert talk.ranked("Who or what is Piranesi?")[0] == named
+    assert talk.ranked("What was said about 9 July 2024?")[0] == dated
+    ranked = talk.ranked("What is Albatross?")
+    assert ranked.index(own) < ranked.index(said_again)
 
 
 def test_a_unit_that_nobody_has_embedded_yet_stands_at_the_mean():

@@ -1,4 +1,4 @@
-"""The one ranker: the score of every unit for a question is a weighted sum of ten features of structure.
+"""The one ranker: the score of every unit for a question is a weighted sum of eleven features of structure.
 
 There are two kinds of talk, and a session says itself which it is: among people, where turns are short, lean
 on their neighbours and say who they are of; and with an assistant, where the user's turns stand for
@@ -28,6 +28,7 @@ from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
+_COVERED_POWER = 3  # of the share of the question's words: half of them say little
 _NAMES_A_DAY = 0.4  # `date` of what names a day, where the question asks when
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
@@ -50,7 +51,9 @@ class Weights:
     date: float = 0.0  # 1: said in the time that the question names, or soon after; 1.5: that very day
     length: float = 0.0  # logarithm of its words that are no stop words, and 1
     session: float = 0.0  # the best of its session, of `lexical` and `dense` in standard deviations
-    by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
+    covers: float = 0.0  # 0 to 1: how much of the question it has, see _covered
+    by_assistant: float = 0.0  # an assistant says it, by how much assistants say, less where it `covers`; 0
+    # when that is asked for
 
 
 FEATURES = tuple(field.name for field in fields(Weights))
@@ -93,12 +96,13 @@ DEFAULT_WEIGHTS = TalkWeights(
         speaker=2.0,
         date=1.0,
         session=0.25,
+        covers=4.0,
         length=-0.4,
         by_assistant=-1.5,
     ),
 )
 _WINDOWED = ("lexical_2", "lexical_5", "session")
-_CLUES = ("speaker", "replies", "date", "length", "by_assistant")
+_CLUES = ("speaker", "replies", "date", "covers", "length", "by_assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,7 @@ class Scores:
     lexical: Floats  # BM25 in what is said in one breath
     dense: Floats  # cosine, in standard deviations from the mean
     context: Floats  # the weighted features of windows and session
-    clues: Floats  # the weighted features of speaker, turn, time and length
+    clues: Floats  # the weighted features of speaker, turn, time, length and of all that is asked together
     confidence: float  # see confidence.confidence
     assistant: AssistantShare = _BESIDE
 
@@ -202,10 +206,25 @@ def features(
     for name in question.speakers:  # who may have been forgotten since the question was read
         values["speaker"][index.speakers.get(name, [])] = 1
     values["replies"] = index.replies()
-    values["date"] = _dates(index, question)
+    values["date"], names_day = _dates(index, question)
     values["length"] = np.log1p(index.lexical.lengths())
-    values["by_assistant"] = index.by_assistant * np.float32(question.aim is not Aim.SAID)
+    covers = np.maximum(values["covers"] ** _COVERED_POWER, names_day)
+    values["covers"] = covers if question.aim is Aim.SAID else _covered(index, covers, inside)
+    held_back = 0 if question.aim is Aim.SAID else 1 - values["covers"]
+    values["by_assistant"] = index.by_assistant * np.float32(held_back)
     return values, confidence(index, question, of_words, cosines, inside)
+
+
+def _covered(index: UnitIndex, covers: Floats, inside: Mask | None) -> Floats:
+    """(n,) how much of the question each unit has; of an assistant's, what people's own words leave of it.
+
+    Who has all of a question's words, or names the day that it names, most likely answers it. An assistant
+    says everything that people say again, but what nobody else said is its to tell.
+    """
+    people = index.by_people
+    told = covers[people if inside is None else people & inside]
+    left = 1 - told.max(initial=0)
+    return np.where(people, covers, covers * left).astype(np.float32)
 
 
 def _cosines(rows: Matrix, products: Floats) -> Floats:
@@ -218,9 +237,12 @@ def _cosines(rows: Matrix, products: Floats) -> Floats:
     return cosines
 
 
-def _dates(index: UnitIndex, question: Question) -> Floats:
-    """(n,) see Weights; what is said long after a long time, or names a day of a short one, counts half."""
-    dates = np.zeros(len(index), dtype=np.float32)
+def _dates(index: UnitIndex, question: Question) -> tuple[Floats, Mask]:
+    """(n,) see Weights, and which units name a day of a short time that the question names.
+
+    What is said long after a long time, or names a day of a short one, counts half.
+    """
+    dates, names_day = np.zeros(len(index), dtype=np.float32), np.zeros(len(index), dtype=bool)
     if question.asks_when:
         dates[[row for row, _, _ in index.named_days]] = _NAMES_A_DAY
     for first, last in question.days:
@@ -231,9 +253,12 @@ def _dates(index: UnitIndex, question: Question) -> Floats:
             continue
         dates = np.maximum(dates, then * np.float32(1.5) + after)
         for row, first_named, last_named in index.named_days:
-            if first_named >= first and last_named <= last and not then[row]:
+            if first_named < first or last_named > last:
+                continue
+            names_day[row] = True
+            if not then[row]:
                 dates[row] = max(dates[row], 1.5 if after[row] else 0.5)
-    return np.asarray(dates, dtype=np.float32)
+    return np.asarray(dates, dtype=np.float32), names_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,27 +305,32 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
 
 
 def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], WordsFound]:
-    """BM25 in the unit and in its two windows, and how many of the question's words are there at all.
+    """BM25 in the unit and its two windows, `covers` by words alone, and how many of them are there at all.
 
     One frequency per word is summed over the word and those of like meaning, and saturates once.
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
     nearby, whole, unseen = np.zeros(n), 1e-9, 0.0
+    own, asked = np.zeros(n), 1e-9
     attests = _attests(index, question)
     lengths = {radius: _of_people(index.windows[radius].relative_lengths, index) for radius in RADII}
     for word in _matched(index, question):
         whole += word.weight
+        asked += word.idf
         unseen += 0.0 if len(word.exact) else word.weight
         heard = attests[word.rows]
         there, likeness = index.windows[2].spread(word.rows[heard], word.likeness[heard])
         nearby[there] += word.weight * np.minimum(likeness, 1)
+        there, likeness = index.windows[0].spread(word.rows, word.likeness)
+        own[there] += word.idf * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
             there, inside = window.spread(word.rows, word.frequencies)
             totals[radius][there] += word.idf * saturated(inside, lengths[radius][there])
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
+    values["covers"] = (own / asked).astype(np.float32)
     return values, WordsFound((nearby / whole).astype(np.float32), unseen / whole)
 
 
