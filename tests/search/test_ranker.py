@@ -421,11 +421,11 @@ def test_each_kind_of_talk_has_its_weights():
     ]
     index.extend(units, np.zeros((4, ZEROS), dtype=np.float32))
     assert index.with_assistant.tolist() == [True, True, False, False]
-    nothing, words = Weights(), Weights(lexical=1.0)
+    nothing, heavy = Weights(), Weights(length=1.0)
     question = read_question("bees", START.date(), index)
     for weights, heard in (
-        (TalkWeights(words, nothing), [False, False, True, True]),
-        (TalkWeights(nothing, words), [True, True, False, False]),
+        (TalkWeights(heavy, nothing), [False, False, True, True]),
+        (TalkWeights(nothing, heavy), [True, True, False, False]),
     ):
         total = score(index, question, np.zeros(ZEROS, dtype=np.float32), weights).total
         assert (total > 0).tolist() == heard

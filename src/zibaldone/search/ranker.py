@@ -4,7 +4,8 @@ There are two kinds of talk, and a session says itself which it is: among people
 on their neighbours and say who they are of; and with an assistant, where the user's turns stand for
 themselves and what the assistant says is many times as much and seldom what is looked for. Each kind has its
 weights (`python -m benchmarks.fit` fits them, and judges them on data that they were not fitted on). All are
-log-odds, so that units of all compare; cosines are in standard deviations, so that another embedder's serve.
+log-odds, so that units of all compare; BM25 and cosines are in standard deviations from the mean of what
+people say, so that they hold for a question of three words or of a page, and for any embedder.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
+_MOST_DEVIATIONS = 10  # of BM25: where people say nothing of a question, an assistant's is far off
 _COVERED_POWER = 3  # of the share of the question's words: half of them say little
 _NAMES_A_DAY = 0.4  # `date` of what names a day, where the question asks when
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
@@ -42,7 +44,7 @@ class Weights:
     "It" is the unit, with the passages around it where a person's message was cut.
     """
 
-    lexical: float = 0.0  # BM25 (natural logarithm) of the question's words and their synonyms in it
+    lexical: float = 0.0  # BM25 of the question's words and their synonyms in it, standardised
     lexical_2: float = 0.0  # in its window of 2
     lexical_5: float = 0.0  # in its window of 5
     dense: float = 0.0  # its cosine with the question, from the mean of what people say, standardised
@@ -81,8 +83,8 @@ class TalkWeights:
 DEFAULT_WEIGHTS = TalkWeights(
     Weights(
         lexical=0.1,
-        lexical_2=0.2,
-        lexical_5=0.2,
+        lexical_2=0.45,
+        lexical_5=0.5,
         dense=0.45,
         speaker=2.5,
         replies=0.6,
@@ -90,8 +92,8 @@ DEFAULT_WEIGHTS = TalkWeights(
         session=0.07,
     ),
     Weights(
-        lexical=0.1,
-        lexical_5=0.05,
+        lexical=0.2,
+        lexical_5=0.2,
         dense=0.45,
         speaker=2.0,
         date=1.0,
@@ -127,7 +129,7 @@ class Scores:
     """(n,) float32 each, in the order of rows."""
 
     total: Floats
-    lexical: Floats  # BM25 in what is said in one breath
+    lexical: Floats  # BM25, natural logarithm, in what is said in one breath
     dense: Floats  # cosine, in standard deviations from the mean
     context: Floats  # the weighted features of windows and session
     clues: Floats  # the weighted features of speaker, turn, time, length and of all that is asked together
@@ -169,7 +171,7 @@ def score(
     total = weighted["lexical"] + weighted["dense"] + context + clues
     _tell_passages_apart(index, question, vector, total)
     share = _SAID if question.aim is Aim.SAID else _BESIDE
-    return Scores(total, values["lexical"], values["dense"], context, clues, confidence, share)
+    return Scores(total, values["bm25"], values["dense"], context, clues, confidence, share)
 
 
 def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, total: Floats) -> None:
@@ -192,15 +194,18 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
 def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], float]:
-    """Every feature that Weights names, (n,) each, unweighted, and the confidence of the question."""
+    """All features that Weights names, and `bm25`, (n,) each, unweighted; the confidence of the question."""
     of_rows = index.vectors.products(vector)
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
     values, of_words = _lexical(index, question)
     people = index.by_people
+    values["bm25"] = values["lexical"]
+    for name in ("lexical", "lexical_2", "lexical_5"):
+        values[name] = np.minimum(standardised(values[name], people), _MOST_DEVIATIONS)
     breath = index.windows[0]
     values["dense"] = standardised(breath.sum(centred) / breath.sizes, people)
-    own = standardised(values["lexical"], people) + values["dense"]
+    own = values["lexical"] + values["dense"]
     values["session"] = index.best_of_session(own, people if inside is None else people & inside)
     values["speaker"] = np.zeros(len(index), dtype=np.float32)
     for name in question.speakers:  # who may have been forgotten since the question was read

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import NOISE, NOISES, ChannelScore, Evidence, Message
 from zibaldone.errors import ModelFailed
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.narrowing import KeyTest, Narrowing
 from zibaldone.rendering import line, line_tokens
@@ -172,13 +172,15 @@ def usable(generation: Generation | None, fingerprint: str) -> Generation | None
 def question_vector(embedder: Embedder, question: Question) -> tuple[Vectors, str]:
     """(d,) float32, and why it is zero: an embedder that fails leaves words alone to search by.
 
-    Also zero for a question that has no content words.
+    A table of words is asked for the content words alone, which the others only blur in a mean; an encoder
+    reads the question. Also zero for a question that has no content words.
     """
     nothing = np.zeros(embedder.dimension, dtype=np.float32)
     if not question.terms:
         return nothing, ""
     try:
-        return embed(embedder, [question.subject])[0], ""
+        text = question.subject if isinstance(embedder, WordEmbedder) else question.text
+        return embed(embedder, [text])[0], ""
     except ModelFailed as error:
         return nothing, f"by words only: {error}"
 
