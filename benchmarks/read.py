@@ -4,15 +4,17 @@
 
 Reader and judge are the ZIBALDONE_CHAT_MODEL: an endpoint, or whoever sits behind `benchmarks.hand_model`.
 With `--record` answers are kept in a folder and not asked for again. Recall is offline. An answer scores 0 to
-1: by its rubric's nuggets, by the reference, or by whether it says that nobody knows.
+1: by its rubric's nuggets, by the reference, or by whether it says that nobody knows. The system `ask` lets
+the model look into memory again by itself, `--rounds` times (`Memory.ask`).
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
@@ -26,7 +28,15 @@ from benchmarks.data import LOADERS, Conversation, Question, load
 from benchmarks.scores import bleu1, f1_original, f1_set
 from zibaldone import settings
 from zibaldone.comparing.evidence import Mean
-from zibaldone.comparing.systems import Equipment, check_systems, make_system
+from zibaldone.comparing.systems import (
+    USER,
+    Engine,
+    Equipment,
+    Recalled,
+    System,
+    check_systems,
+    make_system,
+)
 from zibaldone.comparing.table import Column, error, share, tabulate
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
@@ -38,7 +48,8 @@ from zibaldone.models.task import Task, TaskResult
 from zibaldone.rendering import header
 from zibaldone.threads import side_by_side
 
-VIEW = "bench"
+VIEW, ASK = "bench", "ask"
+_A_DAY = timedelta(days=1)  # a question is asked on a day: what was said on it is known
 ANSWER_TOKENS = 2048  # a model that thinks aloud before it answers needs most of them
 _PROMPT_TOKENS = 8_000  # of instructions, question and answer, beside the recalled text
 _INSTRUCTIONS = (Path(__file__).parent / "prompts" / "read.md").read_text(encoding="utf-8").strip()
@@ -125,7 +136,8 @@ class ReadAnswer:
     question: str
     system: str
     budget_tokens: int | None
-    tokens: int  # of the recalled text
+    tokens: int  # of the recalled text; of `ask`, of all evidence at the end
+    requests: int  # to the reader
     answer: str | None  # None: the model gave none, and the question scores 0
     score: float | None  # None: it could not be judged
     why: str  # there is no answer or no score
@@ -181,18 +193,41 @@ def answer_all(
     tools: Equipment,
     asker: Asker,
     workers: int,
+    rounds: int = 3,
 ) -> list[ReadAnswer]:
     """Recall everything, then read and judge, so many questions at a time."""
-    recalled: list[tuple[str, Question, ReadAnswer]] = []
+    recalled: list[tuple[Callable[[], tuple[str, int, int]], Question, ReadAnswer]] = []
+    opened: list[System] = []
+
+    def reading(question: Question, given: Recalled) -> Callable[[], tuple[str, int, int]]:
+        return lambda: (read(question, given.text, asker), given.tokens, 1)
+
+    def asking(question: Question, system: Engine, budget: int) -> Callable[[], tuple[str, int, int]]:
+        def asked() -> tuple[str, int, int]:
+            answer = system.memory.ask(
+                question.text,
+                user=USER,
+                rounds=rounds,
+                budget_tokens=budget,
+                now=question.asked_at and question.asked_at + _A_DAY,
+                timeout_s=None,
+            )
+            if answer.degraded:
+                raise ModelFailed("; ".join(answer.marks))
+            return answer.text or "Memory does not hold this.", answer.evidence.tokens, answer.calls
+
+        return asked
+
     for conversation in conversations:
         for name in systems if conversation.questions else ():
-            system, taken = make_system(name, tools), 0
+            system, taken = _opened(name, tools, opened), 0
             for question in sorted(conversation.questions, key=lambda question: question.visible):
                 if question.visible > taken:
+                    if taken and name == ASK:  # questions are asked side by side: each has what it may see
+                        system, taken = _opened(name, tools, opened), 0
                     system.take(conversation.messages[taken : question.visible])
                     taken = question.visible
                 for budget in budgets_tokens if system.budgeted else (None,):
-                    given = system.recall(question.text, budget or 0, question.asked_at)
                     blank = ReadAnswer(
                         question.id,
                         conversation.name,
@@ -201,28 +236,47 @@ def answer_all(
                         question.text,
                         name,
                         budget,
-                        given.tokens,
+                        0,
+                        1,
                         *(None, None, "", None, None, None),
                     )
-                    recalled.append((given.text, question, blank))
-            system.close()
+                    if name == ASK:
+                        assert isinstance(system, Engine)
+                        work = asking(question, system, budget or 0)
+                    else:
+                        work = reading(question, system.recall(question.text, budget or 0, question.asked_at))
+                    recalled.append((work, question, blank))
 
-    def answered(given: tuple[str, Question, ReadAnswer]) -> ReadAnswer:
-        text, question, blank = given
+    def answered(given: tuple[Callable[[], tuple[str, int, int]], Question, ReadAnswer]) -> ReadAnswer:
+        work, question, blank = given
         answer = None
         try:
-            answer = read(question, text, asker)
-            judged = replace(blank, answer=answer, score=score(question, answer, asker))
+            answer, tokens, requests = work()
+            blank = replace(blank, answer=answer, tokens=tokens, requests=requests)
+            judged = replace(blank, score=score(question, answer, asker))
         except ModelFailed as failure:
             refused = answer is None and failure.requests > 0
-            return replace(blank, answer=answer, score=0.0 if refused else None, why=str(failure))
+            return replace(blank, score=0.0 if refused else None, why=str(failure))
         if not question.known or question.nuggets:
             return judged
         gold = question.answers[0]
         overlap = (f1_original(answer, gold, question.category), f1_set(answer, gold), bleu1(answer, gold))
         return replace(judged, f1=overlap[0], f1_set=overlap[1], bleu1=overlap[2])
 
-    return side_by_side(answered, recalled, workers, "read")
+    try:
+        return side_by_side(answered, recalled, workers, "read")
+    finally:
+        for system in opened:
+            system.close()
+
+
+def _opened(name: str, tools: Equipment, opened: list[System]) -> System:
+    """A fresh system, which is closed with the others."""
+    if name == ASK:
+        opened.append(make_system("messages", tools))
+    else:
+        opened.append(make_system(name, replace(tools, chat=None)))  # recall is offline
+    return opened[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +292,7 @@ class ReadRow:
     f1_set: Mean | None
     bleu1: Mean | None
     tokens_mean: float
+    requests_mean: float
     not_scored: int
 
 
@@ -259,6 +314,7 @@ def make_rows(answers: Iterable[ReadAnswer]) -> list[ReadRow]:
             f1_set=Mean.of(each.f1_set for each in group),
             bleu1=Mean.of(each.bleu1 for each in group),
             tokens_mean=fmean(each.tokens for each in group),
+            requests_mean=fmean(each.requests for each in group),
             not_scored=sum(each.score is None for each in group),
         )
         for key, group in groups.items()
@@ -278,6 +334,7 @@ def main() -> None:
     parser.add_argument("--systems", default="hybrid,zibaldone")
     parser.add_argument("--budgets", default="2000")
     parser.add_argument("--questions", type=int, help="a sample of so many, always the same; else all")
+    parser.add_argument("--rounds", type=int, default=3, help="of `ask`")
     parser.add_argument("--record", type=Path, help="keep answers here, and do not ask again")
     parser.add_argument("--workers", type=int, default=8, help="questions at a time")
     parser.add_argument("--output", type=Path, default=results.RESULTS / "read.json")
@@ -290,14 +347,15 @@ def main() -> None:
             "nobody reads: set ZIBALDONE_CHAT_MODEL, or start benchmarks.hand_model and set it"
         )
     budgets = [int(budget) for budget in given.budgets.split(",")]
-    systems = check_systems(given.systems.split(","))
+    systems = given.systems.split(",")
+    check_systems([name for name in systems if name != ASK])
     most = max(1_000_000 if "full" in systems else 0, *budgets) + _PROMPT_TOKENS
     tokenizer = shared_static_embedder()
     asker = Asker(chat, Meter(None, replace(settings.ceilings(), tokens_per_call=most)), tokenizer)
     conversations = sample(load(given.data, given.path), given.questions)
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-        tools = Equipment(tokenizer, Path(folder))
-        answers = answer_all(conversations, systems, budgets, tools, asker, given.workers)
+        tools = Equipment(tokenizer, Path(folder), chat=chat)
+        answers = answer_all(conversations, systems, budgets, tools, asker, given.workers, given.rounds)
     rows = make_rows(answers)
     columns = [
         Column("system", lambda row: row.system, left=True),
@@ -310,6 +368,7 @@ def main() -> None:
         Column("F1 of\nsets", lambda row: share(row.f1_set)),
         Column("BLEU-1", lambda row: share(row.bleu1)),
         Column("tokens", lambda row: row.tokens_mean, ".0f"),
+        Column("requests", lambda row: row.requests_mean, ".2f"),
         Column("not\nscored", lambda row: row.not_scored),
     ]
     console = Console()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import random
 import re
 import socket
 import struct
@@ -40,33 +39,22 @@ class BucketMisbehaviour(Enum):
     FULL = "507: no space"
     HANG = "nothing comes, until the server is closed"
     CUT = "the body ends in the middle, and the connection with it"
-    FLIPPED = "a bit of the body is another"
+
     LOST_ANSWER = "it is done, and the connection is reset before it is said"
 
 
 class FakeBucketServer:
     """Use it as a context manager; `url` is what a memory takes as its `blocks`.
 
-    What stands in `misbehave` happens to the requests that come next, one each; `always` to every request;
-    `error_share` of all requests, chosen by chance, are answered by 500, 503 or a reset.
+    What stands in `misbehave` happens to the requests that come next, one each; `always` to every request.
     """
 
-    def __init__(
-        self,
-        bucket: str = "memories",
-        *,
-        access_key: str = "AKIATEST",
-        page: int = _PAGE,
-        error_share: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        self.bucket, self.access_key, self.page, self.error_share = bucket, access_key, page, error_share
+    def __init__(self) -> None:
+        self.bucket, self.access_key, self.page = "memories", "AKIATEST", _PAGE
         self.misbehave: deque[BucketMisbehaviour] = deque()
         self.always: BucketMisbehaviour | None = None
         self.requests: list[str] = []  # "GET key", in the order in which they came
-        self.misbehaved = 0  # requests that something happened to
         self.objects: dict[str, tuple[bytes, datetime]] = {}
-        self._chance = random.Random(seed)
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -111,17 +99,7 @@ class FakeBucketServer:
     def _next(self, request: str) -> BucketMisbehaviour | None:
         with self._lock:
             self.requests.append(request)
-            happens = self.misbehave.popleft() if self.misbehave else self.always
-            if happens is None and self._chance.random() < self.error_share:
-                happens = self._chance.choice(
-                    (
-                        BucketMisbehaviour.SERVER_ERROR,
-                        BucketMisbehaviour.SLOW_DOWN,
-                        BucketMisbehaviour.LOST_ANSWER,
-                    )
-                )
-            self.misbehaved += happens is not None
-            return happens
+            return self.misbehave.popleft() if self.misbehave else self.always
 
     def _put(self, key: str, data: bytes, *, create: bool) -> bool:
         with self._lock:
@@ -240,9 +218,7 @@ class FakeBucketServer:
                 return None
 
             def _send_object(self, data: bytes, since: datetime, happens: BucketMisbehaviour | None) -> None:
-                if happens is BucketMisbehaviour.FLIPPED:
-                    middle = len(data) // 2
-                    data = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
                 whole, etag = len(data), _etag(data)
                 part = _RANGE.fullmatch(self.headers.get("Range", ""))
                 data = data[int(part[1]) : int(part[2]) + 1 if part[2] else None] if part else data

@@ -165,6 +165,14 @@ def url(postgres: Server) -> str:
 
 
 @pytest.fixture
+def database(tmp_path) -> Iterator[Database]:
+    """Of an empty folder."""
+    database = open_database(tmp_path, busy_timeout_s=30)
+    yield database
+    database.close()
+
+
+@pytest.fixture
 def opened_database(url: str) -> Iterator[Callable[..., Database]]:
     """Opens the one database, as another process would."""
     made: list[Database] = []
@@ -239,6 +247,13 @@ def opened_anywhere(anywhere, clock) -> Iterator[Callable[..., Memory]]:
 def memory(opened) -> Memory:
     """An empty memory."""
     return opened()
+
+
+@pytest.fixture(scope="module")
+def shared_memory(tmp_path_factory) -> Iterator[Memory]:
+    """One for all examples of a property, and for tests that each have users of their own."""
+    with Memory(tmp_path_factory.mktemp("shared") / "memory") as memory:
+        yield memory
 
 
 @pytest.fixture

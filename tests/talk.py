@@ -48,3 +48,9 @@ class Talk:
         """What the view offers of one message."""
         decisions = self.ask(question).trace.decisions
         return next(d.evidence for d in decisions if d.evidence.sources == (seq,))
+
+
+def same(found: Recall) -> tuple[object, ...]:
+    """All of a recall that does not change from one run to the next."""
+    trace = found.trace
+    return found.text, found.tokens, found.evidence, found.citations, trace.decisions, trace.confidence

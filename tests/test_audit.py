@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from zibaldone import InvalidInput, Memory, Retention, StorageBusy
+from zibaldone import InvalidInput, Retention, StorageBusy
 from zibaldone.audit import acting
 from zibaldone.testing import HashEmbedder
 
@@ -129,14 +129,6 @@ def test_the_command_line(run):
     assert [(entry["operation"], entry["door"]) for entry in entries] == [("add", "cli"), ("recall", "cli")]
     assert "recall\tcli" in run("audit", "--newest", "1")[1]
     assert run("audit", "--user", "nobody")[0] == 2
-
-
-def test_a_folder_of_before_is_audited_from_now_on(opened):
-    """What was done before is not noted, and nothing else changes."""
-    opened().add(SECRET, user="ann")
-    with Memory(opened().path, audit=True) as memory:
-        memory.add("More.", user="ann")
-        assert [(entry.number, entry.count) for entry in memory.audit()] == [(1, 1)]
 
 
 def test_a_read_that_cannot_be_noted_gives_nothing(opened):

@@ -1,6 +1,5 @@
 """The background worker: whose turn it is, how long it waits, how it ends."""
 
-import itertools
 import queue
 import threading
 from collections import Counter
@@ -25,6 +24,12 @@ class Clock:
         """What time it is."""
         self.now += 1000
         return self.now
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    """Memories do not wait for more of what is said."""
+    monkeypatch.setattr("zibaldone.memory.GATHER_S", 0.0)
 
 
 @pytest.fixture
@@ -58,14 +63,6 @@ def test_users_are_maintained_once_each(started):
     assert worker.idle(20)
     assert sorted(set(done)) == ["ann", "bea", "cid"]
     assert done.count("bea") <= 2
-
-
-def test_what_an_earlier_process_left_is_found_at_the_start(started):
-    """Users who lag behind are looked for without being told of."""
-    done = []
-    worker = started(done.append, lambda _: ["ann", "bea"])
-    assert worker.idle(20)
-    assert sorted(done) == ["ann", "bea"]
 
 
 def test_a_full_queue_loses_nobody(started):
@@ -253,27 +250,6 @@ def test_others_work_is_seen_however_busy_one_s_own_users_are(started):
     assert seen.wait(5)
 
 
-def test_the_end_of_the_alphabet_has_its_turn(started):
-    """Of more who always lag behind than have room in the queue, each look takes the next ones."""
-    everybody, counts = [f"user {i}" for i in range(10)], Counter()
-    enough = threading.Event()
-
-    def maintain(user):
-        counts[user] += 1
-        if counts.total() >= 60:
-            enough.set()
-
-    turn = itertools.cycle(everybody)
-    started(
-        maintain,
-        lambda most: [] if enough.is_set() else list(itertools.islice(turn, most)),
-        queue_users=3,
-    )
-    assert enough.wait(20)
-    assert set(counts) == set(everybody)
-    assert max(counts.values()) - min(counts.values()) <= 2
-
-
 def test_one_user_s_failing_rebuild_is_not_everybody_s(opened):
     """The embedder of a build that grows beside fails: who asked for it waits, and nobody else does."""
     other = FailingEmbedder(HashEmbedder(32, name="other"), failing=False)
@@ -317,21 +293,14 @@ def test_users_go_side_by_side(started):
 
 
 def test_a_memory_maintains_itself(opened):
-    """With background=True what is maintained comes without anybody asking; add does not wait for it."""
+    """With background=True what comes is read without anybody asking, and what an earlier process left."""
+    facts = [f"Fact {i}: Otto repaired clock number {i} in his cellar." for i in range(9)]
+    with opened(**CHUNKS) as memory:
+        memory.add(facts, user="ann")
     memory = opened(background=True, **CHUNKS)
-    memory.add([f"Fact {i}: Otto repaired clock number {i} in his cellar." for i in range(9)], user="ann")
+    memory.add(facts, user="bea")
     assert memory._worker.idle(20)
     assert memory.chunks(user="ann")
+    assert memory.chunks(user="bea")
     assert memory.stats().views[1].lag == 0
     memory.close()
-
-
-def test_another_process_s_messages_are_found_at_the_next_opening(opened):
-    """What was added while no worker ran is read when one starts."""
-    memory = opened(**CHUNKS)
-    memory.add([f"Fact {i}: Otto repaired clock number {i} in his cellar." for i in range(9)], user="ann")
-    memory.close()
-    again = opened(background=True, **CHUNKS)
-    assert again._worker.idle(20)
-    assert again.chunks(user="ann")
-    again.close()

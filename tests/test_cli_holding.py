@@ -215,16 +215,20 @@ def test_a_process_of_its_own(tmp_path, runtime, environment, monkeypatch):
         done = subprocess.run([*START, *words], capture_output=True, text=True, env=given, check=False)
         return done.returncode, done.stdout, done.stderr
 
-    code, _, err = run("open", "--status")
+    def here(*words):
+        done = CliRunner().invoke(app, [*words, "--memory", str(folder)])
+        return done.exit_code, done.stdout, done.stderr
+
+    code, _, err = here("open", "--status")
     assert (code, "no process holds" in err) == (1, True)
     code, started, err = run("open", "--background")
     assert code == 0, err
     try:
         assert started.startswith("running: process ")
-        assert run("open", "--background")[1] == started
+        assert here("open", "--background")[1] == started
         code, out, _ = run("recall", "Who is the dentist?")
         assert (code, "Dr. Moss" in out) == (0, True)
-        assert json.loads(run("open", "--status", "--json")[1])["answered"] == 1
+        assert json.loads(here("open", "--status", "--json")[1])["answered"] == 1
     finally:
         code, stopped, _ = run("open", "--stop")
     assert (code, stopped) == (0, started.replace("running", "stopped"))

@@ -42,8 +42,8 @@ def test_examples_run_and_print_what_the_page_says(page, model, tmp_path, monkey
             exec(compile(code, page, "exec"), names)
         if output:
             assert printed.getvalue() == output
-    for opened in ("memory", "home", "themed"):
-        if opened in names:
+    for opened in ("memory", "home", "themed", "model"):
+        if hasattr(names.get(opened), "close"):
             names[opened].close()
 
 

@@ -9,39 +9,9 @@ import sys
 import pytest
 from sqlalchemy import update
 
-from zibaldone import InvalidInput, Memory, StorageBusy, StorageCorrupt
+from zibaldone import Memory, StorageBusy, StorageCorrupt
 from zibaldone.storage.schema import units
 from zibaldone.testing import HashEmbedder
-
-LONG = (
-    "The weather was dull all morning and we stayed in. My sister's greyhound is called Biscuit. After lunch"
-    " we walked along the river for hours, and in the evening we played cards until nobody could keep awake."
-)
-
-
-def test_the_best_message_is_cut_rather_than_dropped(memory):
-    """A narrow budget gets the sentence that answers, not a shorter message that doesn't."""
-    memory.add([LONG, "The boat was fun."], user="ann")
-    found = memory.recall("What is my sister's greyhound called?", user="ann", budget_tokens=40)
-    assert "greyhound is called Biscuit" in found.text
-    assert found.tokens <= 40
-    assert "cut at sentence borders" in found.why(1)
-
-
-def test_a_sentence_longer_than_the_budget_is_cut_between_words(memory):
-    """Even one endless sentence gives what is around the match."""
-    memory.add(" ".join(f"word{i}" for i in range(60)) + " greyhound " + "and more " * 40, user="ann")
-    found = memory.recall("greyhound", user="ann", budget_tokens=40, floor=0)
-    assert "greyhound" in found.text
-    assert 0 < found.tokens <= 40
-
-
-def test_a_session_is_judged_by_what_is_in_it(memory):
-    """A question that only another session can answer recalls nothing in this one."""
-    memory.add(["Our cat is called Mortimer.", "He sleeps on the piano."], user="ann", session="pets")
-    memory.add(["The pizza oven needs bricks.", "We paint on Friday."], user="ann", session="house")
-    assert memory.recall("What is our cat called?", user="ann", session="pets")
-    assert not memory.recall("What is our cat called?", user="ann", session="house")
 
 
 def test_a_year_in_the_question_is_no_reason_to_answer(memory):
@@ -138,15 +108,6 @@ def test_a_purge_that_did_not_happen_is_done_at_the_next_open(opened, monkeypatc
     monkeypatch.undo()
     again = opened()
     assert all(b"Mortimer" not in path.read_bytes() for path in again.path.iterdir())
-
-
-@pytest.mark.parametrize("bad", [None, 1, "yes"])
-def test_a_dry_run_is_true_or_false(memory, bad):
-    """Nothing is deleted because a flag had another type."""
-    memory.add("Our cat is called Mortimer.", user="ann")
-    with pytest.raises(InvalidInput, match="dry_run"):
-        memory.forget(user="ann", everything=True, dry_run=bad)
-    assert len(memory.messages(user="ann")) == 1
 
 
 def test_a_torn_vector_is_told_and_rebuilt(opened):

@@ -15,42 +15,6 @@ def write(path, *messages):
     return path
 
 
-def test_a_newer_export_brings_what_is_new_and_changes_nothing(memory, tmp_path):
-    """A message that was edited since stays as it was first stored, and the rest of the file comes in."""
-    first = {"id": "1", "content": "I live in Porto."}
-    memory.import_(write(tmp_path / "old.jsonl", first), user="ann")
-    edited = {"id": "1", "content": "I live in Lisbon."}
-    done = memory.import_(write(tmp_path / "new.jsonl", edited, {"id": "2", "content": "Hello."}), user="ann")
-    assert (done.read, done.added, done.changed) == (2, 1, 1)
-    assert [m.content for m in memory.messages(user="ann")] == ["I live in Porto.", "Hello."]
-
-
-def test_what_was_forgotten_comes_back_when_asked_for(memory, tmp_path):
-    """An old file does not bring it back by itself."""
-    path = write(tmp_path / "chat.jsonl", {"id": "1", "content": "I live in Porto."})
-    memory.import_(path, user="ann")
-    memory.forget(user="ann", everything=True)
-    assert memory.import_(path, user="ann").added == 0
-    assert memory.import_(path, user="ann", again=True).added == 1
-
-
-@pytest.mark.parametrize("bad", [[], 3, b"jsonl", {}])
-def test_a_format_that_is_no_name(memory, tmp_path, bad):
-    """A format of a wrong type is an error that says so."""
-    path = write(tmp_path / "chat.jsonl", {"content": "x"})
-    with pytest.raises(InvalidInput, match="format"):
-        memory.import_(path, user="ann", format=bad)
-
-
-def test_nobody_is_not_exported_over_a_file(memory, tmp_path):
-    """A misspelt user leaves the file that is there as it was."""
-    path = tmp_path / "kept.jsonl"
-    path.write_text("mine", encoding="utf-8")
-    with pytest.raises(InvalidInput, match="no messages"):
-        memory.export(user="nobody", path=path)
-    assert path.read_text(encoding="utf-8") == "mine"
-
-
 def test_users_that_are_put_together_keep_their_messages(memory, tmp_path):
     """Two users of a file may use the same ids: with user= both come in whole, and only once."""
     lines = [{"id": "1", "user": whose, "content": f"I am {whose}."} for whose in ("ann", "bob")]

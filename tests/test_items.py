@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zibaldone import AsyncMemory, IdConflict, InvalidInput, ItemPut, Memory
+from zibaldone import AsyncMemory, IdConflict, InvalidInput, ItemPut
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 JSON = st.recursive(
@@ -225,10 +225,3 @@ def test_awaited(tmp_path):
             assert (await items.delete([(("a",), "b")])).messages == 1
 
     anyio.run(use)
-
-
-@pytest.fixture(scope="module")
-def shared_memory(tmp_path_factory):
-    """One for all examples of a property."""
-    with Memory(tmp_path_factory.mktemp("items") / "memory") as memory:
-        yield memory

@@ -9,7 +9,6 @@ from zibaldone import Message, generations, log, maintenance
 from zibaldone.errors import ModelFailed
 from zibaldone.generations import serving
 from zibaldone.maintenance import advance, commit_new, rebuild
-from zibaldone.storage.opening import open_database
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
 
@@ -42,14 +41,6 @@ class Reader:
     def drop(self, connection, generation):
         """Note the generation."""
         self.dropped.append(generation.number)
-
-
-@pytest.fixture
-def database(tmp_path):
-    """An empty folder."""
-    database = open_database(tmp_path, busy_timeout_s=30)
-    yield database
-    database.close()
 
 
 def append(database, number, user="ann"):
@@ -125,29 +116,6 @@ def test_a_model_that_fails_is_told_in_the_log_of_the_program(database, caplog):
     assert "the model is asleep" in caplog.text
 
 
-def test_other_errors_are_not_swallowed(database):
-    """A bug in a view is not taken for a model that sleeps."""
-
-    def fail(_):
-        raise ZeroDivisionError
-
-    append(database, 1)
-    view = Reader()
-    view.on_prepare = fail
-    with pytest.raises(ZeroDivisionError):
-        advance(database, "ann", view)
-
-
-def test_no_transaction_is_open_while_a_model_is_asked(database):
-    """Others may write while a view prepares, and what they wrote is read next."""
-    append(database, 1)
-    view = Reader()
-    once = iter([True])
-    view.on_prepare = lambda _: next(once, False) and append(database, 1)
-    assert advance(database, "ann", view)
-    assert view.committed == [(1, [1]), (1, [2])]
-
-
 def test_fresh_messages_are_committed_with_the_log(database):
     """The first messages of a user start a generation, the following go on in it."""
     view = Reader()
@@ -173,47 +141,6 @@ def test_fresh_messages_wait_behind_others(database, fingerprint):
         assert not commit_new(connection, "ann", other, stored, 1)
     assert other.committed == []
     assert state(database, view) == (1, "one", 1)
-
-
-def test_a_new_fingerprint_gets_a_generation_of_its_own(database):
-    """It begins empty and reads the whole log, then the old one is dropped."""
-    append(database, 2)
-    old, new = Reader("one"), Reader("two")
-    assert advance(database, "ann", old)
-    dropped_before_reading = []
-    new.on_prepare = lambda _: dropped_before_reading.extend(new.dropped)
-    assert advance(database, "ann", new)
-    assert new.committed == [(2, [1, 2])]
-    assert dropped_before_reading == [2]
-    assert new.dropped == [2, 1]
-    assert state(database, new) == (2, "two", 2)
-
-
-def test_the_serving_generation_is_found_whatever_its_fingerprint(database):
-    """Recall learns from it that the vectors are another model's."""
-    append(database, 1)
-    assert advance(database, "ann", Reader("one"))
-    assert state(database, Reader("two")) == (1, "one", 1)
-
-
-def test_a_rebuild_counts_generations_on(database):
-    """Every rebuild is a generation of its own, which begins empty, and one is left."""
-    append(database, 2)
-    view = Reader()
-    for number in (1, 2, 3):
-        rebuild(database, "ann", view)
-        assert state(database, view) == (number, "one", 2)
-    assert view.dropped == [1, *(2, 1), *(3, 2)]
-
-
-def test_a_rebuild_reads_what_came_meanwhile(database):
-    """It does not serve before it has read the end of the log."""
-    append(database, 1)
-    view = Reader()
-    once = iter([True])
-    view.on_prepare = lambda _: next(once, False) and append(database, 2)
-    rebuild(database, "ann", view)
-    assert view.committed == [(1, [1]), (1, [2, 3])]
 
 
 def test_a_rebuild_that_another_process_finished_is_done(database, monkeypatch):
@@ -259,28 +186,6 @@ def test_every_step_is_seen_by_other_processes(database, monkeypatch):
     assert before.version < read.version < rebuilt.version
     assert before.deletions == read.deletions < rebuilt.deletions
     assert rebuilt.last_seq == 1
-
-
-def test_users_have_cursors_of_their_own(database):
-    """One user's view is not another's."""
-    append(database, 3)
-    append(database, 2, user="bea")
-    view = Reader()
-    assert advance(database, "bea", view)
-    assert view.committed == [(1, [1, 2])]
-    assert state(database, view) is None
-
-
-def test_a_busy_generation_is_not_overtaken(database):
-    """A batch that somebody else committed while this one was prepared is thrown away."""
-    append(database, 2)
-    view, other = Reader(), Reader()
-    once = iter([True])
-    view.on_prepare = lambda _: next(once, False) and advance(database, "ann", other)
-    assert advance(database, "ann", view)
-    assert other.committed == [(1, [1, 2])]
-    assert view.prepared == [[1, 2]]
-    assert view.committed == []
 
 
 def test_a_first_build_beside_a_rebuild(database, monkeypatch):

@@ -1,29 +1,18 @@
 """Embedders that fail, and others than the folder's: nothing is lost, and recall goes on."""
 
+import threading
+from functools import partial
+
 import pytest
 
-from zibaldone import ModelFailed, UnknownName
-from zibaldone.testing import FailingEmbedder, HashEmbedder
-
-TALK = ["My dentist is Dr. Moss.", "Noted: Dr. Moss.", "I bake rye bread on Sundays.", "   \n"]
+from zibaldone import UnknownName
+from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder
 
 
 def view(memory):
     """The figures of the messages view."""
     found = next(one for one in memory.stats().views if one.view == "messages")
     return {counted.kind: counted.rows for counted in found.counts} | {"lag": found.lag}
-
-
-def same(found):
-    """All of a recall that does not change from one run to the next."""
-    return (
-        found.text,
-        found.tokens,
-        found.evidence,
-        found.citations,
-        found.trace.decisions,
-        found.trace.confidence,
-    )
 
 
 def test_a_failing_embedder_loses_nothing(opened):
@@ -43,6 +32,24 @@ def test_a_memory_says_whether_its_recalls_wait_for_others(opened):
     """What is embedded waits for nobody; another embedder may be a server."""
     assert opened().is_embedded
     assert not opened(embedder=HashEmbedder()).is_embedded
+
+
+def test_an_add_waits_for_no_embedder_where_a_worker_can(opened):
+    """The vectors of another embedder are made by the worker's threads; until then words find the message."""
+    embedder = HangingModel(embedder=HashEmbedder())
+    memory = opened(embedder=embedder, background=True)
+    embedder.gate.shut()  # the next call waits: an add that embeds would stay here
+    adding = partial(memory.add, ["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")
+    thread = threading.Thread(target=adding, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert view(memory) == {"units": 0, "vectors": 0, "lag": 2}
+    assert embedder.gate.reached.wait(30)
+    assert memory.recall("Who is the dentist?", user="ann").evidence[0].sources == (1,)
+    embedder.gate.open()
+    assert memory._worker.idle(30)
+    assert view(memory) == {"units": 2, "vectors": 2, "lag": 0}
 
 
 def test_recall_goes_on_without_the_embedder(opened):
@@ -71,19 +78,6 @@ def test_another_embedder_rebuilds_beside_the_serving_one(opened):
     memory.rebuild(user="ann")
     assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}
     assert not any(view.note for view in memory.recall("Who is the dentist?", user="ann").trace.views)
-
-
-def test_a_rebuild_with_a_failing_embedder_changes_nothing(opened):
-    """The view that serves goes on serving when a rebuild fails, and the failure is told."""
-    embedder = FailingEmbedder(HashEmbedder(), failing=False)
-    memory = opened(embedder=embedder)
-    memory.add(TALK, user="ann")
-    before = same(memory.recall("dentist", user="ann"))
-    embedder.failing = True
-    with pytest.raises(ModelFailed):
-        memory.rebuild(user="ann")
-    embedder.failing = False
-    assert same(memory.recall("dentist", user="ann")) == before
 
 
 def test_rebuild_of_nobody(memory):

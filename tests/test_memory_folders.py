@@ -5,23 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from talk import same
 from zibaldone import ClosedMemory, InvalidInput, Memory
 
 pytestmark = pytest.mark.usefixtures("made_from_nothing")
 
 TALK = ["My dentist is Dr. Moss.", "Noted: Dr. Moss.", "I bake rye bread on Sundays.", "   \n"]
-
-
-def same(found):
-    """All of a recall that does not change from one run to the next."""
-    return (
-        found.text,
-        found.tokens,
-        found.evidence,
-        found.citations,
-        found.trace.decisions,
-        found.trace.confidence,
-    )
 
 
 def test_opening_again_keeps_everything(opened, tmp_path):

@@ -69,18 +69,6 @@ def test_content(content, kept):
     assert one({"content": content}).content == kept
 
 
-def test_tool_calls():
-    """A message that only calls tools says which, and keeps the calls in its metadata."""
-    calls = [
-        {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Bern"}'}}
-    ]
-    message = one({"role": "assistant", "content": None, "tool_calls": calls})
-    assert message.content == '[tool call: weather({"city":"Bern"})]'
-    assert message.metadata == {"tool_calls": calls}
-    result = one({"role": "tool", "tool_call_id": "c1", "content": "Rain."})
-    assert (result.role, result.metadata) == ("tool", {"tool_call_id": "c1"})
-
-
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
@@ -198,13 +186,6 @@ def test_bad_messages(bad):
     with pytest.raises(InvalidMessage, match=r"^messages\[2\]: ") as caught:
         to_messages(["fine", "fine", bad], session=None)
     assert len(str(caught.value)) < 400
-
-
-@pytest.mark.parametrize("bad", [None, 3, b"x", object(), DEEP, 10**5000], ids=range(6))
-def test_what_is_no_message_at_all(bad):
-    """What is neither a message nor several is refused, whatever it is."""
-    with pytest.raises(InvalidInput):
-        to_messages(bad, session=None)
 
 
 def test_errors_show_anything():

@@ -248,13 +248,6 @@ def test_what_cannot_be_corrected(filled, which, content, complaint):
     assert len(filled.messages(user="ann")) == 5
 
 
-@pytest.mark.parametrize("metadata", [["a"], "a", 3])
-def test_a_correction_with_metadata_that_is_none(filled, metadata):
-    """Says what it must be."""
-    with pytest.raises(InvalidInput, match="metadata must be a mapping"):
-        filled.update(1, "x", user="ann", metadata=metadata)
-
-
 def test_a_correction_finds_what_it_corrects_in_another_memory(filled, opened, tmp_path):
     """Where it has another seq: what is exported is corrected there, and nothing else is."""
     filled.update(3, "I play go.", user="ann")

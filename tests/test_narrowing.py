@@ -79,15 +79,6 @@ def test_a_question_is_as_relevant_as_the_part_is(filled):
     assert not filled.recall(question, user="ann", floor=0.6, exclude_session="z")
 
 
-def test_metadata_of_other_kinds_is_compared_by_value(memory):
-    """Lists and mappings as well; true is not 1, and a key that is not there is not None."""
-    for i, value in enumerate(([1, 2], {"k": "v"}, "x")):
-        memory.add({"content": f"Tulip {i}.", "metadata": {"m": value}}, user="ann")
-    assert seqs(memory.search("tulip", user="ann", metadata={"m": [1, 2]})) == {1}
-    assert seqs(memory.search("tulip", user="ann", metadata={"m": {"k": "v"}})) == {2}
-    assert seqs(memory.search("tulip", user="ann", metadata={"m": None})) == set()
-
-
 @pytest.mark.parametrize("view", ["messages", "chunks", "hierarchy", "topics"])
 def test_what_is_left_out_takes_no_room(memory, view):
     """However much better it fits the question, what may be recalled is there."""

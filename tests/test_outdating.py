@@ -18,14 +18,20 @@ MARK = f"{SINCE}: “My manager is Tom Lee now.”]"
 QUESTION = "Who is my manager?"
 
 
-def say(memory, *texts, user="ann", session="1", start=START):
-    """A message a day, read by the notes view."""
+def say(memory, *texts, user="ann", session="1", start=START, read=True):
+    """A message a day, read by the notes view, or by messages alone."""
     messages = [
         Message(text, session=session, time=start + timedelta(days=day)) for day, text in enumerate(texts)
     ]
     stored = memory.add(messages, user=user)
-    memory.maintain(user=user, views=["notes"])
+    if read:
+        memory.maintain(user=user, views=["notes"])
     return [message.seq for message in stored]
+
+
+def add_only(memory, *texts, **options):
+    """As `say`; no view but messages has read it."""
+    return say(memory, *texts, read=False, **options)
 
 
 @pytest.fixture
@@ -124,14 +130,6 @@ def test_who_leaves_the_notes_out_sees_no_mark(filled):
     assert "no longer holds" in ask(filled, views=None).text
 
 
-def test_forgetting_the_newer_message_takes_the_mark_away(filled):
-    """What it said about the older one is forgotten with it."""
-    filled.forget(user="ann", seqs=[3])
-    assert "no longer holds" not in ask(filled).text
-    assert OLD in ask(filled).text
-    assert all(unit.outdated is None for unit in filled.search(QUESTION, user="ann"))
-
-
 def test_another_user_s_messages_end_nothing(memory):
     """Neither a mark nor a successor crosses the wall, though seqs and words are the same."""
     say(memory, OLD, "I made soup.")
@@ -157,14 +155,6 @@ def test_a_recall_of_the_past_knows_what_had_ended_by_then(memory):
     until = START + timedelta(days=1, hours=1)
     (first, second) = ask(memory, until=until).evidence
     assert (first.outdated.by, second.outdated) == (2, None)
-
-
-def add_only(memory, *texts, user="ann", session="1", start=START):
-    """A message a day, which no view but messages has read."""
-    messages = [
-        Message(text, session=session, time=start + timedelta(days=day)) for day, text in enumerate(texts)
-    ]
-    return [message.seq for message in memory.add(messages, user=user)]
 
 
 def test_what_was_just_added_marks_at_once(memory):

@@ -49,6 +49,20 @@ def test_words_are_looked_for_in_titles_and_names(memory):
     assert total == 1
 
 
+def test_they_are_narrowed(memory):
+    """To those that were going on in a time, those of some names, and what an agent has of each."""
+    add(memory, "a", "Hello", "Later")
+    add(memory, "b", "Nine", day=9, agent="notes")
+    add(memory, "a", "Eleven", "Twelve", day=11, agent="notes")
+    page, total = memory.titled_sessions(user="ann", since="2024-05-05", until="2024-05-09T10:00")
+    assert [held.session for held in page] == ["a"]
+    assert total == 1
+    assert [held.session for held in memory.titled_sessions(user="ann", among=["b", "c"])[0]] == ["b"]
+    (first, second), _ = memory.titled_sessions(user="ann", agent="notes")
+    assert (first.session, first.title, first.messages, first.first_seq) == ("a", "Eleven", 2, 4)
+    assert (first.start.day, second.session) == (11, "b")
+
+
 def test_what_items_say_is_in_no_session(memory):
     """They are documents, and no talk; a user without messages has none."""
     memory.items("ann").put(("settings",), "color", {"is": "red"})

@@ -51,24 +51,7 @@ def test_while_a_build_is_not_done_yet(memory, beside):
     assert taken[1] is None
 
 
-def test_of_a_user_whom_the_view_has_not_read(memory):
-    """The counters, and no generation."""
-    memory.add("I moved to Lisbon.", user="ann")
-    taken, alone, _ = both(memory, "ann", "chunks")
-    assert taken == alone
-    assert taken == (log.UserState(1, 1, 0), None)
-
-
 def test_of_a_stranger(memory):
     """Nothing at all."""
     taken, alone, _ = both(memory, "zoe", "messages")
     assert taken == alone == (log.UserState(), None)
-
-
-def test_after_everything_was_forgotten(memory):
-    """The counters go on; they say that something was deleted."""
-    memory.add("I moved to Lisbon.", user="ann")
-    memory.forget(user="ann", everything=True)
-    taken, alone, _ = both(memory, "ann", "messages")
-    assert taken == alone
-    assert taken[0].deletions

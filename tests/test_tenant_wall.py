@@ -1,5 +1,6 @@
 """The wall between users: nothing of one reaches or influences another."""
 
+import json
 import random
 
 import pytest
@@ -8,7 +9,7 @@ from anywhere import EVERYWHERE
 from chunk_model import chunk_model
 from zibaldone import MemAttention, Placement
 from zibaldone.memory import MAINTAINED
-from zibaldone.testing import HashEmbedder
+from zibaldone.testing import HashEmbedder, ScriptedModel
 
 WORDS = "dentist bread rye tulip Lisbon bassoon river orchestra winter hill bicycle rain red Vienna".split()
 QUESTIONS = (
@@ -110,21 +111,21 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
     assert len(memory.chunks(user="ann")) > 5
     before = everything(memory, "ann", tmp_path / "out")
 
-    def unchanged():
-        assert everything(memory, "ann", tmp_path / "out") == before
-        assert everything(opened(embedder=embedder, **small), "ann", tmp_path / "out") == before
+    def unchanged(*of):
+        for one in of:
+            assert everything(one, "ann", tmp_path / "out") == before
 
     memory.add(talk(2, ["Ann", "Cid"], count=150), user="Ann")
     memory.add(talk(1, ["Ann", "Bea"]), user="ann ")
     memory.maintain()
-    unchanged()
+    unchanged(memory)
     memory.rebuild(user="Ann")
     memory.forget(user="Ann", session="a")
     memory.forget(user="Ann", seqs=range(1, 61))
-    unchanged()
+    unchanged(memory, opened(embedder=embedder, **small))
     memory.forget(user="Ann", everything=True)
     memory.forget(user="ann ", everything=True)
-    unchanged()
+    unchanged(memory)
 
 
 @EVERYWHERE
@@ -230,3 +231,22 @@ def test_a_model_is_shown_one_user_s_words(opened):
     assert not any("zeppelin" in text and "orchestra" in text for text in shown)
     assert {one.user for one in memory.usage(user="ann")} == {"ann"}
     assert sum(one.calls for one in memory.usage()) == len(model.requests)
+
+
+@EVERYWHERE
+def test_a_model_that_asks_sees_one_user_s_words(opened):
+    """Whatever it looks for, and whatever it cites, is of the user whose memory it asks."""
+    memory = opened()
+    memory.add([f"The zeppelin flew over the river on day {i}." for i in range(30)], user="ann")
+    memory.add([f"The orchestra played in the old mill on day {i}." for i in range(30)], user="bea")
+    asked = [
+        {"query": word, "order": order} for word in ("zeppelin", "orchestra") for order in ("first", "last")
+    ]
+    for user, others in (("ann", "orchestra"), ("bea", "zeppelin")):
+        model = ScriptedModel([{"queries": asked}, {"answer": "day 3", "sources": list(range(1, 31))}])
+        answer = memory.ask("What happened on day 3?", user=user, chat=model)
+        shown = json.loads(model.requests[-1].turns[1].content)["evidence"]
+        assert shown
+        assert not any(others in entry["text"] for entry in shown)
+        assert others not in answer.evidence.text
+        assert {each.user for each in memory.usage(user=user)} == {user}

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from zibaldone import AsyncMemory, InvalidImport, InvalidInput, Memory
 from zibaldone.documents import AsyncTopics, Topics, TopicsEdited
-from zibaldone.errors import ModelUnavailable
-from zibaldone.testing import HashEmbedder
+from zibaldone.testing import FailingEmbedder, HashEmbedder
 from zibaldone.views.topics import Consolidation
 from zibaldone.views.topics.markdown.folder_export import INDEX
 from zibaldone.views.topics.markdown.printing import render_body
@@ -341,16 +340,7 @@ def test_any_lines_can_be_taken_out(tmp_path_factory, data):
 
 def test_an_embedder_that_is_down(opened, tmp_path):
     """The edits are stored, and the report says why the documents do not say them yet."""
-
-    class Failing(HashEmbedder):
-        down = False
-
-        def embed(self, texts):
-            if self.down:
-                raise ModelUnavailable("the embedder is down")
-            return super().embed(texts)
-
-    embedder = Failing()
+    embedder = FailingEmbedder(HashEmbedder(), failing=False)
     memory = opened(embedder=embedder, topics=SMALL, chat=None)
     memory.add(TALK, user="ann")
     memory.maintain(user="ann", views=["messages", "topics"])
@@ -358,12 +348,12 @@ def test_an_embedder_that_is_down(opened, tmp_path):
     doc = next(doc for doc in topics.documents() if "tuna" in topics.text(doc.id))
     before, _, after = topics.text(doc.id).rpartition("tuna")
     text = f"{before}trout{after}"
-    embedder.down = True
+    embedder.failing = True
     done = topics.edit(doc.id, text)
     assert len(done.edits) == 1
-    assert "the embedder is down" in done.behind[0].reason
+    assert "told to fail" in done.behind[0].reason
     assert "tuna" in said(topics)
-    embedder.down = False
+    embedder.failing = False
     memory.maintain(user="ann", views=["messages", "topics"])
     assert "trout" in said(topics)
     assert "tuna" not in said(topics)

@@ -39,6 +39,8 @@ from zibaldone.errors import (
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of a question to the holder
 if TYPE_CHECKING:
     from zibaldone.aio import AsyncMemory
+    from zibaldone.asking.ask import Answer, Step
+    from zibaldone.asking.lookup import Filter, Lookup
     from zibaldone.audit import AuditEntry
     from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
     from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
         OpenAIEmbedder,
         Prices,
         RecordedModel,
+        Reranker,
         StaticEmbedder,
         Usage,
     )
@@ -78,6 +81,7 @@ if TYPE_CHECKING:
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
+    "Answer",
     "AsyncItems",
     "AsyncMemory",
     "AsyncProfile",
@@ -106,6 +110,7 @@ __all__ = [
     "Entry",
     "Episode",
     "Evidence",
+    "Filter",
     "ForeignKV",
     "IdConflict",
     "ImportInterrupted",
@@ -120,6 +125,7 @@ __all__ = [
     "KeyMissing",
     "Leftover",
     "LookedAt",
+    "Lookup",
     "Maintained",
     "MemAttention",
     "Memory",
@@ -144,6 +150,7 @@ __all__ = [
     "Receipt",
     "RecordedModel",
     "Removed",
+    "Reranker",
     "Retention",
     "RetentionRule",
     "Scope",
@@ -152,6 +159,7 @@ __all__ = [
     "Statement",
     "StaticEmbedder",
     "Stats",
+    "Step",
     "StorageBusy",
     "StorageCorrupt",
     "StorageError",
@@ -186,6 +194,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "aio": ("AsyncMemory",),
+    "asking.ask": ("Answer", "Step"),
+    "asking.lookup": ("Filter", "Lookup"),
     "audit": ("AuditEntry",),
     "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
     "documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
@@ -206,9 +216,9 @@ _HOMES = {
         "OpenAIEmbedder",
         "Prices",
         "RecordedModel",
+        "Reranker",
         "StaticEmbedder",
         "Usage",
-        "UserNote",
     ),
     "profile": ("AsyncProfile", "Profile"),
     "rebuilding.builds": ("Build", "Builds"),

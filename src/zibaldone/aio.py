@@ -9,6 +9,9 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
+
 from zibaldone.deadline import with_time_left
 from zibaldone.documents import AsyncTopics
 from zibaldone.items import AsyncItems
@@ -43,6 +46,17 @@ def _by_user(
     return call
 
 
+_ASKING = 64  # questions of an event loop that wait for a model at a time
+_limiter: RunVar[CapacityLimiter | None] = RunVar("asking", None)
+
+
+def _asking() -> CapacityLimiter:
+    if (limiter := _limiter.get()) is None:
+        limiter = CapacityLimiter(_ASKING)
+        _limiter.set(limiter)
+    return limiter
+
+
 class AsyncMemory(Awaited[Memory]):
     """See Memory; every method is awaited, and so are those of what `items`, `profile` and `topics` give.
 
@@ -74,6 +88,11 @@ class AsyncMemory(Awaited[Memory]):
         """See Memory.is_embedded."""
         return self._inner.is_embedded
 
+    @property
+    def can_ask(self) -> bool:
+        """See Memory.can_ask."""
+        return self._inner.can_ask
+
     async def __aenter__(self) -> AsyncMemory:
         return self
 
@@ -99,6 +118,7 @@ class AsyncMemory(Awaited[Memory]):
 
     add = _by_user(Memory.add)
     recall = _by_user(Memory.recall)
+    ask = awaited(Memory.ask, _asking)
     warm = _by_user(Memory.warm)
     search = awaited(Memory.search)
     messages = awaited(Memory.messages)

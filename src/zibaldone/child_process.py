@@ -22,7 +22,7 @@ _NAMES = frozenset(
         # models behind a network, and on this machine
         " SSL_CERT_FILE SSL_CERT_DIR HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY"
         " http_proxy https_proxy all_proxy no_proxy"
-        " HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE FASTEMBED_CACHE_PATH SENTENCE_TRANSFORMERS_HOME"
+        " HF_HOME HF_HUB_CACHE HF_HUB_OFFLINE FASTEMBED_CACHE_PATH"
         " CUDA_VISIBLE_DEVICES OMP_NUM_THREADS TOKENIZERS_PARALLELISM"
     ).split()
 )

@@ -36,12 +36,14 @@ def ingest(
     progress: Progress | None = None,
     *,
     keep_first: bool = False,
+    later: bool = False,
 ) -> list[Appended]:
     """Store the messages of each (user, messages), all of them or none; durable when this returns.
 
     The log waits for no model: what the view cannot embed now it reads later, and recall finds it by its
     words meanwhile. The slow part runs before the transaction, for as many messages as go with it; of a
-    larger part the view reads the rest batch by batch when all is stored. `keep_first`: see log.append.
+    larger part the view reads the rest batch by batch when all is stored. `later`: the view reads nothing of
+    it, since somebody else will. `keep_first`: see log.append.
     """
     total = sum(len(messages) for _, messages in parts)
     done = 0
@@ -53,7 +55,7 @@ def ingest(
     prepared: list[Any] = []  # what the view made of each part; None when it has not
     for _, messages in parts:
         made = None
-        if done + len(messages) <= _PREPARED_MESSAGES:
+        if done + len(messages) <= _PREPARED_MESSAGES and not later:
             with suppress(ModelFailed):
                 made = view.prepare([replace(m, time=m.time or now) for m in messages], progress=report)
             done += len(messages)
@@ -77,7 +79,7 @@ def ingest(
         return results, behind
 
     results, behind = database.transact(store, *(user for user, _ in parts))
-    for user in behind:
+    for user in () if later else behind:
         try:
             with damage_is_named(database, user, [view]):
                 maintenance.advance(database, user, view, on_step=step)

@@ -15,6 +15,8 @@ from sqlalchemy import Connection
 
 from zibaldone import forgetting, generations, inspection, log, maintenance, settings, shredding
 from zibaldone import retention as retaining
+from zibaldone.asking.ask import MOST_ROUNDS, Answer, Asking, Step, no_model
+from zibaldone.asking.lookup import Filter
 from zibaldone.audit import AuditEntry, audited, entries, note, note_read
 from zibaldone.backlog import Backlog
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
@@ -24,6 +26,7 @@ from zibaldone.errors import (
     InvalidInput,
     ModelFailed,
     StorageError,
+    TooMany,
     UnknownName,
 )
 from zibaldone.forgetting import Receipt
@@ -41,10 +44,11 @@ from zibaldone.maintenance import Behind, Maintained, OwnModelFailed
 from zibaldone.message_input import MessageLike, to_messages, to_question
 from zibaldone.message_objects import ATTACHMENTS, Attachment, attachments_of
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import ChatModel, Embedder, Tokenizer
+from zibaldone.models.base import ChatModel, Embedder, Reranker, Tokenizer
 from zibaldone.models.logprobs import ChatDrafter
 from zibaldone.models.meter import Ceilings, Meter, Prices, Usage
 from zibaldone.models.own_tokens import own_tokens
+from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.narrowing import Narrowing, to_narrowing
 from zibaldone.profile import Profile
@@ -53,7 +57,7 @@ from zibaldone.rebuilding.difference import BuildDiff
 from zibaldone.rebuilding.estimate import RebuildEstimate
 from zibaldone.rebuilding.rebuilder import Rebuilder
 from zibaldone.rebuilding.variants import OWN, Own
-from zibaldone.recall import DEFAULT_FLOOR, recall, search
+from zibaldone.recall import DEFAULT_FLOOR, Order, recall, search, to_order
 from zibaldone.recalled import Recall
 from zibaldone.replicas import ReplicaReads
 from zibaldone.retention import Retention
@@ -101,6 +105,7 @@ from zibaldone.worker import TURN_S, BackgroundWorker
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
 DEFAULT_VIEWS = ("messages", "notes")
 MAINTAINED = DEFAULT_VIEWS
+ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
 GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
@@ -132,6 +137,7 @@ class Memory:
         *,
         embedder: Embedder | str | FromEnvironment | None = FROM_ENVIRONMENT,
         chat: ChatModel | FromEnvironment | None = FROM_ENVIRONMENT,
+        reranker: Reranker | str | FromEnvironment | None = FROM_ENVIRONMENT,
         tokenizer: Tokenizer | None = None,
         ceilings: Ceilings | None = None,
         chunks: MemAttention | None = None,
@@ -152,10 +158,12 @@ class Memory:
     ) -> None:
         """`embedder` makes the vectors; None is the embedded one, which needs no key and no download.
 
-        One of another library goes by its name: "fastembed:BAAI/bge-small-en-v1.5",
-        "sentence-transformers:all-MiniLM-L6-v2", "openai:text-embedding-3-small".
-        `chat` answers what views ask; None: plain algorithms do. Both are taken from the ZIBALDONE_*
-        variables unless given (see settings.py), and so are the `ceilings` of what a model may be used for.
+        One of another library goes by its name: "fastembed:BAAI/bge-small-en-v1.5" (extra `neural`),
+        "openai:text-embedding-3-small". `chat` answers what views ask; None: plain algorithms do. `reranker`
+        reads a recall's thirty best candidates with the question and puts them in order:
+        "fastembed:Xenova/ms-marco-MiniLM-L-6-v2" (extra `neural`), "chat" (the chat model), "words", or one
+        of your own; None: their order stays. All three are taken from the ZIBALDONE_* variables
+        unless given (see settings.py), and so are the `ceilings` of what a model may be used for.
         `tokenizer` counts what budgets and recalled texts are in, such as that of the model which reads them;
         None: the embedded one. It may be another one each time: what is stored does not depend on it.
         `chunks` and `placement` set the chunks view, `hierarchy` and `topics` theirs. `maintained` names the
@@ -174,8 +182,8 @@ class Memory:
         their own that lies there, encrypted by `key`; then `forget(shred=True)` destroys it.
 
         Raises StorageUnusable (KeyMissing, WrongKey and NotEncrypted among them), StorageCorrupt,
-        NewerSchema, StorageBusy, MissingExtra for what is not installed, and ModelFailed for an embedder that
-        cannot be loaded.
+        NewerSchema, StorageBusy, MissingExtra for what is not installed, and ModelFailed for an embedder or
+        a reranker that cannot be loaded.
         """
         folder = file_path("path", path)
         number("busy_timeout_s", busy_timeout_s, least=0, most=_LONGEST_S)
@@ -191,6 +199,7 @@ class Memory:
         static = shared_static_embedder()
         chosen = _an_embedder(settings.embedder(embedder)) or static
         answering = _a_chat_model(settings.chat(chat))
+        reranking = settings.reranker(reranker, answering)
         # Those that were made here, by a name or from variables, are closed with the memory.
         self._own_models = [model for model in (chosen, answering) if model not in (embedder, chat)]
         self._clock = function("clock", clock)
@@ -219,6 +228,7 @@ class Memory:
         self._meter = Meter(self._database, ceilings or settings.ceilings(), self._now)
         self._asker = Asker(answering, self._meter, static)
         self._embedder, self._chat = chosen, answering
+        self._reranker = ChatReranker(self._asker) if reranking == settings.BY_CHAT else reranking
         self._config = chunks, placement, hierarchy, topics
         wired = self._wire(chosen, self._asker, answering)
         self._messages, self._chunks, self._hierarchy, self._topics, self._notes = wired
@@ -314,7 +324,13 @@ class Memory:
     @property
     def is_embedded(self) -> bool:
         """True if a recall waits for nothing outside of the process: neither a server's rows nor a model."""
-        return not self._database.shared and self._embedder is shared_static_embedder()
+        own = self._embedder is shared_static_embedder() and self._reranker is None
+        return own and not self._database.shared
+
+    @property
+    def can_ask(self) -> bool:
+        """True if it has a chat model, which `ask` needs unless it is given one."""
+        return self._asker.has_model
 
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
@@ -402,6 +418,9 @@ class Memory:
         views: Sequence[str] | None = None,
         floor: float | None = None,
         noise: bool = False,
+        order: Order = "best",
+        chat: ChatModel | None = None,
+        rounds: int = 0,
         now: TimeLike | None = None,
         timeout_s: float | None = None,
     ) -> Recall:
@@ -413,11 +432,29 @@ class Memory:
         `roles`, a time (`since` is in it, `until` is not), `agent`, and `metadata`: keys with their values,
         or with operators such as {"n": {"$gte": 3}} (see `narrowing`). `views` names the views to ask. Below
         the `floor` of confidence (0 to 1; None: the default) the recall is empty, with 0 never. `now` is what
-        "last week" in the query is relative to; given, the profile is as it was then. With `noise` the newest
+        "last week" in the query is relative to; given, the profile is as it was then. In the `order`
+        "first" or "last", of what fits best the earliest or the latest comes first. With `noise` the newest
         thousand calls of tools, their results, thoughts and the like are looked through, too, by words.
+
+        With `rounds`, a model looks so often whether something is missing, and asks for it: the memory's, or
+        `chat`. What it asks is narrowed as the recall is, and without a floor; see `ask`, which answers, too.
 
         After `timeout_s` it stops at its next step and raises RecallGivenUp; None: it takes what it takes.
         """
+        if count("rounds", rounds, least=0) or chat is not None:
+            if not rounds or views is not None or floor is not None or noise or exclude_seqs:
+                raise InvalidInput(
+                    "chat= goes with rounds=, and rounds= without views, floor, noise and exclude_seqs"
+                )
+            narrowed = Filter(session, exclude_session, roles, since, until, metadata, agent)
+            question_text, _ = to_question(query, messages)
+            return (
+                self._asking(
+                    question_text, user, chat, rounds, budget_tokens, narrowed, now, timeout_s, gathers=True
+                )
+                .run()
+                .evidence
+            )
         least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
         question_text, repeated = to_question(query, messages)
         narrowing = to_narrowing(
@@ -430,6 +467,7 @@ class Memory:
             agent=agent,
             repeated=repeated,
         )
+        taken_by = to_order(order)
         room = count("budget_tokens", budget_tokens, least=1)
         question = self._query(question_text, user, session, room, now, timeout_s)
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
@@ -453,12 +491,100 @@ class Memory:
                 notes=serving(self._notes) if with_notes else None,
                 narrowing=narrowing,
                 decay_days=decay_days,
+                reranker=self._reranker,
+                order=taken_by,
             )
 
         with self._way.taken(), inspection.damage_is_named(self._database, whose, chosen):
             return self._variants.steadily(whose, chosen, partial(self._read, whose, recalled))
 
     @sweeping()
+    @audited("read")
+    def ask(
+        self,
+        question: str,
+        *,
+        user: Key,
+        chat: ChatModel | None = None,
+        rounds: int = 3,
+        budget_tokens: int = ASK_TOKENS,
+        filter: Filter | None = None,  # noqa: A002 - what it is called wherever one asks
+        now: TimeLike | None = None,
+        timeout_s: float | None = 120.0,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> Answer:
+        """An answer, cited, by a model that may look into memory again: the memory's, or `chat`.
+
+        It sees what a recall brings, and may ask for more up to `rounds` times, four queries at a time,
+        with a time, a session, a role, the earliest or the latest mention: `rounds` + 1 requests at most,
+        repairs counted. All evidence together has at most `budget_tokens`; a history that fits is shown
+        whole. A `filter` narrows all of it. `on_step` is called after the first look and after every request.
+
+        A model that fails, talks nonsense or takes longer than `timeout_s` leaves the plain recall as
+        `evidence`, and `marks` that say so. Raises InvalidInput where there is no model.
+        """
+        narrowed = option("filter", filter, Filter) or Filter()
+        return self._asking(
+            question,
+            user,
+            chat,
+            count("rounds", rounds, least=0),
+            budget_tokens,
+            narrowed,
+            now,
+            timeout_s,
+            on_step=function("on_step", on_step, optional=True),
+        ).run()
+
+    def _asking(
+        self,
+        question: str,
+        user: Key,
+        chat: ChatModel | None,
+        rounds: int,
+        budget_tokens: int,
+        narrowed: Filter,
+        now: TimeLike | None,
+        timeout_s: float | None,
+        *,
+        on_step: Callable[[Step], None] | None = None,
+        gathers: bool = False,
+    ) -> Asking:
+        whose = key("user", user)
+        asker = self._asker if chat is None else Asker(_a_chat_model(chat), self._meter, self._tokenizer)
+        if not asker.has_model:
+            raise no_model()
+        text = words("question", question)
+        if not text.strip():
+            raise InvalidInput("a question needs words")
+        if rounds > MOST_ROUNDS:
+            raise TooMany(f"rounds can be at most {MOST_ROUNDS}, not {rounds}")
+        if timeout_s is not None:
+            number("timeout_s", timeout_s, least=0, most=_LONGEST_S)
+
+        def recalled(query: str, narrowed: Filter, **options: Any) -> Recall:
+            return self.recall(query, user=whose, floor=0, now=now, **narrowed.options(), **options)
+
+        def still_there(seqs: Collection[int]) -> bool:
+            with self._database.read(whose) as connection:
+                return log.present(connection, whose, seqs) >= set(seqs)
+
+        return Asking(
+            question=text,
+            user=whose,
+            asker=asker,
+            recall=recalled,
+            count=self._count,
+            still_there=still_there,
+            now=self._now() if now is None else to_time(now, "now"),
+            rounds=rounds,
+            budget_tokens=count("budget_tokens", budget_tokens, least=1),
+            narrowed=narrowed,
+            deadline=Deadline.after(timeout_s),
+            on_step=on_step,
+            gathers=gathers,
+        )
+
     def warm(self, *, user: Key) -> None:
         """Have in memory what a recall of the user begins with, up to date: the recall does not wait for it.
 
@@ -703,18 +829,37 @@ class Memory:
 
     @audited("read")
     def titled_sessions(
-        self, *, user: Key, limit: int = 50, skip: int = 0, words: str = ""
+        self,
+        *,
+        user: Key,
+        limit: int = 50,
+        skip: int = 0,
+        words: str = "",
+        among: Collection[Key] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: Key | None = None,
     ) -> tuple[list[TitledSession], int]:
         """`limit` sessions after the first `skip`, those that ended last first, and how many there are.
 
         Each with its title: that of the import, or else its first words. With `words`, those that have all of
-        them in their title or name.
+        them in their title or name. Of those `among` some names, that were going on in a time; of an `agent`,
+        with its own messages alone.
         """
         user = key("user", user)
         most, skipped = count("limit", limit, least=1), count("skip", skip, least=0)
+        narrowing = to_narrowing(since=since, until=until)
         with self._database.read(user) as connection:
             return titled_sessions(
-                connection, user, most=most, skip=skipped, words=whole_text("words", words)
+                connection,
+                user,
+                most=most,
+                skip=skipped,
+                words=whole_text("words", words),
+                among=None if among is None else {key("session", session) for session in among},
+                since=narrowing.since,
+                until=narrowing.until,
+                within=log.seqs_within(connection, user, to_narrowing(agent=agent)),
             )
 
     def users(self) -> list[str]:
@@ -1225,7 +1370,9 @@ class Memory:
     def _ingest(self, parts: Parts) -> list[Appended]:
         (user, _), *_ = parts
         view = self._variants.serving(user, self._messages)
-        appended = ingest(self._database, view, parts, self._now())
+        # Vectors of another embedder may take long, and are the worker's to make.
+        later = self._worker is not None and self._embedder is not shared_static_embedder()
+        appended = ingest(self._database, view, parts, self._now(), later=later)
         if self._worker is not None:
             for user, _ in parts:
                 self._worker.notify(user)

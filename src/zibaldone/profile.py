@@ -73,7 +73,7 @@ class Profile:
         """
         count("budget_tokens", budget_tokens, least=1)
         holding: dict[str, UserNote] = {}
-        for note in sorted((note for note in self.entries() if note.holds), key=_place):
+        for note in sorted((note for note in self.entries() if note.holds), key=place_of):
             holding.setdefault(_line(note), note)
         chosen: list[UserNote] = []
         taken = 0
@@ -157,7 +157,8 @@ def _unknown(note_id: object, user: str) -> InvalidInput:
     )
 
 
-def _place(note: UserNote) -> tuple[bool, int, float]:
+def place_of(note: UserNote) -> tuple[bool, int, float]:
+    """Where a note stands: pinned ones first, then kind by kind, and of each kind the newest first."""
     return not note.pinned, list(HEADINGS).index(note.kind), -note.time.timestamp()
 
 

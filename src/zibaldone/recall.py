@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal, get_args
 
 from zibaldone import log
 from zibaldone.choosing import Chosen, Count, choose
-from zibaldone.core import Decision, Evidence, Trace, ViewTrace
+from zibaldone.core import Decision, Evidence, Scope, Trace, ViewTrace
+from zibaldone.errors import InvalidInput
 from zibaldone.generations import snapshots
-from zibaldone.models.base import Tokenizer
+from zibaldone.models.base import Reranker, Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
+from zibaldone.models.reranking import MOST, reranked
 from zibaldone.narrowing import Narrowing
 from zibaldone.outdating import corrections_instead, current_first
 from zibaldone.planning import plan
@@ -29,13 +33,18 @@ from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.periods import asked_period
 from zibaldone.text.remembered import sweeping
 from zibaldone.text.sentences import torn
+from zibaldone.validation import shown as shown_value
 from zibaldone.views.base import Query, Retrieved, TakeSnapshot, View
 from zibaldone.views.notes import NotesView
-from zibaldone.views.toolkit import described
+from zibaldone.views.toolkit import PASSAGE_TOKENS, described
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
 DEFAULT_FLOOR = 0.01  # docs/decisions.md has the trade-off curve
+Order = Literal["best", "first", "last"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+_RERANKED_ROOM = MOST * PASSAGE_TOKENS // 2  # views offer twice as much
+_LEADING = 2  # budgets of best candidates, of which the earliest or the latest come first
 
 
 @sweeping()
@@ -51,13 +60,15 @@ def recall(
     notes: NotesView | None,
     narrowing: Narrowing,
     decay_days: float | None = None,
+    reranker: Reranker | None = None,
+    order: Order = "best",
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
     `notes` mark what no longer holds, and say what always does; None: nobody asks them.
     Raises RecallGivenUp once the query's deadline has passed.
     `own` has the tokenizer that the budget is counted with, where it is not the views' own.
-    With `decay_days` old evidence comes later (`retention`).
+    With `decay_days` old evidence comes later (`retention`). A `reranker` puts the best in order once more.
     """
     began = time.perf_counter()
     if narrowing.until is not None:
@@ -66,10 +77,13 @@ def recall(
     query = narrowed(database, query, narrowing)
     answers = _Answers(database, query, tokenizer, own)
     plan_ = plan(query.text, query.budget_tokens)
-    retrieved = [answers.of(view, query.budget_tokens) for view in views]
+    room = query.budget_tokens if reranker is None else max(query.budget_tokens, _RERANKED_ROOM)
+    retrieved = [answers.of(view, room) for view in views]
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
-    candidates = faded(candidates, decay_days, query.now)
     confidence = max((found.confidence for found in retrieved), default=0.0)
+    if reranker is not None and confidence >= floor:
+        candidates = answers.reranked(reranker, candidates)
+    candidates = faded(candidates, decay_days, query.now)
     if confidence < floor:
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
@@ -79,6 +93,7 @@ def recall(
         if notes is not None:
             candidates = answers.current_first(notes, candidates)
             standing = answers.still_there(answers.standing(notes, plan_.standing_tokens).evidence)
+        candidates = in_time(candidates, order, _LEADING * query.budget_tokens)
         chosen = choose(
             answers.counted(answers.torn(candidates)),
             query,
@@ -105,6 +120,43 @@ def recall(
             parts=chosen.parts,
             within=_within(database, query),
             without=query.without,
+        ),
+    )
+
+
+def unite(recalls: Sequence[Recall], question: str, budget_tokens: int, count: Count) -> Recall:
+    """One recall of several: what they chose, by rank, without repeats, in the budget.
+
+    Rules that always hold are those of the first. What is forgotten meanwhile is the caller's to look for.
+    """
+    began = time.perf_counter()
+    kept = [{id(unit) for unit in recalled.evidence} for recalled in recalls]
+    rankings = [
+        [d.evidence for d in recalled.trace.decisions if id(d.evidence) in there and not d.evidence.standing]
+        for recalled, there in zip(recalls, kept, strict=True)
+    ]
+    standing = [unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing]
+    query = Query(question, Scope(""), budget_tokens, datetime.now(UTC))
+    plan_ = plan(question, budget_tokens)
+    chosen = choose(reciprocal_rank(rankings) if rankings else [], query, count, plan_, standing=standing)
+    text, citations = render(chosen.evidence)
+    return Recall(
+        query=question,
+        text=text,
+        tokens=chosen.tokens,
+        evidence=tuple(chosen.evidence),
+        citations=citations,
+        trace=Trace(
+            views=tuple(view for recalled in recalls for view in recalled.trace.views),
+            decisions=tuple(chosen.decisions),
+            confidence=max((recalled.confidence for recalled in recalls), default=0.0),
+            floor=0.0,
+            ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
+            aim=plan_.aim.value,
+            note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
+            parts=chosen.parts,
+            within=recalls[0].trace.within if recalls else None,
+            without=recalls[0].trace.without if recalls else frozenset(),
         ),
     )
 
@@ -194,6 +246,17 @@ class _Answers:
         self.replaced += replaced
         return current
 
+    def reranked(self, reranker: Reranker, candidates: Sequence[Evidence]) -> list[Evidence]:
+        """In the reranker's order, those that are still there when it is done."""
+        start = time.perf_counter()
+        ordered, note = reranked(
+            candidates, self.query.text, self.query.scope.user, reranker, self.query.deadline
+        )
+        ms = (time.perf_counter() - start) * 1000
+        read = min(MOST, len(candidates))
+        self.traces.append(ViewTrace(f"reranker {reranker.name}", len(candidates), read, ms, note=note))
+        return self.still_there(ordered, corrected=True)
+
     def torn(self, units: Sequence[Evidence]) -> list[Evidence]:
         """The units; passages know whether they begin or end inside a sentence of their message."""
         seqs = sorted({unit.sources[0] for unit in units if unit.kind == PASSAGE})
@@ -280,6 +343,30 @@ def search(
     candidates = faded(candidates, decay_days, query.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
     return tuple(answers.counted(answers.current_first(notes, candidates[:limit])[:limit]))
+
+
+def to_order(given: object) -> Order:
+    """Check the order in which candidates are taken. Raises InvalidInput."""
+    for order in ORDERS:
+        if given == order:
+            return order
+    raise InvalidInput(f"order must be one of {', '.join(map(repr, ORDERS))}, not {shown_value(given)}")
+
+
+def in_time(candidates: list[Evidence], order: Order, room_tokens: int) -> list[Evidence]:
+    """The best candidates, as many as the room holds, the earliest or the latest first; then the others."""
+    if order == "best":
+        return candidates
+    leading = 0
+    for unit in candidates:
+        room_tokens -= unit.tokens
+        if room_tokens < 0:
+            break
+        leading += 1
+    dated = sorted(
+        candidates[:leading], key=lambda unit: (unit.time, unit.sources, unit.place), reverse=order == "last"
+    )
+    return dated + candidates[leading:]
 
 
 def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:

@@ -140,6 +140,11 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
+def weekday(day: date) -> str:
+    """Such as "Mon"."""
+    return _DAYS[day.weekday()]
+
+
 # What a line may begin with that only we write: a header, a name, a dash.
 _OURS = re.compile(rf"(?:{'|'.join(_DAYS)}) \d|{re.escape(NO_DATE)}|-|[^{_BREAKS}]*:(?:[\s]|$)|[\s]")
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, select, type_coerce
 
-from zibaldone.log import ITEM_SESSIONS, checked_metadata, time_in
+from zibaldone.core import TIME_KNOWN
+from zibaldone.log import ITEM_SESSIONS, checked_metadata, time_in, to_us
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import seals_of
 from zibaldone.storage.schema import messages
@@ -29,16 +32,44 @@ class TitledSession:
     last_seq: int
     start: datetime  # of the message stored first (UTC)
     end: datetime  # of the message stored last
+    is_dated: bool = True  # False: nobody knows when it was
+
+
+class _Span(NamedTuple):
+    """Of a session, its first and last seq, and their times in microseconds."""
+
+    session: str
+    first: int
+    last: int
+    start: int
+    end: int
 
 
 def titled_sessions(
-    connection: Connection, user: str, *, most: int, skip: int = 0, words: str = ""
+    connection: Connection,
+    user: str,
+    *,
+    most: int,
+    skip: int = 0,
+    words: str = "",
+    among: Collection[str] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    within: Collection[int] | None = None,
 ) -> tuple[list[TitledSession], int]:
     """`most` sessions after the first `skip`, those that ended last before others; and how many there are.
 
-    With `words`, those in whose title or name all of them stand. What items say is in no session.
+    With `words`, those in whose title or name all of them stand; `among` these names; with a time, those that
+    were going on then; as far as they are `within` some seqs. What items say is in no session.
     """
-    spans = connection.execute(_spans(user)).all()
+    rows = connection.execute(_spans(user)) if within is None else _spans_within(connection, user, within)
+    spans = [
+        span
+        for span in map(_Span._make, rows)
+        if (among is None or span.session in among)
+        and (since is None or span.end >= to_us(since))
+        and (until is None or span.start < to_us(until))
+    ]
     wanted = words.casefold().split()
     if wanted:
         titles = _beginnings(connection, user, [span.first for span in spans])
@@ -49,7 +80,7 @@ def titled_sessions(
         ]
     shown = spans[skip : skip + most]
     beginnings = _beginnings(connection, user, [span.first for span in shown])
-    counts = _counts(connection, user, [span.session for span in shown])
+    counts = _counts(connection, user, [span.session for span in shown], within)
     return [
         TitledSession(
             span.session,
@@ -57,15 +88,16 @@ def titled_sessions(
             counts[span.session],
             span.first,
             span.last,
-            time_in(user, span.session, beginnings[span.first][1]),
+            time_in(user, span.session, span.start),
             time_in(user, span.session, span.end),
+            beginnings[span.first][1],
         )
         for span in shown
     ], len(spans)
 
 
-def _spans(user: str) -> Select[tuple[str, int, int, int]]:
-    """Each session's name, first and last seq, and when it ended, by steps in the index from name to name.
+def _spans(user: str) -> Select[tuple[str, int, int, int, int]]:
+    """The span of each session, by steps in the index from name to name.
 
     SQLite would otherwise go through every message.
     """
@@ -85,33 +117,54 @@ def _spans(user: str) -> Select[tuple[str, int, int, int]]:
         .where(names.c.session.is_not(None), ~names.c.session.startswith(ITEM_SESSIONS, autoescape=True))
         .subquery()
     )
-    end = m.time_us.label("end")
+    begin, end = other.c.time_us.label("start"), m.time_us.label("end")
     return (
-        select(spans.c.session, spans.c.first, spans.c.last, end)
+        select(spans.c.session, spans.c.first, spans.c.last, begin, end)
         .join(messages, and_(m.user == user, m.seq == spans.c.last))
+        .join(other, and_(other.c.user == user, other.c.seq == spans.c.first))
         .order_by(end.desc(), spans.c.last.desc())
     )
 
 
-def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, tuple[str, int]]:
-    """Of each message its title, or else its first words, and its time in microseconds."""
+def _spans_within(connection: Connection, user: str, within: Collection[int]) -> Iterable[_Span]:
+    """The span of each session, of these seqs alone."""
+    m = messages.c
+    spans: dict[str, _Span] = {}
+    for row in connection.execute(select(m.session, m.seq, m.time_us).where(m.user == user).order_by(m.seq)):
+        if row.seq in within and not row.session.startswith(ITEM_SESSIONS):
+            before = spans.get(row.session, _Span(row.session, row.seq, 0, row.time_us, 0))
+            spans[row.session] = before._replace(last=row.seq, end=row.time_us)
+    return sorted(spans.values(), key=lambda span: (-span.end, -span.last))
+
+
+def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, tuple[str, bool]]:
+    """Of each message its title, or else its first words; and if its time is known."""
     m = messages.c
     words: ColumnElement[str] = m.content.label("words")  # sealed, it can only be opened whole
     if seals_of(connection) is None:
         words = type_coerce(func.substr(m.content, 1, _FIRST_WORDS), m.content.type).label("words")
     known = {}
     for some in in_chunks(seqs, _PER_STATEMENT):
-        query = select(m.user, m.seq, m.time_us, m.metadata, words).where(m.user == user, m.seq.in_(some))
+        query = select(m.user, m.seq, m.metadata, words).where(m.user == user, m.seq.in_(some))
         for row in connection.execute(query):
-            title = str(checked_metadata(row).get("title") or row.words[:_FIRST_WORDS])
-            known[row.seq] = (" ".join(title.split())[:_LONGEST_TITLE], row.time_us)
+            metadata = checked_metadata(row)
+            title = str(metadata.get("title") or row.words[:_FIRST_WORDS])
+            is_dated = metadata.get(TIME_KNOWN) is not False
+            known[row.seq] = (" ".join(title.split())[:_LONGEST_TITLE], is_dated)
     return known
 
 
-def _counts(connection: Connection, user: str, sessions: Sequence[str]) -> dict[str, int]:
+def _counts(
+    connection: Connection, user: str, sessions: Sequence[str], within: Collection[int] | None
+) -> Counter[str]:
     m = messages.c
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for some in in_chunks(sessions, _PER_STATEMENT):
-        query = select(m.session, func.count().label("n")).where(m.user == user, m.session.in_(some))
-        counts.update({row.session: row.n for row in connection.execute(query.group_by(m.session))})
+        mine = m.user == user, m.session.in_(some)
+        if within is None:
+            query = select(m.session, func.count().label("n")).where(*mine).group_by(m.session)
+            counts.update({row.session: row.n for row in connection.execute(query)})
+        else:
+            rows = connection.execute(select(m.session, m.seq).where(*mine))
+            counts.update(row.session for row in rows if row.seq in within)
     return counts

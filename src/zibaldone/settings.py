@@ -7,6 +7,7 @@
     ZIBALDONE_EMBED_MODEL       an embedder's name, such as fastembed:BAAI/bge-small-en-v1.5;
                                 none: the embedded one
     ZIBALDONE_EMBED_BASE_URL, ZIBALDONE_EMBED_API_KEY
+    ZIBALDONE_RERANKER          fastembed:MODEL, chat (the chat model) or words; none: search alone orders
     ZIBALDONE_EMBED_DIMENSION   numbers per vector, where the model lets one choose
     ZIBALDONE_MAX_TOKENS_PER_CALL, ZIBALDONE_MAX_CALLS_PER_USER_PER_DAY,
     ZIBALDONE_MAX_TOKENS_PER_USER_PER_DAY, ZIBALDONE_MAX_TOKENS_PER_DAY   ceilings
@@ -39,14 +40,15 @@ from pathlib import Path
 from typing import Final, Literal
 
 from zibaldone.errors import InvalidInput
-from zibaldone.models.base import ChatModel, Embedder
+from zibaldone.models.base import ChatModel, Embedder, Reranker
 from zibaldone.models.meter import Ceilings
-from zibaldone.models.named import LIBRARIES, LibraryEmbedder
+from zibaldone.models.named import FASTEMBED, FastEmbedder, FastReranker
 from zibaldone.validation import shown
 
 _PREFIX = "ZIBALDONE_"
 _CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"  # of a container; a word where it has none
 _OPENAI = "openai"
+BY_CHAT: Final = "chat"  # the reranker that is the chat model
 _COMMAND_S = 120.0  # for a person to unlock a key ring
 # Variables by which programs that print a key find a key ring, and the person who unlocks it.
 _OF_KEY_RINGS = "DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY GNUPGHOME GPG_TTY PASSWORD_STORE_".split()
@@ -98,7 +100,7 @@ def embedder(given: Embedder | str | FromEnvironment | None) -> Embedder | None:
     model = _text("EMBED_MODEL")
     if model is None:
         return None
-    if model.partition(":")[0] in (*LIBRARIES, _OPENAI):
+    if model.partition(":")[0] in (FASTEMBED, _OPENAI):
         return _embedder_called(model)
     return _openai_embedder(model, _text("EMBED_API_KEY"))
 
@@ -106,11 +108,11 @@ def embedder(given: Embedder | str | FromEnvironment | None) -> Embedder | None:
 def _embedder_called(name: str) -> Embedder:
     """By its library and its own name: "openai:text-embedding-3-small"."""
     library, _, model = name.partition(":")
-    if not model or library not in (*LIBRARIES, _OPENAI):
-        known = ", ".join(f"'{known}:MODEL'" for known in (*LIBRARIES, _OPENAI))
-        raise InvalidInput(f"no embedder is called {shown(name)}: give an Embedder, or one of {known}")
-    if library in LIBRARIES:
-        return LibraryEmbedder(library, model)
+    if not model or library not in (FASTEMBED, _OPENAI):
+        known = f"'{FASTEMBED}:MODEL' or '{_OPENAI}:MODEL'"
+        raise InvalidInput(f"no embedder is called {shown(name)}: give an Embedder, {known}")
+    if library == FASTEMBED:
+        return FastEmbedder(model)
     own = None if _text("EMBED_BASE_URL") else os.environ.get("OPENAI_API_KEY", "").strip()
     return _openai_embedder(model, _text("EMBED_API_KEY") or own or None)
 
@@ -123,6 +125,37 @@ def _openai_embedder(model: str, api_key: str | None) -> Embedder:
         base_url=_text("EMBED_BASE_URL"),
         api_key=api_key,
         dimension=_whole("EMBED_DIMENSION", least=1),
+    )
+
+
+def reranker(
+    given: Reranker | str | FromEnvironment | None, chat: ChatModel | None
+) -> Reranker | Literal["chat"] | None:
+    """What was given, or named, or else the reranker that the environment names.
+
+    Raises InvalidInput, MissingExtra and ModelFailed.
+    """
+    named = _text("RERANKER") if isinstance(given, _Source) else given
+    if not isinstance(named, str):
+        batch = getattr(named, "batch", None)
+        if named is None or (
+            isinstance(batch, int) and batch > 0 and callable(getattr(named, "scores", None))
+        ):
+            return named
+        raise InvalidInput(f"reranker must have a name, a batch above 0 and scores(), not be {shown(named)}")
+    library, _, model = named.partition(":")
+    if library == FASTEMBED and model:
+        return FastReranker(model)
+    if named == BY_CHAT:
+        if chat is None:
+            raise InvalidInput("reranker 'chat' needs a chat model: give chat= or set ZIBALDONE_CHAT_MODEL")
+        return BY_CHAT
+    if named == "words":
+        from zibaldone.models.reranking import WordsReranker
+
+        return WordsReranker()
+    raise InvalidInput(
+        f"no reranker is called {shown(named)}: give a Reranker, '{FASTEMBED}:MODEL', '{BY_CHAT}' or 'words'"
     )
 
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from functools import partial, wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from anyio import CancelScope, to_thread
+from anyio import CancelScope, CapacityLimiter, to_thread
 from anyio.lowlevel import checkpoint
 
 P = ParamSpec("P")
@@ -64,14 +64,22 @@ def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: s
 
 
 async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What the call gives. Cancelled, it raises that when the call has ended: a write's fate is known.
+    """What the call gives, of the threads that all such calls share; see `in_thread_of`."""
+    return await in_thread_of(None, call, *args, **kwargs)
 
+
+async def in_thread_of(
+    limiter: CapacityLimiter | None, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """What the call gives, of the threads of a limiter.
+
+    Cancelled, it raises that when the call has ended: a write's fate is known.
     A call that has not begun when it is cancelled never does; one that asks `is_waited_for` may end early.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:  # trio, which never abandons a thread
-        return await to_thread.run_sync(partial(call, *args, **kwargs))
+        return await to_thread.run_sync(partial(call, *args, **kwargs), limiter=limiter)
     cancelled: list[asyncio.CancelledError] = []
 
     def begin() -> T:
@@ -81,7 +89,7 @@ async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
         return call(*args, **kwargs)
 
     await checkpoint()
-    task = asyncio.ensure_future(to_thread.run_sync(begin))
+    task = asyncio.ensure_future(to_thread.run_sync(begin, limiter=limiter))
     with CancelScope(shield=True):  # or a scope around would cancel at each turn of the loop
         while not task.done():
             try:
@@ -104,14 +112,17 @@ class Awaited(Generic[S]):
 
 
 def awaited(
-    method: Callable[Concatenate[S, P], T],
+    method: Callable[Concatenate[S, P], T], limiter: Callable[[], CapacityLimiter] | None = None
 ) -> Callable[Concatenate[Awaited[S], P], Coroutine[Any, Any, T]]:
-    """The method of the inner object, with its name, signature and docstring."""
+    """The method of the inner object, with its name, signature and docstring.
+
+    With a `limiter`, such as of calls that wait for a model, it takes no thread of the others.
+    """
 
     @wraps(method)
     async def call(self: Awaited[S], /, *args: P.args, **options: P.kwargs) -> T:
         inner: Callable[P, T] = getattr(self._inner, method.__name__)
-        return await in_thread(inner, *args, **options)
+        return await in_thread_of(limiter() if limiter else None, inner, *args, **options)
 
     return call
 

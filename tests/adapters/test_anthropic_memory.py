@@ -14,7 +14,7 @@ from anthropic.tools import BetaLocalFilesystemMemoryTool
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from zibaldone import InvalidInput, Memory, MissingExtra
+from zibaldone import InvalidInput, MissingExtra
 from zibaldone.adapters.anthropic_memory import MemoryFiles, async_memory_tool, memory_tool
 
 pytestmark = pytest.mark.wide
@@ -288,6 +288,12 @@ def model():
     server.server_close()
 
 
+GO = {
+    "model": "claude",
+    "max_tokens": 9,
+    "messages": [{"role": "user", "content": "go"}],
+    "thread": False,
+}
 RESULTS = [
     ("File created successfully at: /memories/a", False),
     ("File /memories/a already exists", True),
@@ -309,13 +315,7 @@ def test_anthropics_tool_runner_drives_it(files, model):
     """What the model asks for is done, and it is told so, errors as errors."""
     address, seen = model
     with anthropic.Anthropic(base_url=address, api_key="none") as client:
-        runner = client.beta.messages.tool_runner(
-            model="claude",
-            max_tokens=9,
-            messages=[{"role": "user", "content": "go"}],
-            tools=[memory_tool(files)],
-            thread=False,
-        )
+        runner = client.beta.messages.tool_runner(**GO, tools=[memory_tool(files)])
         assert runner.until_done().content[0].text == "done"
     assert seen[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert results_in(seen[-1]) == RESULTS
@@ -329,13 +329,7 @@ def test_its_asynchronous_runner_drives_it_too(files, model):
 
     async def use():
         async with anthropic.AsyncAnthropic(base_url=address, api_key="none") as client:
-            runner = client.beta.messages.tool_runner(
-                model="claude",
-                max_tokens=9,
-                messages=[{"role": "user", "content": "go"}],
-                tools=[async_memory_tool(files)],
-                thread=False,
-            )
+            runner = client.beta.messages.tool_runner(**GO, tools=[async_memory_tool(files)])
             assert (await runner.until_done()).content[0].text == "done"
         await async_memory_tool(files).clear_all_memory()
 
@@ -350,10 +344,3 @@ def test_without_the_sdk_the_files_work_and_the_tool_says_what_is_missing(files,
     assert files.run({"command": "create", "path": "/memories/a", "file_text": "x"})
     with pytest.raises(MissingExtra, match="anthropic"):
         memory_tool(files)
-
-
-@pytest.fixture(scope="module")
-def shared_memory(tmp_path_factory):
-    """One for all examples of a property."""
-    with Memory(tmp_path_factory.mktemp("files") / "memory") as memory:
-        yield memory

@@ -17,7 +17,7 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from zibaldone import InvalidInput, Memory
+from zibaldone import InvalidInput
 from zibaldone.adapters.langgraph import ZibaldoneStore
 
 EVERYTHING = 1000
@@ -69,13 +69,6 @@ OPS = st.one_of(
         st.none() | st.integers(1, 3),
     ),
 )
-
-
-@pytest.fixture(scope="module")
-def shared_memory(tmp_path_factory):
-    """One for all examples of a property."""
-    with Memory(tmp_path_factory.mktemp("store") / "memory") as memory:
-        yield memory
 
 
 @pytest.fixture
@@ -212,15 +205,6 @@ def test_nothing_is_stored_of_a_batch_that_names_no_user(store):
     with pytest.raises(InvalidInput):
         store.batch([PutOp(("ann",), "k", {"n": 1}), PutOp((), "k", {"n": 1})])
     assert store.get(("ann",), "k") is None
-
-
-def test_a_deleted_item_is_in_no_file(store, memory):
-    """Nor is what it said before."""
-    store.put(("ann",), "k", {"word": "Rumpelstilz"})
-    store.put(("ann",), "k", {"word": "Abrakadabra"})
-    store.delete(("ann",), "k")
-    files = [path.read_bytes().lower() for path in memory.path.rglob("*") if path.is_file()]
-    assert not any(b"rumpelst" in content or b"abrakad" in content for content in files)
 
 
 def test_what_cannot_be_done_is_refused(store):

@@ -10,7 +10,6 @@ from llama_index.core.memory import Memory as Chat
 from llama_index.core.storage.chat_store.sql import MessageStatus
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from zibaldone import Memory, StorageError
 from zibaldone.adapters.llama_index import RecallBlock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.wide]
@@ -143,19 +142,6 @@ async def test_users_are_apart(amemory):
     assert not await block.aget([said("user", "What is my dog called?")])
     await block.aput([said("user", "I have a cat.")], session_id="now")
     assert [m.content for m in await amemory.messages(user="ann")] == ["My dog is called Biscuit."]
-
-
-async def test_a_fault_of_memory_is_no_fault_of_the_request(amemory, chat, monkeypatch, caplog):
-    """The chat goes on without what could not be recalled, and the log says so."""
-
-    def broken(*args, **kwargs):
-        raise StorageError("the disk is gone")
-
-    monkeypatch.setattr(Memory, "recall", broken)
-    memory = chat(RecallBlock(memory=amemory, user="ann"))
-    await memory.aput(said("user", "Hello"))
-    assert [message.content for message in await memory.aget()] == ["Hello"]
-    assert "the disk is gone" in caplog.text
 
 
 def test_it_is_used_without_asyncio_too(amemory, chat):

@@ -259,12 +259,6 @@ def test_what_cannot_be_done_is_refused(m, call):
         call(m)
 
 
-def test_an_unknown_keyword_is_refused(m):
-    """mem0 swallows them."""
-    with pytest.raises(TypeError):
-        m.search("x", user_id="ann", topk=3)
-
-
 def test_a_time_of_its_own(m):
     """What mem0's own package has not: when it was said, and what now is."""
     m.add("We met in Rome.", user_id="ann", timestamp="2023-05-08T10:00:00+00:00")

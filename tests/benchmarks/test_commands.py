@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import read, recall, results, serving, speed
+from benchmarks import read, recall, rerank, results, serving, speed
 from benchmarks.data import Conversation, Question, load
 from benchmarks.scores import bleu1, f1_original, f1_set
 from zibaldone import Message
@@ -49,6 +49,18 @@ def test_a_data_set_is_measured(command, paths, data, capsys):
     assert found["value"] == 1.0
     assert written["date"]
     assert "messages" in capsys.readouterr().out
+
+
+def test_a_reranker_that_is_answered_by_hand(paths, tmp_path, capsys):
+    """The first run leaves a page for each question; with the answers beside them, the second counts."""
+    pages = tmp_path / "pages"
+    rerank.main("locomo", paths["locomo"], budgets="300", record=pages)
+    assert "stayed as they were" in capsys.readouterr().out
+    answers = [json.dumps({"id": page.stem, "answer": {"order": []}}) for page in pages.rglob("*.md")]
+    (pages / "answers.jsonl").write_text("\n".join(answers), encoding="utf-8")
+    rerank.main("locomo", paths["locomo"], budgets="300", record=pages)
+    assert f"300 tokens, {len(answers)} questions: " in (printed := capsys.readouterr().out)
+    assert "stayed" not in printed
 
 
 def test_a_question_sees_only_what_was_said_before_it(tmp_path):
@@ -124,8 +136,10 @@ def test_f1_in_the_forms_that_papers_quote():
     assert bleu1("red", "red car") == pytest.approx(0.3679, abs=1e-4)
 
 
-def test_speed_has_a_row_for_each_size(command):
+def test_speed_has_a_row_for_each_size(command, monkeypatch):
     """Beside yardsticks; a new process opens the folder."""
+    for name, count in (("CALLS", 4), ("_WARM_UPS", 1), ("_OPENS", 1)):
+        monkeypatch.setattr(speed, name, count)
     written = command("speed", "--sizes", "20")
     (row,) = written["rows"]
     assert row["messages"] == 20

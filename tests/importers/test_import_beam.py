@@ -122,14 +122,6 @@ def test_plans_follow_each_other_by_number(folder):
     assert len({message.id for message in conversation.messages}) == 6
 
 
-def test_a_folder_can_be_imported_twice(folder, tmp_path):
-    """The second time adds nothing."""
-    path = folder({"plan-0/chat.json": CHAT})
-    with Memory(tmp_path / "memory") as memory:
-        assert memory.import_(path, user="ann").added == 5
-        assert memory.import_(path, user="ann").added == 0
-
-
 @pytest.mark.parametrize("name", [None, *names()])
 def test_other_folders_are_refused(tmp_path, name):
     """By every importer, with what to give instead."""

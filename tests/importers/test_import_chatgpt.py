@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from zibaldone import Memory
 from zibaldone.importers.importing import read_file
 
 START = 1683554160.0  # 2023-05-08 13:56 UTC
@@ -156,11 +155,14 @@ def test_all_branches(write):
     ]
 
 
-@pytest.mark.parametrize("current", ["z", None])
+@pytest.mark.parametrize("current", [{"current_node": "z"}, {"current_node": None}, {}])
 def test_an_unknown_current_node_means_the_newest_leaf(read, current):
-    """An odd end is no reason to leave a conversation out."""
-    one = conversation(current, a=node("root", "user", "Q"), b=node("a", "assistant", "A"))
-    assert texts(read([one])) == [("user", "Q"), ("assistant", "A")]
+    """An odd end is no reason to leave a conversation out; old exports name none."""
+    one = conversation(
+        "c", a=node("root", "user", "Q"), b=node("a", "assistant", "old"), c=node("a", "assistant", "new")
+    )
+    del one["current_node"]
+    assert texts(read([one | current])) == [("user", "Q"), ("assistant", "new")]
 
 
 def test_a_circle_of_parents_is_gone_round_once(read):
@@ -225,15 +227,6 @@ def test_missing_times_come_from_the_message_before(read):
     assert offsets == [60, 60, 60, 0]
 
 
-def test_without_current_node_the_newest_leaf_is_the_end(read):
-    """Old exports do not say where the conversation ends."""
-    one = conversation(
-        "c", a=node("root", "user", "Q"), b=node("a", "assistant", "old"), c=node("a", "assistant", "new")
-    )
-    del one["current_node"]
-    assert texts(read([one])) == [("user", "Q"), ("assistant", "new")]
-
-
 def test_unknown_parent_ends_the_branch(read):
     """A branch whose root is not in the file begins at its first node."""
     assert texts(read([conversation("a", a=node("gone", "user", "Hi"))])) == [("user", "Hi")]
@@ -259,15 +252,9 @@ def test_half_a_character_is_replaced(read):
             "$[0].mapping.a.message.create_time: found 'soon'",
         ),
         (
-            conversation("a", a=node("root", "user", "x", time=float("nan"))),
-            "create_time: found nan, expected",
-        ),
-        (conversation("a", a=node("root", "user", "x", time=10**400)), "create_time: found 1000"),
-        (
             conversation("a", a=node("root", "user", "x", time=START * 1000)),
             "create_time: found 1683554160000.0",
         ),
-        (conversation("a", a=node("root", "user", "x", time=True)), "create_time: found True"),
         (
             conversation("a", a=node("root", "user", 3, "x")),
             "$[0].mapping.a.message.content.parts[0]: found 3",
@@ -286,11 +273,3 @@ def test_half_a_character_is_replaced(read):
 def test_faults_name_the_path(fault, broken, said):
     """A bad export is refused with the JSON path of the fault, what was found and what was expected."""
     assert said in fault([broken])
-
-
-def test_same_conversation_twice(write, tmp_path):
-    """Exports that overlap bring each message once."""
-    one = conversation("a", a=node("root", "user", "Hi"))
-    with Memory(tmp_path / "memory") as memory:
-        done = memory.import_(write([one, one]), user="ann")
-    assert (done.read, done.added, done.refusals) == (2, 1, 0)

@@ -97,11 +97,6 @@ def test_empty_messages_and_conversations_are_skipped(read):
     assert read([chat(said("1"), said("2", content=[{"type": "text", "text": " "}])), chat(uuid="2")]) == []
 
 
-def test_single_conversation(read):
-    """One conversation outside a list is read too."""
-    assert contents(read(chat(said("1", text="Hi")))) == ["Hi"]
-
-
 def test_missing_time_comes_from_before(read):
     """A message without a time happened when the one before it did, or when the conversation began."""
     (found,) = read(

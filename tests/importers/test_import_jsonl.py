@@ -17,23 +17,6 @@ CHAT = [
 ]
 
 
-def test_own_export_comes_back_exactly(read):
-    """What export wrote is read as it was, ids unprefixed."""
-    line = {
-        "id": "abc",
-        "session": "s",
-        "role": "user",
-        "name": "Ann",
-        "content": " two\nlines\u2028here ",
-        "time": "2023-05-08T13:56:00+02:00",
-        "metadata": {"mood": [1]},
-    }
-    ((message,),) = [found.messages for found in read(lines(line))]
-    assert message.time.isoformat() == line["time"]
-    for field in ("id", "session", "role", "name", "content", "metadata"):
-        assert getattr(message, field) == line[field]
-
-
 def test_bare_messages(read):
     """Role and content are enough: the session is the default one, every message gets its own id."""
     (found,) = read(lines(*CHAT))
@@ -86,22 +69,6 @@ def test_plain_json(read, content):
         "Hello",
         "Hi",
     ]
-
-
-def test_parts_and_tool_calls(read):
-    """OpenAI's list of parts and tool calls are described as add describes them."""
-    parts = [
-        {"type": "text", "text": "See"},
-        {"type": "image_url", "image_url": {"url": "https://a.example/b.png"}},
-    ]
-    call = {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}],
-    }
-    first, second = read(lines({"role": "user", "content": parts}, call))[0].messages
-    assert first.content == "See\n[image: https://a.example/b.png]"
-    assert second.content == "[tool call: f({})]"
 
 
 def test_blank_lines_bom_and_crlf(read):

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -25,9 +26,9 @@ def shape(message):
     return message.role, message.name, message.content, message.metadata.get("noise")
 
 
-def lines(*values):
-    """JSON Lines."""
-    return "".join(json.dumps(value) + "\n" for value in values)
+def export(name):
+    """A small export of tests/data, made up."""
+    return (Path(__file__).parents[1] / "data" / "exports" / name).read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -98,29 +99,7 @@ def test_whatsapp_again_after_more_was_said(write, tmp_path):
 
 def test_telegram_account(write):
     """All chats; texts of parts, service messages, files."""
-    chat = {
-        "name": "Bees",
-        "type": "private_group",
-        "id": 7,
-        "messages": [
-            {
-                "id": 1,
-                "type": "service",
-                "actor": "Ann",
-                "action": "create_group",
-                "date_unixtime": "1705314600",
-            },
-            {
-                "id": 2,
-                "type": "message",
-                "from": "Ben",
-                "date": "2024-01-15T10:31:00",
-                "text": ["See ", {"type": "link", "text": "https://bees.example"}],
-                "photo": "photos/1.jpg",
-            },
-        ],
-    }
-    found = all_of(write({"about": "x", "chats": {"about": "y", "list": [chat]}}))
+    found = all_of(write(export("telegram.json")))
     assert [shape(message) for message in found] == [
         ("user", "Ann", "create group", "notice"),
         ("user", "Ben", "See https://bees.example\n[image: photos/1.jpg]", None),
@@ -130,38 +109,10 @@ def test_telegram_account(write):
     assert found[0].time.isoformat() == "2024-01-15T10:30:00+00:00"
 
 
-SLACK = {
-    "users.json": [
-        {"id": "U1", "name": "ann", "profile": {"display_name": "Ann", "real_name": "Ann Lee"}},
-        {"id": "U2", "name": "ben", "profile": {"display_name": "", "real_name": "Ben"}},
-    ],
-    "channels.json": [{"id": "C1", "name": "general"}],
-    "general/2024-01-15.json": [
-        {
-            "type": "message",
-            "subtype": "channel_join",
-            "user": "U2",
-            "text": "<@U2> joined",
-            "ts": "1705314600.1",
-        },
-        {
-            "type": "message",
-            "user": "U1",
-            "text": "Hi <@U2>",
-            "ts": "1705314660.000200",
-            "thread_ts": "1705314660.000200",
-        },
-        {"type": "message", "bot_id": "B1", "username": "deploy", "text": "Done.", "ts": "1705314670.1"},
-        {"type": "message", "user": "U2", "text": "", "files": [{"name": "a.pdf"}], "ts": "1705314680.1"},
-        {"type": "message", "user": "U2", "text": "no time", "ts": "soon"},
-    ],
-}
-
-
 def test_slack(folder, tmp_path):
     """Names of people, mentions, threads, bots, joins; a fault is told, and the rest is there."""
     with Memory(tmp_path / "memory", chat=None) as memory:
-        done = memory.import_(folder(SLACK), user="ann")
+        done = memory.import_(folder(json.loads(export("slack.json"))), user="ann")
         stored = memory.messages(user="ann", noise=True)
         assert [(s.session, s.title) for s in memory.sessions(user="ann")] == [("slack:general", "#general")]
     assert [shape(message) for message in stored] == [
@@ -199,42 +150,9 @@ def test_discord_authors(write):
     assert (found[0].session, found[0].metadata["title"]) == ("discord:2", "Bees / hives")
 
 
-MBOX = """From 1@xxx Mon Jan 15 10:30:00 +0000 2024
-Message-ID: <a@x>
-From: =?utf-8?q?J=C3=BCrgen?= <j@x.org>
-To: Ann <ann@x.org>
-Subject: Honey
-Date: Mon, 15 Jan 2024 10:30:00 +0100
-Content-Type: text/plain; charset=utf-8
-
-Three jars?
->From the attic.
-
-From 2@xxx Mon Jan 15 11:30:00 +0000 2024
-Message-ID: <b@x>
-References: <a@x>
-In-Reply-To: <a@x>
-From: Ann <ann@x.org>
-Subject: Re: Honey
-Date: Mon, 15 Jan 2024 11:30:00 +0100
-Content-Type: multipart/mixed; boundary=B
-
---B
-Content-Type: text/html; charset=utf-8
-
-<style>p {}</style><p>Two &amp; a half.</p>
---B
-Content-Type: application/pdf; name=bill.pdf
-Content-Disposition: attachment; filename=bill.pdf
-
-x
---B--
-"""
-
-
 def test_mbox(write):
     """Threads are sessions, subjects titles; a text is taken from HTML, attachments are named."""
-    first, second = all_of(write(MBOX))
+    first, second = all_of(write(export("mail.mbox")))
     assert (first.name, first.content) == ("Jürgen", "Three jars?\nFrom the attic.")
     assert (second.name, second.content) == ("Ann", "Two & a half.\n[file: bill.pdf]")
     assert first.session == second.session == "mail:a@x"
@@ -246,19 +164,8 @@ def test_mbox(write):
 def test_gemini_in_a_takeout(tmp_path):
     """Questions and answers from the archive; what nobody asked is left out."""
     path = tmp_path / "takeout.zip"
-    activity = [
-        {
-            "header": "Gemini Apps",
-            "title": "Prompted How long does rye rise?",
-            "time": "2024-01-15T10:30:00.000Z",
-            "safeHtmlItem": [
-                {"html": "<p>Two <strong>hours</strong>.</p>\n<ul><li>Keep it &gt; 24 °C</li></ul>"}
-            ],
-        },
-        {"header": "Gemini Apps", "title": "Used an Assistant feature", "time": "2024-01-15T10:29:00Z"},
-    ]
     with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr("Takeout/My Activity/Gemini Apps/MyActivity.json", json.dumps(activity))
+        packed.writestr("Takeout/My Activity/Gemini Apps/MyActivity.json", export("gemini.json"))
     found = all_of(path)
     assert [shape(m)[::2] for m in found] == [
         ("user", "How long does rye rise?"),
@@ -268,36 +175,7 @@ def test_gemini_in_a_takeout(tmp_path):
 
 def test_claude_code(messages):
     """Thoughts, calls and results are noise; so are commands and what the program adds."""
-    line = {"sessionId": "s", "timestamp": "2024-01-15T10:30:00Z", "cwd": "/src"}
-    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": "a.py"}
-    talk = lines(
-        {"type": "summary", "summary": "Fix the bees", "leafUuid": "2"},
-        {**line, "uuid": "1", "type": "user", "message": {"role": "user", "content": "Fix it"}},
-        {
-            **line,
-            "uuid": "2",
-            "type": "assistant",
-            "message": {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]},
-        },
-        {**line, "uuid": "3", "type": "assistant", "message": {"role": "assistant", "content": [call]}},
-        {**line, "uuid": "4", "type": "user", "message": {"role": "user", "content": [result]}},
-        {
-            **line,
-            "uuid": "5",
-            "type": "user",
-            "isMeta": True,
-            "message": {"role": "user", "content": "Caveat"},
-        },
-        {
-            **line,
-            "uuid": "6",
-            "type": "assistant",
-            "message": {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
-        },
-        {"type": "file-history-snapshot", "messageId": "x"},
-    )
-    assert messages(talk) == [
+    assert messages(export("claude_code.jsonl")) == [
         ("user", None, "Fix it", None),
         ("thinking", None, "hm", "thinking"),
         ("assistant", None, '[tool call: Bash({"command": "ls"})]', "call"),
@@ -309,24 +187,8 @@ def test_claude_code(messages):
 
 def test_codex(messages):
     """Items of the Responses API, each with its role."""
-
-    def item(**payload):
-        return {"timestamp": "2024-01-15T10:30:00Z", "type": "response_item", "payload": payload}
-
     drafted = "# AGENTS.md instructions for /src\n\nUse tabs."  # as Codex writes it for its user
-    context = [{"type": "input_text", "text": "<environment_context>x</environment_context>"}]
-    talk = lines(
-        {"timestamp": "2024-01-15T10:30:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/src"}},
-        item(type="message", role="user", content=context),
-        item(type="message", role="user", content=[{"type": "input_text", "text": "Fix it"}]),
-        item(type="reasoning", summary=[{"type": "summary_text", "text": "hm"}], encrypted_content="x"),
-        item(type="function_call", name="shell", arguments='{"command":["ls"]}', call_id="c"),
-        item(type="function_call_output", call_id="c", output="a.py"),
-        item(type="message", role="assistant", content=[{"type": "output_text", "text": drafted}]),
-        item(type="message", role="assistant", content=[{"type": "output_text", "text": "Done."}]),
-        {"timestamp": "2024-01-15T10:30:00Z", "type": "event_msg", "payload": {"type": "token_count"}},
-    )
-    assert messages(talk) == [
+    assert messages(export("codex.jsonl")) == [
         ("user", None, "<environment_context>x</environment_context>", "hidden"),
         ("user", None, "Fix it", None),
         ("thinking", None, "hm", "thinking"),
@@ -422,20 +284,6 @@ LANGCHAIN = [
 def test_langchain_and_langgraph(messages, given):
     """However they were dumped, an AI's message is the assistant's."""
     assert messages(given) == [("user", None, "Hi", None), ("assistant", None, "Hello", None)]
-
-
-def test_anthropic_tool_results_are_messages(messages):
-    """What a tool gave back is word for word in a message of its own."""
-    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "42 hives"}]}
-    given = [
-        {"role": "user", "content": [result, {"type": "text", "text": "So?"}]},
-        {"role": "assistant", "content": "Many."},
-    ]
-    assert [(role, text) for role, _, text, _ in messages(given)] == [
-        ("tool", "42 hives"),
-        ("user", "So?"),
-        ("assistant", "Many."),
-    ]
 
 
 def test_a_response_and_its_items(messages):

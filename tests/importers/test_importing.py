@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers import get, names, recognise
-from zibaldone.importers.importing import NoUser, ReadFile, read_file, reading
+from zibaldone.importers.importing import NoUser, read_file, reading
 from zibaldone.importers.source import OpenedSource
 
 HEADS = {
@@ -144,11 +144,6 @@ def test_unreadable_file(write, monkeypatch):
     monkeypatch.setattr("pathlib.Path.open", refuse)
     with pytest.raises(InvalidImport, match="Permission denied"):
         read_file(path)
-
-
-def test_named_format_wins(write):
-    """A format that is named is not second-guessed: an empty export is an empty export."""
-    assert read_file(write("[]"), "chatgpt") == ReadFile("chatgpt", ())
 
 
 _KEYS = """

@@ -221,12 +221,6 @@ def test_what_was_forgotten_stays_forgotten(memory, archive):
     assert sorted(contents(memory)) == ["Hello", "Hi", "New", "Rye.", "Rye?"]
 
 
-def test_sessions_have_titles(memory, archive):
-    """Those that the conversations had."""
-    memory.import_(archive(FILES), user="ann")
-    assert [(s.session, s.title) for s in memory.sessions(user="ann")] == [("a", "Title a"), ("b", "Title b")]
-
-
 @pytest.mark.parametrize(
     "name", ["../conversations.json", "/etc/conversations.json", "a\\..\\..\\b.json", "C:/x.json"]
 )

@@ -7,18 +7,9 @@ import pytest
 
 from zibaldone.errors import CeilingReached, InvalidInput, StorageFull
 from zibaldone.models import Ceilings, Meter, Usage
-from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
 
 DAY = date(2024, 3, 1)
-
-
-@pytest.fixture
-def database(tmp_path):
-    """An empty folder."""
-    database = open_database(tmp_path, busy_timeout_s=30)
-    yield database
-    database.close()
 
 
 def spend(meter, user="ann", calls=1, tokens=100, **more):

@@ -108,16 +108,6 @@ def test_a_ceiling_of_calls_holds_at_the_server(task, server, client, misbehavio
     assert len(server.requests) == meter.total("ann").calls == 5
 
 
-@pytest.mark.enable_socket
-@pytest.mark.allow_hosts(["127.0.0.1"])
-def test_requests_in_vain_are_counted_without_a_ceiling(task, server, client):
-    """One question that the server fails five times is five calls."""
-    server.always = Misbehaviour.SERVER_ERROR
-    meter = Meter(None)
-    Asker(client, meter, STATIC).ask(task, user="ann")
-    assert len(server.requests) == meter.total("ann").calls == 5
-
-
 def test_room_is_asked_for_by_more_threads_than_there_are_connections(tmp_path, task):
     """Forty questions at once under a daily ceiling: none waits for a connection with others' way barred."""
     database = open_database(tmp_path, busy_timeout_s=10)

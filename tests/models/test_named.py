@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from zibaldone import InvalidInput, Memory, MissingExtra, ModelFailed
-from zibaldone.models.named import LibraryEmbedder
+from zibaldone.models.named import FastEmbedder
 from zibaldone.testing import FakeOpenAIServer
 
-NUMBERS = {"fastembed": 3, "sentence-transformers": 4}
+NUMBERS = 3
 
 
-def vector(text, length):
+def vector(text):
     """Of any length but 1, the same for the same text; nothing for "zero"."""
-    return np.array([0.0 if text == "zero" else 1.0 + len(text) % (i + 2) for i in range(length)])
+    return np.array([0.0 if text == "zero" else 1.0 + len(text) % (i + 2) for i in range(NUMBERS)])
 
 
 @pytest.fixture
-def libraries(monkeypatch):
-    """Both libraries, as far as they are used here; what was asked of them is noted."""
+def library(monkeypatch):
+    """The library, as far as it is used here; what was asked of it is noted."""
     asked = []
     busy = threading.Lock()
 
@@ -29,65 +29,52 @@ def libraries(monkeypatch):
         def __init__(self, model_name):
             if model_name == "nobody/knows":
                 raise ValueError("Model nobody/knows is not supported")
-            asked.append(("fastembed", model_name))
+            asked.append(model_name)
 
-        def embed(self, documents):
+        def embed(self, documents, *, batch_size):
             assert busy.acquire(blocking=False), "two threads at once"
             for text in documents:
                 if text == "fail":
                     busy.release()
                     raise RuntimeError("out of memory")
-                yield vector(text, NUMBERS["fastembed"]).astype(np.float64)
+                yield vector(text)
             busy.release()
 
-    class SentenceTransformer:
-        def __init__(self, model_name_or_path):
-            asked.append(("sentence-transformers", model_name_or_path))
-
-        def encode(self, sentences, *, convert_to_numpy, show_progress_bar):
-            assert convert_to_numpy
-            assert not show_progress_bar
-            rows = [vector(text, NUMBERS["sentence-transformers"]) for text in sentences]
-            return np.array(rows, dtype=np.float32)
-
-    for name, cls in (("fastembed", TextEmbedding), ("sentence_transformers", SentenceTransformer)):
-        module = ModuleType(name)
-        setattr(module, cls.__name__, cls)
-        monkeypatch.setitem(sys.modules, name, module)
+    module = ModuleType("fastembed")
+    module.TextEmbedding = TextEmbedding
+    monkeypatch.setitem(sys.modules, "fastembed", module)
     return asked
 
 
-@pytest.mark.parametrize("library", NUMBERS)
-def test_a_memory_with_an_embedder_by_name(library, libraries, tmp_path, monkeypatch):
+def test_a_memory_with_an_embedder_by_name(library, tmp_path, monkeypatch):
     """By argument and by variable; vectors of another name are never compared with these."""
-    name = f"{library}:org/model:v1"
+    name = "fastembed:org/model:v1"
     with Memory(tmp_path / "a", embedder=name) as memory:
         memory.add("I keep bees.", user="u")
         assert memory.recall("Who keeps bees?", user="u").evidence
         assert memory.check_integrity().ok
-    assert libraries == [(library, "org/model:v1")]
+    assert library == ["org/model:v1"]
     monkeypatch.setenv("ZIBALDONE_EMBED_MODEL", name)
     with Memory(tmp_path / "a") as memory:
         assert memory.recall("Who keeps bees?", user="u").trace.views[0].note == ""
 
 
-@pytest.mark.parametrize("library", NUMBERS)
-def test_what_an_embedder_promises(library, libraries):
+def test_what_an_embedder_promises(library):
     """Rows of unit length, zero rows for texts that say nothing, and the same whatever else is asked."""
-    embedder = LibraryEmbedder(library, "m")
-    assert embedder.dimension == NUMBERS[library]
-    assert embedder.name == f"{library}:m-{NUMBERS[library]}"
+    embedder = FastEmbedder("m")
+    assert embedder.dimension == NUMBERS
+    assert embedder.name == f"fastembed:m-{NUMBERS}"
     vectors = embedder.embed(["a", " ", "bcd", "zero"])
     assert vectors.dtype == np.float32
-    assert vectors.shape == (4, NUMBERS[library])
+    assert vectors.shape == (4, NUMBERS)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 0, 1, 0], abs=1e-6)
     assert np.array_equal(vectors[2], embedder.embed(["bcd"])[0])
-    assert embedder.embed([]).shape == (0, NUMBERS[library])
+    assert embedder.embed([]).shape == (0, NUMBERS)
 
 
-def test_threads_take_turns(libraries):
+def test_threads_take_turns(library):
     """The stand-in breaks when two ask at once, as tokenizers do."""
-    embedder = LibraryEmbedder("fastembed", "m")
+    embedder = FastEmbedder("m")
     failures = []
 
     def ask():
@@ -104,28 +91,25 @@ def test_threads_take_turns(libraries):
     assert not failures
 
 
-def test_failures_are_ours(libraries):
+def test_failures_are_ours(library):
     """A model that does not exist, and one that breaks: errors that a memory knows how to live with."""
     with pytest.raises(ModelFailed, match=r"'fastembed:nobody/knows' cannot be loaded: Model nobody/knows"):
-        LibraryEmbedder("fastembed", "nobody/knows")
-    with pytest.raises(ModelFailed, match="cannot embed: out of memory"):
-        LibraryEmbedder("fastembed", "m").embed(["fail"])
+        FastEmbedder("nobody/knows")
+    with pytest.raises(ModelFailed, match="failed: out of memory"):
+        FastEmbedder("m").embed(["fail"])
 
 
-@pytest.mark.parametrize("library", NUMBERS)
-def test_a_library_that_is_not_installed(library, monkeypatch, tmp_path):
+def test_a_library_that_is_not_installed(monkeypatch, tmp_path):
     """Says which extra to install."""
-    monkeypatch.setitem(sys.modules, library.replace("-", "_"), None)
-    with pytest.raises(MissingExtra, match=rf"pip install 'zibaldone\[{library}\]'"):
-        Memory(tmp_path, embedder=f"{library}:m")
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'zibaldone\[neural\]'"):
+        Memory(tmp_path, embedder="fastembed:m")
 
 
 @pytest.mark.parametrize("name", ["", "bge-small", "fastembed:", "ollama:x", ":m"])
 def test_names_that_mean_nothing(name, tmp_path):
     """Say which do."""
-    with pytest.raises(
-        InvalidInput, match="'fastembed:MODEL', 'sentence-transformers:MODEL', 'openai:MODEL'"
-    ):
+    with pytest.raises(InvalidInput, match="'fastembed:MODEL' or 'openai:MODEL'"):
         Memory(tmp_path, embedder=name)
 
 

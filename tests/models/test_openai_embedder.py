@@ -58,14 +58,15 @@ def embedder(new_embedder):
     return new_embedder(batch_texts=2)
 
 
-def test_one_unit_row_of_float32_per_text(embedder):
-    """N texts give (n, dimension) float32 of length 1, none gives no rows; the texts stay as they were."""
+def test_one_unit_row_of_float32_per_text(odd, embedder):
+    """N texts give (n, dimension) float32 of length 1, none no rows; texts stay as they were."""
     for texts in ([], TEXTS[:1], TEXTS):
         given = list(texts)
         vectors = embedder.embed(given)
         assert given == texts
         assert (vectors.shape, vectors.dtype) == ((len(texts), embedder.dimension), np.float32)
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert max(len(body["input"]) for body in odd.requests[1:]) == 2
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -87,10 +88,11 @@ def test_an_empty_text_has_a_zero_row_and_is_not_sent(odd, embedder):
 
 
 def test_two_instances_agree(new_embedder):
-    """Another instance of the same name gives the same vectors: they may be compared."""
+    """Another instance of the same name gives the same vectors: they may be compared; a dimension is sent."""
     first, second = new_embedder(), new_embedder()
     assert (first.name, first.dimension) == (second.name, second.dimension) == ("openai-fake-64", 64)
     assert (first.embed(TEXTS) == second.embed(TEXTS)).all()
+    assert new_embedder(dimension=4).embed(["x"]).shape == (1, 4)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,13 @@
 import json
 import re
 import threading
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable, QuestionOpen
+from zibaldone.errors import InvalidInput, ModelUnavailable, QuestionOpen
 from zibaldone.models import Asker, ChatReply, ChatRequest, Meter, RecordedModel, StaticEmbedder, Turn
 from zibaldone.models.base import TokenLogprob
 from zibaldone.models.recorded import page, read_page
@@ -22,7 +23,7 @@ REQUEST = ChatRequest(
 
 
 def test_an_answer_is_asked_for_once(tmp_path):
-    """What was asked and kept comes again without the model, all of it."""
+    """What was asked and kept comes again without the model, all of it, and who answered."""
     reply = ChatReply(
         '{"a": "b"}\n', "stop", 7, 3, (TokenLogprob("{", -0.5, (("[", -1.25),)), TokenLogprob("\n", 0.0)), 2
     )
@@ -31,7 +32,9 @@ def test_an_answer_is_asked_for_once(tmp_path):
     assert first.chat(REQUEST) == first.chat(REQUEST) == reply
     assert len(inner.requests) == 1
     assert first.name == "scripted"
-    assert RecordedModel(tmp_path, on_miss="error").chat(REQUEST) == reply
+    again = RecordedModel(tmp_path, on_miss="error")
+    assert again.chat(replace(REQUEST, timeout_s=1)) == reply
+    assert first.answered_by(REQUEST.task) == again.answered_by(REQUEST.task) == ("scripted",)
 
 
 def test_a_recording_can_be_read(tmp_path):
@@ -62,13 +65,6 @@ def test_another_question_is_another_recording(tmp_path, other):
     assert model.chat(other).text == "two"
 
 
-def test_a_time_limit_is_not_part_of_the_question(tmp_path):
-    """The same question with another patience is the same recording."""
-    model = RecordedModel(tmp_path, ScriptedModel(["one"]))
-    model.chat(REQUEST)
-    assert model.chat(ChatRequest("tests.ask", REQUEST.turns, REQUEST.schema, timeout_s=1)).text == "one"
-
-
 @pytest.mark.parametrize("by_hand", ["42", "```text\n42\n```", "\n  42  \n"])
 def test_an_open_question_is_answered_by_hand(tmp_path, by_hand):
     """What is left open is a page to write on; then the run goes on."""
@@ -92,10 +88,13 @@ def left_open(folder):
 
 
 def test_an_answer_may_stand_beside_its_page(tmp_path):
-    """In a file of its own, which is no question."""
-    path = left_open(tmp_path)
-    path.with_suffix(".answer.md").write_text("\n# 42\n")
+    """In a file of its own, which is no question; an empty one is no answer."""
+    beside = left_open(tmp_path).with_suffix(".answer.md")
+    beside.write_text(" ")
     model = RecordedModel(tmp_path, on_miss="leave_open")
+    with pytest.raises(InvalidInput, match=rf"{beside.name}' is empty: write the answer"):
+        model.chat(REQUEST)
+    beside.write_text("\n# 42\n")
     assert model.chat(REQUEST).text == "# 42"
     assert model.open_questions() == model.left_open(REQUEST.task) == []
 
@@ -152,23 +151,6 @@ def test_a_bad_list_is_named(tmp_path, line, says):
     (tmp_path / "answers.jsonl").write_text(first + "\n" + line.replace("%s", own_id))
     with pytest.raises(InvalidInput, match=rf"answers\.jsonl', line 2.*{re.escape(says)}"):
         RecordedModel(tmp_path, on_miss="leave_open").chat(REQUEST)
-
-
-def test_an_empty_answer_is_named(tmp_path):
-    """It is no answer, and says so rather than to count as one."""
-    beside = left_open(tmp_path).with_suffix(".answer.md")
-    beside.write_text(" ")
-    with pytest.raises(InvalidInput, match=rf"{beside.name}' is empty: write the answer"):
-        RecordedModel(tmp_path, on_miss="leave_open").chat(REQUEST)
-
-
-def test_recordings_know_who_answered(tmp_path):
-    """A page says which model it is from, now and later."""
-    first = RecordedModel(tmp_path, ScriptedModel(["Yes."]))
-    first.chat(REQUEST)
-    again = RecordedModel(tmp_path, on_miss="error")
-    again.chat(REQUEST)
-    assert first.answered_by(REQUEST.task) == again.answered_by(REQUEST.task) == ("scripted",)
 
 
 def test_another_model_answers_what_was_left_open(tmp_path):
@@ -249,9 +231,3 @@ def test_any_text_comes_back_as_it_was(tmp_path_factory, answer, turns):
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(page(request, ChatReply(answer), "m"))
     assert read_page(path) == ChatReply(answer)
-
-
-def test_the_inner_model_s_errors_pass(tmp_path):
-    """What the model inside raises is raised."""
-    with pytest.raises(ModelFailed, match="no"):
-        RecordedModel(tmp_path, ScriptedModel([ModelFailed("no")])).chat(REQUEST)

@@ -1,7 +1,7 @@
 """A task says what is sent, which version of the instructions it is, and what a good answer looks like."""
 
 import json
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -31,11 +31,6 @@ class Nested(NameColours):
     scores: dict[str, float] = field(default_factory=dict)
 
 
-def test_a_name_is_that_of_view_and_prompt(task):
-    """What meters and recordings call it."""
-    assert task.name == "tests.name_colours"
-
-
 def test_the_hash_is_of_the_prompt_file(task):
     """12 hex digits that change with the words of the file, and not with the inputs."""
     words = PROMPT.read_text(encoding="utf-8").strip()
@@ -56,43 +51,9 @@ def test_inputs_of_any_type_are_sent_as_json():
     assert "\n" not in sent
 
 
-def test_equal_inputs_are_equal_turns():
-    """A recording of one is found by the other."""
-    assert NameColours("x").turns() == NameColours("x").turns()
-    assert NameColours("x").turns() != NameColours("y").turns()
-
-
-def test_the_schema_is_that_of_the_result(task):
-    """The model is told the type that its answer is held against."""
-    assert task.schema() == Colours.model_json_schema()
-    assert task.schema()["additionalProperties"] is False
-
-
-def test_without_a_check_of_its_own_a_task_accepts_what_fits_the_schema(task):
-    """The default has nothing to say."""
-    Task.check(task, Colours(colours=["mauve"]))
-
-
 def test_a_task_without_an_offline_answer_cannot_be_made():
     """Every question can be answered without a model."""
     with pytest.raises(TypeError, match="offline"):
 
         class Hopeless(Task[Colours]):
             view, prompt, result = "tests", "name_colours", Colours
-
-
-def test_inputs_cannot_be_changed(task):
-    """What was sent stays what was asked."""
-    with pytest.raises(FrozenInstanceError):
-        task.text = "blue"
-
-
-@pytest.mark.parametrize("prompt", ["compress", "select_related", "joint_compact"])
-def test_prompts_are_part_of_the_package(prompt):
-    """Each task of the chunks view finds its instructions beside its module."""
-    from zibaldone.views.chunks import tasks
-
-    kinds = [one for one in vars(tasks).values() if isinstance(one, type) and issubclass(one, Task)]
-    (kind,) = [one for one in kinds if getattr(one, "prompt", None) == prompt]
-    assert (Path(tasks.__file__).parent / "prompts" / f"{prompt}.md").read_text(encoding="utf-8").strip()
-    assert kind.view == "chunks"

@@ -23,17 +23,6 @@ def test_every_item_comes_once_by_falling_sum_of_reciprocal_ranks(rankings):
     assert sums == sorted(sums, reverse=True)
 
 
-def test_what_two_views_find_comes_before_what_one_finds_first():
-    """Agreement weighs more than a first place."""
-    assert reciprocal_rank([["a", "b", "c"], ["d", "b", "e"]])[0] == "b"
-
-
 def test_ties_stand_in_the_order_of_first_appearance():
     """The same input gives the same order, always."""
     assert reciprocal_rank([["a", "b"], ["c", "d"]]) == ["a", "c", "b", "d"]
-
-
-def test_nothing_fused_is_nothing():
-    """No views, or views that offer nothing, give nothing."""
-    assert reciprocal_rank([]) == []
-    assert reciprocal_rank([[], []]) == []

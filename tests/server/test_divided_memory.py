@@ -45,6 +45,19 @@ def divided(path, work, *, processes=2, **options):
     return asyncio.run(run())
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """Runs a coroutine function on a divided memory of two processes, which others have, too."""
+    path = tmp_path_factory.mktemp("divided")
+    with asyncio.Runner() as runner, Memory(path) as there:
+        memory = AsyncMemory(path)
+        parts = DividedMemory(memory, path, 2)
+        runner.run(parts.start())
+        yield lambda work: runner.run(work(parts, there))
+        runner.run(parts.close())
+        runner.run(memory.close())
+
+
 def some_users(parts, processes=2):
     """A user of each process."""
     names = (f"u{number}" for number in range(100))
@@ -61,35 +74,33 @@ async def ended(pid):
         await asyncio.sleep(0.01)
 
 
-def test_users_of_all_processes_have_what_they_said_and_nothing_of_others(tmp_path):
+def test_users_of_all_processes_have_what_they_said_and_nothing_of_others(shared):
     """The text, evidence and confidence are those of the memory itself."""
 
-    async def work(parts, pids):
-        assert len(pids) == 2
+    async def work(parts, memory):
         users = some_users(parts)
         for user, told in zip(users, TOLD, strict=False):
             await parts.add([{"content": told}, {"content": TOLD[2]}], user=user, session="before")
         recalls = [await parts.recall(QUESTION, user=user) for user in users]
-        with Memory(tmp_path) as memory:
-            for user, told, recalled in zip(users, TOLD, recalls, strict=False):
-                here = memory.recall(QUESTION, user=user)
-                assert (recalled.text, recalled.evidence) == (here.text, here.evidence)
-                assert (recalled.tokens, recalled.confidence) == (here.tokens, here.confidence)
-                assert [m.content for m in memory.messages(user=user)] == [told, TOLD[2]]
+        for user, told, recalled in zip(users, TOLD, recalls, strict=False):
+            here = memory.recall(QUESTION, user=user)
+            assert (recalled.text, recalled.evidence) == (here.text, here.evidence)
+            assert (recalled.tokens, recalled.confidence) == (here.tokens, here.confidence)
+            assert [m.content for m in memory.messages(user=user)] == [told, TOLD[2]]
         assert "Porto" in recalls[0].text
         assert "Porto" not in recalls[1].text
 
-    divided(tmp_path, work)
+    shared(work)
 
 
-def test_what_is_raised_there_is_raised_here(tmp_path):
+def test_what_is_raised_there_is_raised_here(shared):
     """A typed error with its words."""
 
     async def work(parts, _):
         with pytest.raises(InvalidInput, match="budget_tokens"):
             await parts.recall(QUESTION, user="ann", budget_tokens=0)
 
-    divided(tmp_path, work, processes=1)
+    shared(work)
 
 
 def test_who_acts_is_noted_there(tmp_path, monkeypatch):
@@ -109,16 +120,16 @@ def test_who_acts_is_noted_there(tmp_path, monkeypatch):
     assert noted == [("add", "gateway", "k1"), ("recall", "gateway", "k1")]
 
 
-def test_what_was_forgotten_by_the_server_is_recalled_by_no_process(tmp_path):
+def test_what_was_forgotten_by_the_server_is_recalled_by_no_process(shared):
     """Though the process has read it before."""
 
     async def work(parts, _):
-        await parts.add([{"content": TOLD[0]}], user="ann")
-        assert "Porto" in (await parts.recall(QUESTION, user="ann")).text
-        await parts.forget(user="ann", everything=True)
-        assert not await parts.recall(QUESTION, user="ann", floor=0)
+        await parts.add([{"content": TOLD[0]}], user="who forgets")
+        assert "Porto" in (await parts.recall(QUESTION, user="who forgets")).text
+        await parts.forget(user="who forgets", everything=True)
+        assert not await parts.recall(QUESTION, user="who forgets", floor=0)
 
-    divided(tmp_path, work, processes=1)
+    shared(work)
 
 
 def test_a_process_lets_go_of_what_its_server_has_forgotten(tmp_path):
@@ -287,13 +298,13 @@ def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path,
     asyncio.run(run())
 
 
-def test_a_process_gives_up_when_its_caller_does(tmp_path):
+def test_a_process_gives_up_when_its_caller_does(shared):
     """The time that a call has goes with it, and what it raises comes back; the next call has its own."""
 
     async def work(parts, _):
-        await parts.add(TOLD[0], user="ann")
+        await parts.add(TOLD[0], user="in a hurry")
         with pytest.raises(RecallGivenUp):
-            await parts.recall(QUESTION, user="ann", timeout_s=0)
-        return (await parts.recall(QUESTION, user="ann", timeout_s=600)).text
+            await parts.recall(QUESTION, user="in a hurry", timeout_s=0)
+        return (await parts.recall(QUESTION, user="in a hurry", timeout_s=600)).text
 
-    assert "Porto" in divided(tmp_path, work, processes=1)
+    assert "Porto" in shared(work)

@@ -2,7 +2,6 @@
 
 import hmac
 import json
-import sqlite3
 
 import httpx2
 import pytest
@@ -145,13 +144,3 @@ def test_keys_outlive_a_forgetting(keys, memory_path):
         memory.add("A secret.", user="ann")
         memory.forget(user="ann", everything=True)
     assert keys.authenticate(token)
-
-
-def test_a_folder_of_before_has_no_keys_and_gets_a_table(memory_path):
-    """The migration adds the table, and changes nothing else."""
-    with Memory(memory_path) as memory:
-        memory.add("Kept.", user="ann")
-    (file,) = memory_path.glob("*.sqlite3")
-    with sqlite3.connect(file) as connection:
-        assert connection.execute("SELECT count(*) FROM server_keys").fetchone() == (0,)
-    connection.close()

@@ -52,7 +52,7 @@ async def test_a_client_starts_it(memory_path):
         assert "My dog is called Biscuit." in answer.content[0].text
     async with Client(parameters(memory_path, "serve", "--user", "bea", "--read-only")) as session:
         assert "remember" not in {tool.name for tool in (await session.list_tools()).tools}
-        answer = await session.call_tool("search", {"query": "dog Biscuit"})
+        answer = await session.call_tool("recall", {"query": "dog Biscuit"})
         assert "Biscuit" not in answer.content[0].text
 
 
@@ -88,7 +88,7 @@ def test_standard_output_is_the_protocol_s_alone(memory_path):
         {**call, "params": {"name": "recall", "arguments": {"query": "x"}}},
         {**call, "id": 3, "params": {"name": "forget", "arguments": {"seqs": "x"}}},
         "this is no JSON",
-        {**call, "id": 4, "params": {"name": "search", "arguments": {"query": "y"}}},
+        {**call, "id": 4, "params": {"name": "sessions", "arguments": {"about": "y"}}},
         answers=[2, 3, 4],
         command=[sys.executable, "-c", noisy],
     )

@@ -4,10 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from zibaldone.server.rest import OPERATIONS
 from zibaldone.server.rest.openapi import document
+from zibaldone.testing import ScriptedModel
 
 DOCUMENT = document(OPERATIONS, "1.2.3")
 
@@ -26,8 +28,6 @@ def references(value):
 
 def test_it_is_served_without_a_key(serving, make_key):
     """A client reads it before it has a key."""
-    import httpx2
-
     make_key("ann")
     answer = httpx2.get(f"{serving()}/v1/memory/openapi.json")
     assert answer.json()["openapi"] == "3.1.0"
@@ -53,8 +53,9 @@ def test_an_operation_is_described(operation):
     assert set(query) - {"user"} <= set(operation.query.model_fields)
 
 
-def test_the_examples_work(client):
+def test_the_examples_work(serving):
     """Sent one after the other, as they stand in the document, each gets what it is said to get."""
+    client = httpx2.Client(base_url=serving(chat=ScriptedModel(lambda _: {"known": False})))
     order = ["addMessages", "maintain"]
     rest = [operation.name for operation in OPERATIONS if operation.name not in (*order, "forget")]
     by_name = {operation.name: operation for operation in OPERATIONS}
@@ -68,6 +69,7 @@ def test_the_examples_work(client):
             assert answer.status_code in (200, 404)
         else:
             assert answer.status_code in (*operation.replies, 200), (name, answer.text)
+    client.close()
 
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "serving.md").read_text(encoding="utf-8")

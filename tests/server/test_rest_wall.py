@@ -8,8 +8,14 @@ from loopback import servers
 
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.rest import OPERATIONS
+from zibaldone.testing import ScriptedModel
 
 SECRET = "the eagle lands at midnight"
+
+
+def tell_all(request):
+    """A model that answers with whatever it was shown."""
+    return {"answer": request.turns[1].content, "known": False}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +34,7 @@ def walled(tmp_path_factory):
     }
     store.close()
     with servers(home) as serving, ExitStack() as stack:
-        base = serving()
+        base = serving(chat=ScriptedModel(tell_all))
         clients = {
             name: stack.enter_context(
                 httpx2.Client(base_url=base, headers={"Authorization": f"Bearer {token}"})

@@ -9,7 +9,7 @@ import pytest
 from records_rig import NINE, RecordsRig
 
 
-@pytest.fixture(params=["files", "s3"])
+@pytest.fixture(params=["files", pytest.param("s3", marks=pytest.mark.wide)])
 def rig(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RecordsRig]:
     """An empty folder and tiny blocks, in files and in a bucket."""
     bucket = request.getfixturevalue("bucket") if request.param == "s3" else None

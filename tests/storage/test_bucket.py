@@ -46,7 +46,7 @@ def small(monkeypatch):
     """Indexes are saved from three messages on; a bucket's requests are given up soon."""
     monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
     monkeypatch.setattr(bucket_module, "_FIRST_PAUSE_S", 0.001)
-    monkeypatch.setattr(bucket_module, "_REQUEST_S", 0.5)
+    monkeypatch.setattr(bucket_module, "_REQUEST_S", 0.2)
 
 
 @pytest.fixture
@@ -82,17 +82,16 @@ def kinds(bucket):
 
 
 @pytest.mark.parametrize(
-    ("happens", "error"),
+    ("operation", "happens", "error"),
     [
-        (BucketMisbehaviour.DENIED, StorageUnusable),
-        (BucketMisbehaviour.NO_BUCKET, StorageUnusable),
-        (BucketMisbehaviour.SERVER_ERROR, StorageUnreachable),
-        (BucketMisbehaviour.SLOW_DOWN, StorageUnreachable),
-        (BucketMisbehaviour.HANG, StorageUnreachable),
-        (BucketMisbehaviour.FULL, StorageFull),
+        ("get", BucketMisbehaviour.DENIED, StorageUnusable),
+        ("create", BucketMisbehaviour.NO_BUCKET, StorageUnusable),
+        ("list", BucketMisbehaviour.SERVER_ERROR, StorageUnreachable),
+        ("delete", BucketMisbehaviour.SLOW_DOWN, StorageUnreachable),
+        ("get", BucketMisbehaviour.HANG, StorageUnreachable),
+        ("create", BucketMisbehaviour.FULL, StorageFull),
     ],
 )
-@pytest.mark.parametrize("operation", ["get", "create", "delete", "list"])
 def test_what_a_bucket_refuses_is_an_error_of_the_house(bucket, objects, operation, happens, error):
     """Whatever is asked: typed, with the bucket's name, and without the key's secret."""
     bucket.always = happens

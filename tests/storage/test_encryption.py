@@ -307,20 +307,6 @@ def test_verify_reads_what_files_say(encrypted, plant, where):
     assert [left.where for left in verified.leftovers if left.where.startswith(where)]
 
 
-def test_a_comparison_leaves_no_copy_in_the_open(encrypted):
-    """Each system takes the log in anew, encrypted."""
-    memory = fill(encrypted())
-    seen = []
-    comparing.compare(
-        memory,
-        SECRET,
-        systems=("messages", "chunks", "bm25"),
-        budgets_tokens=(100,),
-        progress=lambda _name, done, _of: seen.append(copies(memory)) if done else None,
-    )
-    assert seen == [({"encryption.json", "zibaldone.sqlcipher"}, [])] * 2
-
-
 def test_whoever_opens_a_folder_leaves_a_comparison_alone(encrypted):
     """Its copy is encrypted: only plain ones are left of a stopped conversion, or of a crash."""
     memory = fill(encrypted())

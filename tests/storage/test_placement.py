@@ -30,15 +30,6 @@ def test_staging_is_part_of_the_callers_transaction(rig: RecordsRig):
     assert rig.data() == {}
 
 
-def test_flushing_keeps_identity_and_bytes(rig: RecordsRig):
-    """All records are in blocks afterwards, nothing is staged, and each reads as before."""
-    rig.stage(TWENTY)
-    moved = rig.flush()
-    assert moved.records == 20
-    assert None not in rig.places().values()
-    assert (rig.data(), rig.faults()) == (TWENTY, [])
-
-
 def test_flushing_fills_blocks_in_the_order_of_time(rig: RecordsRig):
     """Neighbours in time are neighbours in a block, whatever the order of staging."""
     with rig.database.write() as connection:
@@ -100,16 +91,6 @@ def test_a_block_whose_records_have_all_moved_is_released(rig: RecordsRig):
     release(rig.database, rig.store)
     assert not before <= rig.stored()
     assert rig.stored() == set(rig.places().values())
-
-
-def test_a_changed_record_is_staged_and_its_old_copy_is_invalid(rig: RecordsRig):
-    """New bytes never overwrite a block."""
-    rig.stage({1: b"old" * 5, 2: b"two"})
-    rig.flush()
-    rig.stage({1: b"new"})
-    assert rig.places()[1] is None
-    assert (rig.data(), rig.faults()) == ({1: b"new", 2: b"two"}, [])
-    assert rig.is_in_a_file(b"old" * 5)
 
 
 @pytest.mark.parametrize("change", ["change", "remove", "forget"])

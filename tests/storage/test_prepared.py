@@ -19,12 +19,6 @@ from zibaldone.storage.sqlite import SqliteDatabase
 ANN = {"user": "ann", "next_seq": 2, "version": 1, "deletions": 0, "behind": 1}
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    """Of a folder."""
-    return SqliteDatabase(tmp_path, busy_timeout_s=1)
-
-
 def test_what_is_prepared_writes_what_the_statement_says(database: Database) -> None:
     """Each row, with every one of its values; and nothing when the transaction is rolled back."""
     insert = PreparedWrite(users.insert())
@@ -36,7 +30,6 @@ def test_what_is_prepared_writes_what_the_statement_says(database: Database) -> 
     with database.read() as connection:
         rows = [dict(row._mapping) for row in connection.execute(select(users).order_by(users.c.user))]
     assert rows == [ANN, {**ANN, "user": "bob", "behind": 0}]
-    database.close()
 
 
 def twice(database: Database, insert: PreparedWrite) -> None:
@@ -56,7 +49,6 @@ def test_an_error_of_the_driver_is_typed_and_stores_nothing(database: Database) 
         insert.run(connection, [ANN])
     with database.read() as connection:
         assert connection.execute(select(users.c.user)).scalars().all() == ["ann"]
-    database.close()
 
 
 def test_every_table_can_be_prepared(database: Database) -> None:
@@ -67,7 +59,6 @@ def test_every_table_can_be_prepared(database: Database) -> None:
                 connection,
                 [{column.name: b"1" if "LOB" in str(column.type.compile()) else 999 for column in table.c}],
             )
-    database.close()
 
 
 def test_sealed_words_are_sealed(tmp_path: Path) -> None:

@@ -132,15 +132,6 @@ def _all_is_well(rig: RecordsRig, move: Callable[[RecordsRig], None]) -> None:
     assert rig.stored() == in_use == rig.rows()
 
 
-@pytest.mark.parametrize("moment", ["before put", "after put"])
-def test_a_crash_around_publishing_loses_nothing(nine: RecordsRig, move, moment):
-    """What is published without a row is an orphan, and goes at the next start."""
-    nine.blocks.hooks[moment] = die
-    with pytest.raises(Crash):
-        move(nine)
-    _all_is_well(nine, move)
-
-
 def test_a_crash_before_the_commit_loses_nothing(nine: RecordsRig, move):
     """The directory points to the old places, all of it; the new blocks are orphans."""
     if move is _flush:

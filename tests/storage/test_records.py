@@ -16,27 +16,6 @@ from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import release
 
 
-def test_forgetting_leaves_no_byte_in_any_file(nine: RecordsRig):
-    """Its block is written anew, not merely tombstoned; the survivors are readable."""
-    nine.expel([2])
-    assert not nine.is_in_a_file(NINE[2])
-    assert (nine.data(), nine.faults()) == ({n: d for n, d in NINE.items() if n != 2}, [])
-
-
-def test_forgetting_reaches_old_copies(nine: RecordsRig):
-    """Invalid copies that moves, changes and removals left in blocks go too."""
-    old = nine.places()
-    nine.repack([[1, 4, 7]])
-    nine.stage({5: b"the second version"})
-    nine.flush()
-    nine.remove([9])
-    assert {old[1], old[5], old[9]} <= nine.stored()
-    nine.expel([1, 5, 9])
-    secrets = [NINE[1], NINE[5], NINE[9], b"the second version"]
-    assert [one for one in secrets if nine.is_in_a_file(one)] == []
-    assert (nine.data(), nine.faults()) == ({n: d for n, d in NINE.items() if n not in (1, 5, 9)}, [])
-
-
 def test_forgetting_reaches_the_database(nine: RecordsRig):
     """A staged record goes."""
     nine.stage({60: b"a staged secret"})

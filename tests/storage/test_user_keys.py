@@ -37,7 +37,7 @@ from zibaldone.server.problems import problem_of
 from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
 from zibaldone.storage.moving import move_blocks
-from zibaldone.storage.schema import blocks, chunks, hierarchy_episodes, metadata, user_keys
+from zibaldone.storage.schema import blocks, chunks, hierarchy_episodes, metadata
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views import unit_cache
 
@@ -525,17 +525,6 @@ def test_what_nobody_sealed_is_damage(sealed):
         connection.exec_driver_sql("UPDATE messages SET content = 'I agree.' WHERE seq = 3")
     with pytest.raises(StorageCorrupt, match="sealed"):
         memory.messages(user="ann")
-
-
-def test_without_keys_nothing_is_sealed(opened_anywhere):
-    """It is an option: rows are as they were, and no key is looked for."""
-    memory = opened_anywhere()
-    memory.add(TALK, user="ann")
-    with memory._database.read() as connection:
-        assert (
-            connection.exec_driver_sql("SELECT content FROM messages").scalars().first() == TALK[0]["content"]
-        )
-        assert connection.execute(user_keys.select()).first() is None
 
 
 @WIDELY

@@ -19,11 +19,6 @@ def test_a_longer_message_is_read_from_its_beginning_to_the_end_of_a_word():
     assert read.endswith("word")
 
 
-def test_a_message_of_one_word_is_cut_inside_it():
-    """There is no other place."""
-    assert as_read(Message("漢" * 100_000)).content == "漢" * MESSAGE_CHARS_READ
-
-
 def test_a_question_is_read_at_both_ends():
     """People ask before or after what they paste."""
     read = question_as_read("Where does Ann live? " + "pasted " * 20_000 + "And what is her dog called?")
@@ -31,11 +26,6 @@ def test_a_question_is_read_at_both_ends():
     assert read.endswith(" And what is her dog called?")
     assert set(read.split()) <= {*"Where does Ann live? pasted And what is her dog called?".split()}
     assert len(read) <= QUESTION_CHARS_READ
-
-
-def test_a_question_of_one_word_is_cut_inside_it():
-    """There is no other place, and it is bounded all the same."""
-    assert len(question_as_read("x" * 100_000)) == QUESTION_CHARS_READ - 1
 
 
 def test_a_question_within_the_bound_is_read_whole():

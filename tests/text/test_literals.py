@@ -39,33 +39,6 @@ def test_the_literals_of_a_pattern_are_in_all_that_it_matches(pattern, literals)
     assert read or literals == {"a"}  # which is in too many texts
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text"),
-    [(r"#\d+ abroad", "#12 abroad"), ("a  ?bcdef", "a bcdef"), ("x#(?:abc|def)", "x#def")],
-)
-def test_space_and_number_signs_stand_for_themselves_where_no_flag_says_otherwise(pattern, text):
-    """What follows them is a pattern still, and a repetition is of the last of several spaces."""
-    assert any(literal in text for literal in needed_literals(pattern))
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        r"\w+",
-        "very|",
-        "(?:very)*",
-        "[a-z]+",
-        "(?P<one>x)(?P=one)",
-        r"\x41lways",
-        "(very){e<=1}",
-        "[[:alpha:]]",
-    ],
-)
-def test_nothing_is_told_of_a_pattern_that_can_do_without_or_is_not_understood(pattern):
-    """Texts are searched for it as ever."""
-    assert needed_literals(pattern) == ()
-
-
 def test_letters_that_a_pattern_takes_for_alike_are_folded_alike():
     """Capitals, dotless i, the long s and the Kelvin sign: whatever matches without regard to case."""
     letters = "".join(one for one in map(chr, range(sys.maxunicode)) if one.isalpha())
@@ -109,3 +82,11 @@ def test_a_pattern_is_not_compiled_for_texts_that_lack_its_literals(monkeypatch)
     assert pattern.sub("went", told) == "We went, went next."
     assert pattern.split("a, moved to Faro") == ["a, ", "Faro", ""]
     assert len(compiled) == 1
+
+
+def test_all_can_be_compiled_at_once(monkeypatch):
+    """What a process that serves does at its beginning; using them compiles nothing afterwards."""
+    lazy = lazy_pattern("heron(?:s|ry)?")
+    patterns.compile_all()
+    monkeypatch.setattr(patterns.regex, "compile", None)
+    assert lazy.search("the heronry")

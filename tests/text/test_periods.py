@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -11,39 +12,10 @@ from zibaldone.text.periods import Period, asked_period
 
 NOW = date(2024, 6, 12)  # a Wednesday
 
-ASKED = {
-    "What happened between March and May?": "2024-03-01 2024-05-31",
-    "from March to May": "2024-03-01 2024-05-31",
-    "from Nov to Feb": "2023-11-01 2024-02-29",
-    "what changed from early April to mid May": "2024-04-01 2024-05-21",
-    "What did I do in the first week of June?": "2024-06-01 2024-06-07",
-    "during the first two weeks of May": "2024-05-01 2024-05-14",
-    "in the last three days of May": "2024-05-29 2024-05-31",
-    "in the second half of 2023": "2023-07-01 2023-12-31",
-    "the plans of Q1 2024": "2024-01-01 2024-03-31",
-    "in the first quarter of 2024": "2024-01-01 2024-03-31",
-    "from 3 to 9 May": "2024-05-03 2024-05-09",
-    "between the 3rd and the 10th of May": "2024-05-03 2024-05-10",
-    "from 2024-01-01 to 2024-01-27": "2024-01-01 2024-01-27",
-    "from March 15, 2024 till April 2, 2024": "2024-03-15 2024-04-02",
-    "What did I learn in 2022 and 2023?": "2022-01-01 2023-12-31",
-    "Who did I meet in May?": "2024-05-01 2024-05-31",
-    "What did we do on 5 May?": "2024-05-05 2024-05-05",
-    "What did I say yesterday?": "2024-06-11 2024-06-11",
-    "What did I do last month?": "2024-05-01 2024-05-31",
-    "What has changed since spring?": "2024-03-01 -",
-    "since I moved in May": "2024-05-01 -",
-    "from March until now": "2024-03-01 -",
-    "How did it go after 3 May 2024?": "2024-05-04 -",
-    "Where did I go before the trip in 2023?": "- 2023-12-31",
-    "What did I read before March?": "- 2024-02-29",
-    "until last May": "- 2024-05-31",
-    "up to the end of April": "- 2024-04-30",
-    "What did I do in October?": "2023-10-01 2023-10-31",
-    "between April and July": "2024-04-01 2024-07-31",
-    "How did I sleep for the past month?": "2024-05-12 2024-06-12",
-    "after May 2022 and before June 2023": "2022-06-01 2023-05-31",
-}
+ASKED = dict(
+    line.split("\t")
+    for line in (Path(__file__).parents[1] / "data" / "periods.tsv").read_text(encoding="utf-8").splitlines()
+)
 NOT_ASKED = (
     "Where is my appointment now?",
     "What is my schedule today?",

@@ -9,17 +9,6 @@ from hypothesis import strategies as st
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.text.sentences import _BORDER, _WIDE, _WIDE_BORDER, passages, sentences, torn
 
-FORTY_SCRIPTS = """
-Latin: The cat sleeps. Cyrillic: Кошка спит. Greek: Η γάτα κοιμάται. Armenian: Կատուն քնած է։
-Georgian: კატას სძინავს. Hebrew: החתול ישן. Arabic: القطة نائمة؟ Syriac: ܩܛܐ ܕܡܟ. Thaana: ބުޅާ ނިދާފަ.
-NKo: ߖߊ߬ߞߎߡߊ. Devanagari: बिल्ली सो रही है। Bengali: বিড়াল ঘুমায়। Gurmukhi: ਬਿੱਲੀ ਸੁੱਤੀ ਹੈ। Gujarati: બિલાડી સૂતી છે.
-Oriya: ବିଲେଇ ଶୋଇଛି। Tamil: பூனை தூங்குகிறது. Telugu: పిల్లి నిద్రపోతోంది. Kannada: ಬೆಕ್ಕು ಮಲಗಿದೆ.
-Malayalam: പൂച്ച ഉറങ്ങുന്നു. Sinhala: පූසා නිදාගෙන. Thai: แมวหลับ Lao: ແມວນອນ Tibetan: ཞི་མི་ཉལ།
-Myanmar: ကြောင်အိပ်။ Khmer: ឆ្មាគេង។ Hangul: 고양이가 잔다. Hiragana: ねこがねる。 Katakana: ネコガネル。
-Han: 猫在睡觉。 Bopomofo: ㄇㄠ Mongolian: ᠮᠤᠤᠷ᠃ Ethiopic: ድመት ተኝታለች። Cherokee: ᏪᏌ. Syllabics: ᐳᓯ. Ogham: ᚕᚖ
-Runic: ᚲᚨᛏ Tifinagh: ⴰⵎⵓⵛ. Vai: ꕉꕢ. Balinese: ᬫᭀᬂ. Javanese: ꦏꦸꦕꦶꦁ. Gothic: 𐌺𐌰𐍄𐍄. Deseret: 𐐗𐐈𐐓.
-"""
-
 count = shared_static_embedder().count
 
 
@@ -84,16 +73,6 @@ def test_the_quick_borders_are_the_borders(text):
     """A text without marks of CJK is cut where the pattern that knows all marks cuts it."""
     assert not set(_WIDE) & set(text)
     assert [m.span() for m in _BORDER.finditer(text)] == [m.span() for m in _WIDE_BORDER.finditer(text)]
-
-
-def test_forty_scripts():
-    """Each of forty scripts is read to the end, in sentences and in passages."""
-    assert FORTY_SCRIPTS.count(": ") >= 40
-    check_spans(FORTY_SCRIPTS, sentences(FORTY_SCRIPTS))
-    for limit in (8, 40, 128):
-        spans = passages(FORTY_SCRIPTS, limit, count)
-        check_spans(FORTY_SCRIPTS, spans)
-        assert max(count([FORTY_SCRIPTS[start:end] for start, end in spans])) <= limit
 
 
 @pytest.mark.parametrize("tokens", [by_words, by_characters, count], ids=["words", "characters", "llama"])

@@ -68,24 +68,6 @@ def test_a_message_that_came_later_is_unknown(asked):
     assert "fitted the budget" in found.why(31)
 
 
-def test_below_the_floor_every_candidate_has_that_reason(talk):
-    """An empty recall says that memory knows too little, with both figures."""
-    talk.fill()
-    found = talk.ask("quantum chromodynamics lattice", floor=1)
-    assert not found
-    reason = r"knows too little of this \(confidence 0\.\d{3}, the floor is 1\.000\)"
-    assert re.search(reason, found.why_not(1))
-
-
-def test_a_repetition_says_so(talk):
-    """The same words of the same speaker and day are in once, and the others say why they are not."""
-    talk.fill(3)
-    first, again = talk.say("[x] Bea: The bees swarmed.", "[x] Bea: The bees swarmed.")
-    found = talk.ask("bees")
-    out = again if first in {unit.sources[0] for unit in found.evidence} else first
-    assert "the same words of the same day are in already" in found.why_not(out)
-
-
 def test_white_space_has_no_unit_to_explain(talk):
     """A message that says nothing is not among the units."""
     talk.say("Ann:  \n ", "Ann: Bees.")

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from zibaldone.audit import acting
 from zibaldone.cli import (
+    asking,
     comparing,
     encrypting,
     forgetting,
@@ -110,6 +111,7 @@ def guide(
 app.command()(messages.add)
 app.command("import")(messages.import_)
 app.command()(messages.recall)
+app.command()(asking.ask)
 app.command()(messages.search)
 app.command()(messages.show)
 app.command()(messages.messages)

@@ -225,7 +225,7 @@ def decisions(recalled: Recall) -> None:
             decision.evidence.tokens,
             " ".join(f"{c.channel}#{c.rank}" for c in decision.evidence.channels if c.rank),
             decision.reason,
-            _short(decision.evidence.text),
+            short(decision.evidence.text),
         )
         for decision in recalled.trace.decisions
     ]
@@ -244,7 +244,7 @@ def passage_table(passages: Sequence[Evidence]) -> None:
             ", ".join(map(str, passage.sources)),
             passage.speaker or "",
             round(passage.score, 3),
-            _short(passage.text, _FIRST_WORDS) + mark(passage),
+            short(passage.text, _FIRST_WORDS) + mark(passage),
         )
         for rank, passage in enumerate(passages, 1)
     ]
@@ -274,7 +274,7 @@ def session_table(sessions: Sequence[Session]) -> None:
     rows = [
         (
             s.session,
-            *((_short(s.title),) if titled else ()),
+            *((short(s.title),) if titled else ()),
             s.messages,
             s.first_seq,
             s.last_seq,
@@ -415,7 +415,8 @@ def _is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()  # None: closed when the process began
 
 
-def _short(text: str, most: int = 60) -> str:
+def short(text: str, most: int = 60) -> str:
+    """A text in one line, cut."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
 

@@ -29,7 +29,7 @@ from zibaldone.text.words import terms
 DEFAULT = "zibaldone"  # the engine as it recalls where nothing is chosen
 VIEWS = ("messages", "chunks", "topics", "hierarchy")
 _BASELINES = ("bm25", "bm25-user", "hybrid", "full")
-_USER = "me"
+USER = "me"  # whose memory it is, of every engine
 _K1, _B = 1.5, 0.75
 _NEIGHBOURS = 0.35  # of the scores of the turns before and after
 _HEADER_TOKENS = 8  # more than a header needs
@@ -107,14 +107,14 @@ class Engine:
         )
 
     def take(self, messages: Sequence[Message]) -> None:
-        self.memory.add([replace(message, seq=0) for message in messages], user=_USER)
+        self.memory.add([replace(message, seq=0) for message in messages], user=USER)
         if self._views != ("messages",):
-            self.memory.maintain(user=_USER, views=self._views)
+            self.memory.maintain(user=USER, views=self._views)
 
     def recall(self, question: str, budget_tokens: int, now: datetime | None = None) -> Recalled:
         recall = self.memory.recall(
             question,
-            user=_USER,
+            user=USER,
             budget_tokens=budget_tokens,
             views=self._views,
             floor=self._floor,

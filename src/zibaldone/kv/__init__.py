@@ -37,7 +37,7 @@ from zibaldone.views.kvcache.storage.store import FOLDER
 
 try:
     from zibaldone.views.kvcache.generate import answering
-    from zibaldone.views.kvcache.generate.answering import Answer, AnswerScore, BlockScore, KVTrace
+    from zibaldone.views.kvcache.generate.answering import AnswerScore, BlockScore, KVAnswer, KVTrace
     from zibaldone.views.kvcache.generate.generation import keys_of
     from zibaldone.views.kvcache.generate.selection import Cited, Sought
     from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
@@ -61,12 +61,12 @@ _CATCHES_UP = 3  # times, while others go on forgetting
 _logger = logging.getLogger(__name__)
 
 __all__ = [
-    "Answer",
     "AnswerScore",
     "BlockScore",
     "Budget",
     "Calibration",
     "Cited",
+    "KVAnswer",
     "KVMemory",
     "KVPrompt",
     "KVTrace",
@@ -208,9 +208,9 @@ class KVMemory:
         self._writer.wait()
 
     @overload
-    def generate(self, query: str, *, user: str, **options: Any) -> Answer: ...
+    def generate(self, query: str, *, user: str, **options: Any) -> KVAnswer: ...
     @overload
-    def generate(self, query: Sequence[str], *, user: str, **options: Any) -> list[Answer]: ...
+    def generate(self, query: Sequence[str], *, user: str, **options: Any) -> list[KVAnswer]: ...
 
     def generate(
         self,
@@ -225,7 +225,7 @@ class KVMemory:
         remember: bool = False,
         now: TimeLike | None = None,
         **options: Any,
-    ) -> Answer | list[Answer]:
+    ) -> KVAnswer | list[KVAnswer]:
         """Answer a question, or several side by side, with memory in sight.
 
         What the log has and the pool lacks is encoded first; another model's pool is made anew. In sight are
@@ -489,7 +489,7 @@ class KVMemory:
 
     def _generate(
         self, sought: Sequence[Sought], user: str, options: Mapping[str, Any], *, remember: bool
-    ) -> list[Answer]:
+    ) -> list[KVAnswer]:
         with self._database.read(user) as connection:
             deletions = log.state(connection, user).deletions
         with self.view.model_lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zibaldone.models.asker import Asker, TaskAnswer
-from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Embedder, TokenLogprob, Turn
+from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Embedder, Reranker, TokenLogprob, Turn
 from zibaldone.models.meter import Ceilings, Meter, Prices, Usage
 from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
 from zibaldone.models.recorded import RecordedModel
@@ -22,6 +22,7 @@ __all__ = [
     "OpenAIEmbedder",
     "Prices",
     "RecordedModel",
+    "Reranker",
     "StaticEmbedder",
     "Task",
     "TaskAnswer",

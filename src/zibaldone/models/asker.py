@@ -60,7 +60,13 @@ class Asker:
         return self._model is not None
 
     def ask(
-        self, task: Task[R], *, user: str, patient: bool = False, timeout_s: float | None = None
+        self,
+        task: Task[R],
+        *,
+        user: str,
+        patient: bool = False,
+        timeout_s: float | None = None,
+        repair: bool = True,
     ) -> TaskAnswer[R]:
         """The task's answer, from the model or from its `offline`.
 
@@ -70,7 +76,7 @@ class Asker:
         refuses, fails, cannot be had, is left alone for a while because it failed again and again, or a
         ceiling is reached. With `patient`, a model that cannot be had is asked all the same, and raises
         ModelUnavailable. QuestionOpen is always raised: somebody is going to answer. With a `timeout_s`
-        somebody is waiting: a request that fails is not tried again.
+        somebody is waiting: a request that fails is not tried again. Without `repair` it is one request.
         """
         if self._model is None:
             return TaskAnswer(task.offline(), "", OFFLINE)
@@ -87,7 +93,7 @@ class Asker:
         try:
             if reason := self._breaker.resting(user, task.name):
                 raise BadAnswer(f"the model is {reason}", requests=0)
-            result = _repaired(task, call, timeout_s)
+            result = _repaired(task, call, timeout_s, repair=repair)
         except QuestionOpen:
             raise
         except ModelFailed as error:
@@ -149,7 +155,9 @@ class _Cost:
         return reply
 
 
-def _repaired(task: Task[R], call: Callable[[ChatRequest], ChatReply], timeout_s: float | None) -> R:
+def _repaired(
+    task: Task[R], call: Callable[[ChatRequest], ChatReply], timeout_s: float | None, *, repair: bool
+) -> R:
     """The model's answer, asked for once more when the first cannot be used. Raises ModelFailed."""
     request = ChatRequest(
         task.name,
@@ -163,7 +171,7 @@ def _repaired(task: Task[R], call: Callable[[ChatRequest], ChatReply], timeout_s
     try:
         return _judged(task, reply)
     except BadAnswer as error:
-        if reply.finish == "refusal" or (reply.finish == "length" and task.divisible):
+        if not repair or reply.finish == "refusal" or (reply.finish == "length" and task.divisible):
             raise  # parts of it have shorter answers
         complaint = (
             f"This answer cannot be used: {error}. Give the corrected answer: one JSON object that fits"

@@ -45,6 +45,24 @@ class WordEmbedder(Embedder, Tokenizer, Protocol):
     """A table of vectors: quick enough to ask for single words; it says in how many pieces it knows one."""
 
 
+class Reranker(Protocol):
+    """Says how well each of some texts answers a question. No lock or transaction is held meanwhile."""
+
+    @property
+    def name(self) -> str:
+        """What a trace calls it."""
+
+    @property
+    def batch(self) -> int:
+        """How many texts one call takes. Between calls it is looked whether somebody still waits."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """One finite number per text, the higher the better; those of one question's calls compare.
+
+        Raises ModelFailed when the model does not answer. One that waits for a server ends by itself.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One message of a prompt."""

@@ -1,14 +1,15 @@
-"""Embedders that run on this machine, by the name of their library and of the model.
+"""Models that run on this machine by `fastembed`, under its own names (extra `neural`).
 
-    fastembed:BAAI/bge-small-en-v1.5                    (extra `fastembed`)
-    sentence-transformers:all-MiniLM-L6-v2              (extra `sentence-transformers`)
+    fastembed:BAAI/bge-small-en-v1.5           an embedder
+    fastembed:Xenova/ms-marco-MiniLM-L-6-v2    a reranker
 
-The library loads the model when the embedder is made, and fetches it first where this machine has not got it.
+The library loads a model when it is made. Where this machine has not got it, it fetches it first, and shows
+how far it is; FASTEMBED_CACHE_PATH is where it is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -18,30 +19,25 @@ from zibaldone.errors import MissingExtra, ModelFailed
 from zibaldone.fork_safety import ForkSafeLock
 from zibaldone.models.base import Vectors
 
-Encode = Callable[[list[str]], Any]  # rows of numbers, one for each text
+FASTEMBED: Final = "fastembed"
+_PAIRS = 8  # that a cross-encoder reads between two looks at the time
+# A text is not padded to its longest neighbour: on a processor that is three times as fast as 256 together,
+# and what else is in the call cannot change its numbers.
+_BATCH = 1
 
 
-class LibraryEmbedder:
-    """A model of one of these libraries. Safe to share among threads, which take turns."""
+class FastEmbedder:
+    """An encoder. Safe to share among threads, which take turns."""
 
-    def __init__(self, library: str, model: str) -> None:
+    def __init__(self, model: str) -> None:
         """Raises MissingExtra, and ModelFailed for a model that cannot be loaded."""
-        self._called = f"{library}:{model}"
-        try:
-            self._encode = _LIBRARIES[library](model)
-        except ImportError as error:
-            raise MissingExtra(
-                f"no module {error.name or library!r}: pip install 'zibaldone[{library}]'"
-            ) from error
-        except Exception as error:  # whatever a library raises for a model that it has not got
-            raise ModelFailed(f"{self._called!r} cannot be loaded: {error}") from error
-        self._lock = ForkSafeLock()  # their tokenizers are no two threads' at once
+        self._library = _Library("fastembed", "TextEmbedding", model)
         self._dimension = int(self._rows(["dimension"]).shape[1])
 
     @property
     def name(self) -> str:
         """The library, the model and the length of its vectors."""
-        return f"{self._called}-{self._dimension}"
+        return f"{self._library.called}-{self._dimension}"
 
     @property
     def dimension(self) -> int:
@@ -54,37 +50,65 @@ class LibraryEmbedder:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         if not rows:
             return vectors
-        raw = self._rows([texts[row] for row in rows])
+        raw, called = self._rows([texts[row] for row in rows]), self._library.called
         norms = np.linalg.norm(raw, axis=1, keepdims=True)
         if raw.shape != (len(rows), self._dimension) or not np.isfinite(norms).all():
             expected = (len(rows), self._dimension)
-            raise ModelFailed(f"{self._called!r} gave vectors of shape {raw.shape}; {expected} was expected")
+            raise ModelFailed(f"{called!r} gave vectors of shape {raw.shape}; {expected} was expected")
         vectors[rows] = np.divide(raw, norms, out=np.zeros_like(raw), where=norms > 0)
         return vectors
 
     def _rows(self, texts: list[str]) -> Vectors:
-        try:
-            with self._lock:
-                raw = np.array([np.asarray(row) for row in self._encode(texts)], dtype=np.float32)
-        except Exception as error:  # a library's own code
-            raise ModelFailed(f"{self._called!r} cannot embed: {error}") from error
+        rows = self._library.ask(lambda model: model.embed(texts, batch_size=_BATCH))
+        raw = np.array(rows, dtype=np.float32)
         if raw.ndim != 2 or not raw.shape[1]:
-            raise ModelFailed(f"{self._called!r} gave no vectors, but an array of shape {raw.shape}")
+            raise ModelFailed(f"{self._library.called!r} gave no vectors, but an array of shape {raw.shape}")
         return raw
 
 
-def _fastembed(model: str) -> Encode:
-    loaded = import_module("fastembed").TextEmbedding(model_name=model)
-    return lambda texts: list(loaded.embed(texts))
+class FastReranker:
+    """A cross-encoder, which reads question and text together. Safe to share among threads."""
+
+    batch = _PAIRS
+
+    def __init__(self, model: str) -> None:
+        """Raises MissingExtra, and ModelFailed for a model that cannot be loaded."""
+        self._library = _Library("fastembed.rerank.cross_encoder", "TextCrossEncoder", model)
+
+    @property
+    def name(self) -> str:
+        """The library and the model."""
+        return self._library.called
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """As the model gives them: what is not relevant is mostly below 0."""
+        pairs = self._library.ask(lambda model: model.rerank(query, list(texts), batch_size=_BATCH))
+        return [float(score) for score in pairs]
 
 
-def _sentence_transformers(model: str) -> Encode:
-    loaded = import_module("sentence_transformers").SentenceTransformer(model)
-    return lambda texts: loaded.encode(texts, convert_to_numpy=True, show_progress_bar=False)
+class _Library:
+    """One loaded model."""
 
+    def __init__(self, module: str, kind: str, model: str) -> None:
+        self.called = f"{FASTEMBED}:{model}"
+        self._lock = ForkSafeLock()  # its tokenizers are no two threads' at once
+        try:
+            self._model = getattr(import_module(module), kind)(model_name=model)
+        except ImportError as error:
+            raise MissingExtra(
+                f"no module {error.name or FASTEMBED!r}: pip install 'zibaldone[neural]'"
+            ) from error
+        except Exception as error:  # whatever the library raises for a model that it has not got
+            raise ModelFailed(
+                f"{self.called!r} cannot be loaded: {error}. Weights come from a hub at first use: without a"
+                " network, load the model once where there is one, and bring the folder that"
+                " FASTEMBED_CACHE_PATH names"
+            ) from error
 
-_LIBRARIES: Final[dict[str, Callable[[str], Encode]]] = {
-    "fastembed": _fastembed,
-    "sentence-transformers": _sentence_transformers,
-}
-LIBRARIES: Final = tuple(_LIBRARIES)
+    def ask(self, call: Callable[[Any], Iterable[Any]]) -> list[Any]:
+        """All that a call of the model gives. Raises ModelFailed."""
+        try:
+            with self._lock:
+                return list(call(self._model))
+        except Exception as error:  # a library's own code
+            raise ModelFailed(f"{self.called!r} failed: {error}") from error

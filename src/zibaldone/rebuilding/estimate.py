@@ -67,6 +67,7 @@ class CountingAsker(Asker):
         user: str,  # noqa: ARG002 - nothing is metered
         patient: bool = False,  # noqa: ARG002 - nobody has to be waited for
         timeout_s: float | None = None,  # noqa: ARG002 - likewise
+        repair: bool = True,  # noqa: ARG002 - likewise
     ) -> TaskAnswer[R]:
         """The offline answer."""
         answer = task.offline()

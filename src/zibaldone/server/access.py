@@ -34,8 +34,8 @@ KEY_COOKIE = "zibaldone_key"  # of who signed in on the page
 # First segments of the page's paths: there alone the cookie opens, and who has no key is led to sign in.
 PAGE_SEGMENTS = frozenset(
     """
-    favicon.ico forget import jobs maintain message profile recall session sessions sign-in sign-out static
-    themes timeline topics usage users
+    ask favicon.ico forget import jobs maintain message profile recall session sessions sign-in sign-out
+    static themes timeline topics usage users
     """.split()
 )
 

@@ -224,7 +224,7 @@ def test_one_user_s_notes_go_with_nobody_else_s_session(memory, script, party):
 
 def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
     """However many notes there are."""
-    for number in range(120):
+    for number in range(80):
         text = (
             f"Plan number {number}: we climb hill {number} in the far north and sleep in hut {number} there."
         )

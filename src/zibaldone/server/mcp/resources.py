@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -30,9 +29,9 @@ class MemoryResource:
 
 async def resources_of(caller: McpCaller) -> list[MemoryResource]:
     """What there is to read: the newest sessions first, then the topic documents."""
+    newest, _ = await caller.memory.titled_sessions(user=caller.user, agent=caller.agent, limit=_MOST_LISTED)
     sessions = [
-        MemoryResource(f"{SESSIONS}{_escaped(session)}", session, "A conversation.", PLAIN)
-        for session in await _sessions(caller)
+        MemoryResource(f"{SESSIONS}{_escaped(one.session)}", one.session, one.title, PLAIN) for one in newest
     ]
     if caller.agent is not None:
         return sessions
@@ -64,16 +63,6 @@ async def read_resource(caller: McpCaller, uri: str) -> tuple[str, str] | None:
     if uri.startswith(TOPICS) and caller.agent is None:
         return await caller.memory.topics(caller.user).text(unquote(uri.removeprefix(TOPICS))), MARKDOWN
     return None
-
-
-async def _sessions(caller: McpCaller) -> Sequence[str]:
-    if caller.agent is None:
-        known = await caller.memory.sessions(user=caller.user)
-        names = [session.session for session in sorted(known, key=lambda session: session.last_seq)]
-    else:
-        own = await caller.memory.messages(user=caller.user, agent=caller.agent)
-        names = list(dict.fromkeys(message.session for message in reversed(own)))[::-1]
-    return names[::-1][:_MOST_LISTED]
 
 
 def _message_line(message: Message) -> str:

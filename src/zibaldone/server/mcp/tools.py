@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from zibaldone.core import DEFAULT_SESSION, Evidence
+from zibaldone.core import DEFAULT_SESSION
 from zibaldone.errors import InvalidInput
 from zibaldone.forgetting import Receipt
-from zibaldone.rendering import line, mark, quotation
-from zibaldone.server.mcp.answers import (
-    ForgetAnswer,
-    McpAnswer,
-    Passage,
-    ProfileAnswer,
-    ProfileLine,
-    RecallAnswer,
-    RememberAnswer,
-    SearchAnswer,
-    Source,
-    TopicsAnswer,
-)
+from zibaldone.rendering import quotation
 from zibaldone.server.mcp.caller import McpCaller
+from zibaldone.server.mcp.looking import (
+    ListSessions,
+    ReadNotes,
+    ReadSession,
+    RecallWords,
+    notes,
+    read_session,
+    recall,
+    sessions,
+)
 from zibaldone.threads import in_thread
 from zibaldone.views.topics.read.tool_arguments import TOOLS as TOPIC_TOOLS
 from zibaldone.views.topics.read.tool_arguments import Arguments, described
 from zibaldone.views.topics.read.tool_text import answer_text
 
-MOST_PASSAGES = 50
-MOST_BUDGET_TOKENS = 8000
 LONGEST_CONTENT = 200_000  # characters
 _MOST_SEQS = 1000
-_NOTHING = "Memory has nothing about this."
-_NO_TOPICS = "There are no topic documents: 'zibaldone maintain --view topics' makes them from what was said."
-
-Query = Annotated[str, Field(min_length=1, max_length=10_000, description="a question, or words to look for")]
-InSession = Annotated[str | None, Field(description="only this session, as memory://sessions lists them")]
-Since = Annotated[str | None, Field(description="only what was said from then on: ISO 8601")]
-Until = Annotated[str | None, Field(description="only what was said before then: ISO 8601")]
 
 
 class Remember(Arguments):
@@ -54,39 +43,6 @@ class Remember(Arguments):
     content: Annotated[str, Field(min_length=1, max_length=LONGEST_CONTENT, description="the words")]
     role: Annotated[Literal["user", "assistant"], Field(description="who said them")] = "user"
     session: Annotated[str, Field(min_length=1, description="a name for this conversation")] = DEFAULT_SESSION
-
-
-class RecallWords(Arguments):
-    """What earlier conversations say about a question, put together in the order of time, with dates.
-
-    Call it before answering whatever may depend on what the user has said before.
-    """
-
-    query: Query
-    budget_tokens: Annotated[
-        int, Field(ge=1, le=MOST_BUDGET_TOKENS, description="how long the answer may be")
-    ] = 1000
-    session: InSession = None
-    since: Since = None
-    until: Until = None
-
-
-class SearchPassages(Arguments):
-    """The passages of earlier conversations that fit a query best, best first, each word for word."""
-
-    query: Query
-    limit: Annotated[int, Field(ge=1, le=MOST_PASSAGES, description="most passages")] = 10
-    session: InSession = None
-    since: Since = None
-    until: Until = None
-
-
-class ReadProfile(Arguments):
-    """Notes on the user: instructions, constraints, facts, people, preferences, plans, decisions."""
-
-    budget_tokens: Annotated[
-        int, Field(ge=1, le=MOST_BUDGET_TOKENS, description="how long the text may be")
-    ] = 400
 
 
 class Forget(Arguments):
@@ -108,7 +64,7 @@ class Forget(Arguments):
     confirm: Annotated[bool, Field(description="true: really delete it")] = False
 
 
-Call = Callable[[McpCaller, Any], Awaitable[tuple[str, McpAnswer]]]
+Call = Callable[[McpCaller, Any], Awaitable[str]]  # as text for a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +74,10 @@ class McpTool:
     name: str
     title: str
     arguments: type[Arguments]  # whose docstring is the tool's description
-    answer: type[McpAnswer]
-    call: Call  # the answer as text for a model, and as data
+    call: Call
     reads: bool = True  # it changes nothing
     destroys: bool = False
-    whole_user: bool = False  # it knows no agents
-
-    def is_for(self, caller: McpCaller) -> bool:
-        """True if this caller may use it."""
-        return (self.reads or not caller.read_only) and not (self.whole_user and caller.agent is not None)
+    of_topics: bool = False  # which know no agents
 
     def parameters(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
@@ -136,7 +87,7 @@ class McpTool:
     def validated(self, given: object) -> Arguments:
         """Its arguments. Raises InvalidInput that says what is wrong with them."""
         try:
-            return self.arguments.model_validate({} if given is None else given)
+            return self.arguments.model_validate(_without_nulls(given))
         except ValidationError as error:
             faults = "; ".join(
                 f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}"
@@ -148,58 +99,27 @@ class McpTool:
             ) from error
 
 
-async def _remember(caller: McpCaller, given: Remember) -> tuple[str, McpAnswer]:
+def _without_nulls(given: object) -> object:
+    """Arguments without those that are null: a model says so of what it does not give."""
+    return (
+        {name: value for name, value in given.items() if value is not None}
+        if isinstance(given, Mapping)
+        else given or {}
+    )
+
+
+async def _remember(caller: McpCaller, given: Remember) -> str:
     message = {"role": given.role, "content": given.content}
     (stored,) = await caller.memory.add(message, user=caller.user, session=given.session, agent=caller.agent)
-    assert stored.time is not None  # what is stored has one
-    answer = RememberAnswer(seq=stored.seq, session=stored.session, time=stored.time)
-    return f"Kept, as message {stored.seq}.", answer
+    return f"Kept, as message {stored.seq}."
 
 
-async def _recall(caller: McpCaller, given: RecallWords) -> tuple[str, McpAnswer]:
-    chosen = given.model_dump(exclude={"query"})
-    recalled = await caller.memory.recall(given.query, user=caller.user, agent=caller.agent, **chosen)
-    text = recalled.quoted() or _NOTHING
-    sources = {
-        cited.seq: Source(seq=cited.seq, session=cited.session, time=cited.time)
-        for cited in recalled.citations
-    }
-    answer = RecallAnswer(
-        text=text, tokens=recalled.tokens, confidence=recalled.confidence, sources=list(sources.values())
-    )
-    return text, answer
-
-
-async def _search(caller: McpCaller, given: SearchPassages) -> tuple[str, McpAnswer]:
-    chosen = given.model_dump(exclude={"query"})
-    passages = await caller.memory.search(given.query, user=caller.user, agent=caller.agent, **chosen)
-    text = quotation("\n".join(map(_passage_line, passages))) if passages else _NOTHING
-    return text, SearchAnswer(passages=[_passage(unit) for unit in passages])
-
-
-async def _profile(caller: McpCaller, given: ReadProfile) -> tuple[str, McpAnswer]:
-    profile = caller.memory.profile(caller.user)
-    text = await profile.text(given.budget_tokens)
-    entries = [
-        ProfileLine(id=entry.id, kind=entry.kind, text=entry.text, time=entry.time, pinned=entry.pinned)
-        for entry in await profile.entries()
-        if entry.holds
-    ]
-    return text or "Nothing is known of the user yet.", ProfileAnswer(text=text, entries=entries)
-
-
-async def _forget(caller: McpCaller, given: Forget) -> tuple[str, McpAnswer]:
+async def _forget(caller: McpCaller, given: Forget) -> str:
     receipt = await _forgotten(caller, given)
-    answer = ForgetAnswer(
-        dry_run=receipt.dry_run,
-        messages=receipt.messages,
-        seqs=list(receipt.seqs[:_MOST_SEQS]),
-        purged=receipt.purged,
-    )
     number = f"{receipt.messages} message{'' if receipt.messages == 1 else 's'}"
     if receipt.dry_run:
-        return f"Nothing was deleted yet. {number} would be: ask the user, then confirm.", answer
-    return f"Deleted for good: {number}, and all that was made from them.", answer
+        return f"Nothing was deleted yet. {number} would be: ask the user, then confirm."
+    return f"Deleted for good: {number}, and all that was made from them."
 
 
 async def _forgotten(caller: McpCaller, given: Forget) -> Receipt:
@@ -213,30 +133,9 @@ async def _forgotten(caller: McpCaller, given: Forget) -> Receipt:
     return await caller.memory.forget(user=caller.user, seqs=sorted(seqs), dry_run=dry_run)
 
 
-async def _topics(name: str, caller: McpCaller, given: Arguments) -> tuple[str, McpAnswer]:
-    topics = caller.memory.topics(caller.user)
-    tools = await topics.tools()
-    result = await in_thread(tools.invoke, name, given.model_dump())
-    text = quotation(answer_text(result)) if await topics.documents() else _NO_TOPICS
-    return text, TopicsAnswer(result=result)
-
-
-def _passage(unit: Evidence) -> Passage:
-    return Passage(
-        text=unit.text,
-        speaker=unit.speaker,
-        seqs=list(unit.sources),
-        session=unit.session,
-        time=unit.time if unit.is_dated else None,
-        score=unit.score,
-        holds=unit.outdated is None,
-    )
-
-
-def _passage_line(unit: Evidence) -> str:
-    seqs = ", ".join(map(str, unit.sources))
-    day = f"{unit.time:%Y-%m-%d}" if unit.is_dated else "no date"
-    return f"[message {seqs}, {day}] {line(unit.speaker, unit.text)}{mark(unit)}"
+async def _topics(name: str, caller: McpCaller, given: Arguments) -> str:
+    tools = await caller.memory.topics(caller.user).tools()
+    return quotation(answer_text(await in_thread(tools.invoke, name, given.model_dump())))
 
 
 _TITLES = {
@@ -249,21 +148,27 @@ _TITLES = {
 TOOLS: Mapping[str, McpTool] = {
     tool.name: tool
     for tool in (
-        McpTool("remember", "Remember", Remember, RememberAnswer, _remember, reads=False),
-        McpTool("recall", "Recall", RecallWords, RecallAnswer, _recall),
-        McpTool("search", "Search", SearchPassages, SearchAnswer, _search),
-        McpTool("profile", "Profile", ReadProfile, ProfileAnswer, _profile, whole_user=True),
-        McpTool("forget", "Forget", Forget, ForgetAnswer, _forget, reads=False, destroys=True),
+        McpTool("recall", "Recall", RecallWords, recall),
+        McpTool("sessions", "List sessions", ListSessions, sessions),
+        McpTool("read_session", "Read a session", ReadSession, read_session),
+        McpTool("notes", "Read notes", ReadNotes, notes),
+        McpTool("remember", "Remember", Remember, _remember, reads=False),
+        McpTool("forget", "Forget", Forget, _forget, reads=False, destroys=True),
         *(
-            McpTool(
-                f"topics_{name}",
-                _TITLES[name],
-                arguments,
-                TopicsAnswer,
-                partial(_topics, name),
-                whole_user=True,
-            )
+            McpTool(f"topics_{name}", _TITLES[name], arguments, partial(_topics, name), of_topics=True)
             for name, arguments in TOPIC_TOOLS.items()
         ),
     )
 }
+
+
+async def tools_for(caller: McpCaller, names: Iterable[str] = TOOLS) -> dict[str, McpTool]:
+    """Those of these names that a caller may use, and that have something to show."""
+    tools = {name: TOOLS[name] for name in names if name in TOOLS}
+    has_topics = caller.agent is None and any(tool.of_topics for tool in tools.values())
+    has_topics = has_topics and bool(await caller.memory.topics(caller.user).documents())
+    return {
+        name: tool
+        for name, tool in tools.items()
+        if (has_topics if tool.of_topics else tool.reads or not caller.read_only)
+    }

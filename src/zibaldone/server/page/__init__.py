@@ -24,6 +24,7 @@ except ModuleNotFoundError as error:
     raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[server]'") from error
 
 from zibaldone.server.page import (
+    asking,
     forgetting,
     importing,
     profile,
@@ -43,6 +44,7 @@ del _jinja2, _multipart
 
 ACTIONS: tuple[PageAction, ...] = (
     *searching.ACTIONS,
+    *asking.ACTIONS,
     *reading.ACTIONS,
     *timeline.ACTIONS,
     *profile.ACTIONS,

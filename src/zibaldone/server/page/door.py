@@ -96,11 +96,12 @@ class PageCall:
 
 @dataclass(frozen=True, slots=True)
 class PageAction:
-    """One method of one path. What is posted writes, and is refused to who may only read."""
+    """One method of one path. What is posted writes, unless it `reads`: who may only read is refused it."""
 
     path: str
     handle: Callable[[PageCall], Awaitable[Response]]
     posts: bool = False
+    reads: bool = False
 
 
 class Door:
@@ -141,7 +142,8 @@ class Door:
             raise HTTPException(405)
         if action.posts:
             check_sender(request)
-            principal.must_write()
+            if not action.reads:
+                principal.must_write()
         user = await self._whose(principal, request)
         if user is None:
             return RedirectResponse("/users", status_code=303, headers=HEADERS)

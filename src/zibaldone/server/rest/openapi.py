@@ -139,11 +139,11 @@ def _not_null(declared: dict[str, Any]) -> dict[str, Any]:
 def _responses(operation: Operation) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     if operation.streams:
-        schema = {"type": "string", "description": "A JSON object in each line."}
+        schema = {"type": "string", "description": "JSON, a line each."}
         responses["200"] = {"description": _MEANING[200], "content": {operation.streams: {"schema": schema}}}
     for status, shape in operation.replies.items():
-        content = {"application/json": {"schema": _reference(shape)}}
-        responses[str(status)] = {"description": _MEANING[status], "content": content}
+        responses.setdefault(str(status), {"description": _MEANING[status], "content": {}})
+        responses[str(status)]["content"]["application/json"] = {"schema": _reference(shape)}
     problem = {MEDIA_TYPE: {"schema": _reference(ProblemJson)}}
     for status in sorted({*_ALWAYS, *(_WITH_BODY if operation.body else (400,)), *operation.problems}):
         responses[str(status)] = {"description": _MEANING[status], "content": problem}

@@ -1,23 +1,35 @@
-"""Operations that ask memory: recall, search, timeline."""
+"""Operations that ask memory: recall, ask, search, timeline."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
+from starlette.responses import Response, StreamingResponse
+
+from zibaldone.asking.ask import Answer, Step
+from zibaldone.asking.lookup import Filter
 from zibaldone.core import Evidence
 from zibaldone.recalled import Recall
 from zibaldone.server.rest.operation import Reply, RestCall, operation
 from zibaldone.server.rest.shapes import (
+    AnswerJson,
+    AskJson,
     CitationJson,
     EvidenceJson,
     PassagesJson,
     RecalledJson,
     RecallJson,
     SearchJson,
+    StepJson,
     TimelineJson,
     TimelineLineJson,
     TimelineQuery,
     UserQuery,
 )
+from zibaldone.server.stepwise import stepwise
 from zibaldone.timeline import text_of
+
+EVENTS = "text/event-stream"
 
 
 @operation(
@@ -43,6 +55,46 @@ async def recall(call: RestCall[UserQuery, RecallJson]) -> Reply:
     )
     call.metrics.recalled(recalled.tokens)
     return Reply(_shown(recalled))
+
+
+@operation(
+    "ask",
+    "POST",
+    "/v1/memory/ask",
+    asks=True,
+    streams=EVENTS,
+    replies={200: AnswerJson},
+    example={"query": {"user": "ann"}, "body": {"question": "Where has Ann lived?", "rounds": 2}},
+)
+async def ask(call: RestCall[UserQuery, AskJson]) -> Reply | Response:
+    """Let the server's chat model answer a question; it may look again, and cites what it was shown."""
+    body = call.body
+    narrowing = body.narrowing()
+    steps = stepwise(
+        call.memory,
+        body.question,
+        user=call.user,
+        now=narrowing.pop("now"),
+        filter=Filter(**narrowing, agent=call.agent(body.agent)),
+        rounds=body.rounds,
+        budget_tokens=body.budget_tokens,
+        timeout_s=body.timeout_s,
+    )
+    shown = (_step_or_answer(call, step) async for step in steps)
+    if not body.stream:
+        *_, answer = [step async for step in shown]
+        return Reply(answer)
+    first = await anext(shown)  # what is wrong with the question is a problem, and no event
+
+    async def events() -> AsyncIterator[str]:
+        try:
+            yield _event(first)
+            async for step in shown:
+                yield _event(step)
+        finally:
+            await steps.aclose()  # of a client that is gone
+
+    return StreamingResponse(events(), media_type=EVENTS)
 
 
 @operation(
@@ -78,6 +130,28 @@ async def timeline(call: RestCall[TimelineQuery, None]) -> Reply:
     lines = await call.memory.timeline(query.query, user=call.user, **chosen)
     shown = [TimelineLineJson.model_validate(line) for line in lines]
     return Reply(TimelineJson(text=text_of(lines), lines=shown))
+
+
+def _event(shown: StepJson | AnswerJson) -> str:
+    return (
+        f"event: {'step' if isinstance(shown, StepJson) else 'answer'}\ndata: {shown.model_dump_json()}\n\n"
+    )
+
+
+def _step_or_answer(call: RestCall[UserQuery, AskJson], given: Step | Answer) -> StepJson | AnswerJson:
+    if isinstance(given, Step):
+        return StepJson.model_validate(given)
+    call.metrics.recalled(given.evidence.tokens)
+    return AnswerJson(
+        question=given.question,
+        text=given.text,
+        known=given.known,
+        confidence=given.confidence,
+        citations=[CitationJson.model_validate(citation) for citation in given.citations],
+        evidence=_shown(given.evidence),
+        steps=[StepJson.model_validate(step) for step in given.steps],
+        marks=list(given.marks),
+    )
 
 
 def _shown(recalled: Recall) -> RecalledJson:

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Json, JsonValue, model_validator
 
+from zibaldone.asking.ask import MOST_ROUNDS
+from zibaldone.recall import Order
 from zibaldone.validation import to_time
 
 PAGE, LONGEST_PAGE = 100, 1000
@@ -237,6 +239,20 @@ class RecallJson(NarrowedJson):
         return self
 
 
+class AskJson(NarrowedJson):
+    """A question that a model is to answer, which may look into memory again."""
+
+    question: Annotated[str, Field(min_length=1)]
+    rounds: Annotated[int, Field(ge=0, le=MOST_ROUNDS), BeforeValidator(_whole)] = Field(
+        3, description="How often it may look again."
+    )
+    budget_tokens: Budget = Field(2500, description="Of all evidence that the model is shown.")
+    timeout_s: float = Field(120, gt=0, le=600, description="Then what was recalled stands in.")
+    stream: bool = Field(
+        False, description="Server-sent events: a `step` as each look is made, then the `answer`."
+    )
+
+
 class ForgetJson(InputShape):
     """What to forget: exactly one of seqs, session, before and everything."""
 
@@ -428,6 +444,44 @@ class RecalledJson(OutputShape):
     ms: float
     evidence: list[EvidenceJson]
     citations: list[CitationJson]
+
+
+class LookupJson(OutputShape):
+    """A query of the model's."""
+
+    query: str
+    since: datetime | None
+    until: datetime | None
+    session: str | None
+    role: str | None
+    order: Order
+
+
+class StepJson(OutputShape):
+    """One look, or the answer."""
+
+    number: int = Field(description="0 is the first look, before any model.")
+    queries: list[LookupJson]
+    added: list[int] = Field(description="Seqs of what it brought.")
+    tokens: int = Field(description="Of the evidence after it.")
+    answered: bool
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    ms: float
+
+
+class AnswerJson(OutputShape):
+    """What a model says of a question, and what it was shown."""
+
+    question: str
+    text: str = Field(description="Empty where no model gave one; then the evidence is what there is.")
+    known: bool = Field(description="False: memory does not hold it, as far as the model was shown.")
+    confidence: float
+    citations: list[CitationJson] = Field(description="Of the messages that it names, in evidence.text.")
+    evidence: RecalledJson
+    steps: list[StepJson]
+    marks: list[str] = Field(description="What is wrong with it, in sentences.")
 
 
 class CountedJson(OutputShape):

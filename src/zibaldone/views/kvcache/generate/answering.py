@@ -58,7 +58,7 @@ class KVTrace:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class KVAnswer:
     """What the model said."""
 
     texts: tuple[str, ...]  # more than one with num_return_sequences
@@ -94,7 +94,7 @@ class AnswerScore:
 class AnswerMade:
     """An answer, and what it was made of."""
 
-    answer: Answer
+    answer: KVAnswer
     sight: Sight | None  # None where each layer had its own
     generated: Generated
 
@@ -184,11 +184,11 @@ def _answer(
     seen: tuple[Cited, ...],
     kv_tokens: int,
     trace: KVTrace,
-) -> Answer:
+) -> KVAnswer:
     decode = view.encoder.tokenizer.decode
     texts = tuple(str(decode(list(ids), skip_special_tokens=True)).strip() for ids in done.sequences)
     numbers = tuple(block.number for block in blocks)
-    return Answer(texts, numbers, seen, done.prefill_tokens, kv_tokens, trace)
+    return KVAnswer(texts, numbers, seen, done.prefill_tokens, kv_tokens, trace)
 
 
 def scored(choice: Choice, tokenizer: Any) -> list[BlockScore]:

@@ -1,0 +1,83 @@
+"""The page's question box: each look, the answer, and the messages that it cites."""
+
+import json
+import re
+
+import httpx2
+import pytest
+
+from zibaldone import ModelFailed
+from zibaldone.testing import ScriptedModel
+
+PIP = "I adopted a beagle called <b>Pip</b>."
+
+
+def answering(request):
+    """Looks once, then answers with the first message and with a tag."""
+    shown = json.loads(request.turns[1].content)
+    if "fail" in shown["question"]:
+        raise ModelFailed("the model is down")
+    if not shown["asked"]:
+        return {"queries": [{"query": "<i>Pip</i>"}]}
+    return {"answer": "<script>alert(1)</script> Pip", "sources": [1]}
+
+
+@pytest.fixture
+def browser(serving):
+    """A browser of a server with a model, and a message of Ann's."""
+    base = serving(chat=ScriptedModel(answering))
+    with httpx2.Client(base_url=base, headers={"Origin": base}) as client:
+        client.post("/v1/memory/messages?user=ann", json={"messages": [{"content": PIP}]})
+        yield client
+
+
+def ask(browser, question, **options):
+    """The page that answers."""
+    return browser.post("/ask?user=ann", data={"question": question}, **options)
+
+
+def test_an_answer_links_to_the_messages_that_it_cites(browser):
+    """Above it stands what was looked for; nobody's words are markup."""
+    page = ask(browser, "Who is my dog?").text
+    assert "first look" in page
+    assert "&lt;i&gt;Pip&lt;/i&gt;" in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; Pip" in page
+    assert "<script>alert" not in page
+    assert "&lt;b&gt;Pip&lt;/b&gt;" in page
+    assert re.search(r'href="/message/1[?"]', page)
+    assert page.count("<ol") == page.count("</ol>") == 1
+    assert page.rstrip().endswith("</html>")
+
+
+def test_the_box_is_there_where_a_model_is(browser, tmp_path, serving):
+    """Without one the page names the setting, and the menu has no such part."""
+    assert "<form" in browser.get("/ask?user=ann").text
+    with httpx2.Client(base_url=serving(tmp_path / "plain")) as plain:
+        page = plain.get("/ask?user=ann").text
+        assert "ZIBALDONE_CHAT_MODEL" in page
+        assert "Your question" not in page
+        assert 'href="/ask' not in page
+
+
+def test_a_failing_model_leaves_what_was_recalled(browser):
+    """With what went wrong."""
+    page = ask(browser, "Will it fail?").text
+    assert "the model is down" in page
+    assert "&lt;b&gt;Pip&lt;/b&gt;" in page
+
+
+def test_who_may_only_read_may_ask_and_a_stranger_may_not(serving, make_key):
+    """It changes nothing; a form of another site's is refused."""
+    base = serving(chat=ScriptedModel(answering))
+    tokens = {"ann": make_key("ann"), "reader": make_key("ann", read_only=True), "bob": make_key("bob")}
+    bodies = {}
+    with httpx2.Client(base_url=base, headers={"Authorization": f"Bearer {tokens['ann']}"}) as ann:
+        ann.post("/v1/memory/messages", json={"messages": [{"content": PIP}]})
+    for name, token in tokens.items():
+        with httpx2.Client(base_url=base, headers={"Origin": base}) as browser:
+            browser.post("/sign-in", data={"key": token})
+            bodies[name] = browser.post("/ask", data={"question": "Who is my dog?"}).text
+            other = {"Origin": "https://evil.example"}
+            assert browser.post("/ask", data={"question": "x"}, headers=other).status_code == 403
+    assert "beagle" in bodies["reader"]
+    assert "beagle" not in bodies["bob"]

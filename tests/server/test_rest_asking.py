@@ -1,0 +1,99 @@
+"""POST /v1/memory/ask: the answer with its sources, its steps as they come, whose words it is of."""
+
+import json
+
+import httpx2
+import pytest
+
+from zibaldone.testing import ScriptedModel
+
+ANN = {"user": "ann"}
+PIP = "I adopted a beagle called Pip."
+
+
+def answering(request):
+    """Looks once for Pip, then answers; of a memory without Pip it knows nothing."""
+    shown = json.loads(request.turns[1].content)
+    if not shown["asked"]:
+        return {"queries": [{"query": "Pip", "order": "first"}]}
+    sources = [entry["seq"] for entry in shown["evidence"] if "Pip" in entry["text"]]
+    return {"answer": "Pip", "sources": sources} if sources else {"answer": "Nobody says.", "known": False}
+
+
+@pytest.fixture
+def told(serving):
+    """A client of a server with a model, and a message of Ann's and of Bob's."""
+    with httpx2.Client(base_url=serving(chat=ScriptedModel(answering))) as client:
+        for user, text in (("ann", PIP), ("bob", "My cat is called Tom.")):
+            client.post("/v1/memory/messages", params={"user": user}, json={"messages": [{"content": text}]})
+        yield client
+
+
+def ask(client, **body):
+    """The reply to Ann's question."""
+    return client.post("/v1/memory/ask", params=ANN, json={"question": "Who is my dog?", **body})
+
+
+def test_an_answer_cites_what_it_was_shown(told):
+    """The citation is a place in the evidence's text; the steps say what was looked for."""
+    answer = ask(told).json()
+    (cited,) = answer["citations"]
+    assert answer["evidence"]["text"][cited["start"] : cited["end"]] == PIP
+    assert (answer["text"], answer["known"], answer["marks"]) == ("Pip", True, [])
+    assert [step["calls"] for step in answer["steps"]] == [0, 1, 1]
+    assert answer["steps"][1]["queries"][0]["order"] == "first"
+
+
+def test_a_stream_has_each_step_and_the_answer(told):
+    """The same as without it, event by event."""
+    with told.stream(
+        "POST", "/v1/memory/ask", params=ANN, json={"question": "Who is my dog?", "stream": True}
+    ) as reply:
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        events = [event.split("\n") for event in "".join(reply.iter_text()).strip().split("\n\n")]
+    assert [name for name, _ in events] == ["event: step"] * 3 + ["event: answer"]
+    answer = json.loads(events[-1][1].removeprefix("data: "))
+    steps = [json.loads(data.removeprefix("data: ")) for _, data in events[:-1]]
+    assert (answer["text"], answer["steps"]) == ("Pip", steps)
+
+
+def test_without_a_model_the_problem_names_the_setting(client):
+    """Streamed or not, it is a problem, and no event."""
+    for stream in (False, True):
+        refused = ask(client, stream=stream)
+        assert refused.status_code == 422
+        assert "ZIBALDONE_CHAT_MODEL" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("body", [{"question": ""}, {"rounds": 11}, {"timeout_s": 0}, {"since": "soon"}])
+def test_what_cannot_be_asked_is_refused(told, body):
+    """With the field's name."""
+    refused = ask(told, **body)
+    assert refused.status_code == 422
+    assert next(iter(body)) in refused.text
+
+
+def test_a_filter_and_an_agent_s_key_hold(serving, make_key):
+    """What a model asks for stays inside of what its caller may see."""
+    base = serving(chat=ScriptedModel(answering))
+    tokens = {"ann": make_key("ann"), "agent": make_key("ann", agent="notes"), "bob": make_key("bob")}
+    clients = {
+        name: httpx2.Client(base_url=base, headers={"Authorization": f"Bearer {token}"})
+        for name, token in tokens.items()
+    }
+    clients["ann"].post("/v1/memory/messages", json={"messages": [{"content": PIP, "session": "a"}]})
+    clients["bob"].post("/v1/memory/messages", json={"messages": [{"content": "Tom is my cat."}]})
+
+    def known(name, **body):
+        reply = clients[name].post("/v1/memory/ask", json={"question": "Who is Pip?", **body})
+        assert PIP in reply.text or not reply.json()["known"]
+        return reply.json()["known"]
+
+    assert known("ann")
+    assert known("ann", session="a")
+    assert not known("ann", session="b")
+    assert not known("bob")
+    assert not known("agent")
+    assert clients["bob"].post("/v1/memory/ask", params=ANN, json={"question": "x"}).status_code == 403
+    for client in clients.values():
+        client.close()
