@@ -300,7 +300,6 @@ def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk):
     (reply,) = talk.say("Helper: Give pear trees bone meal as fertiliser in March.", role="assistant")
     talk.say("Bea: My pear trees look poor in March.")
     assert talk.ranked("Which fertiliser for pear trees did you suggest?")[0] == reply
-    talk.say("Bea: I thought of ash as fertiliser for my pear trees.")
     assert talk.ranked("Which fertiliser for pear trees did I suggest?")[0] != reply
 
 

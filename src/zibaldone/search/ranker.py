@@ -214,22 +214,24 @@ def features(
     values["date"], names_day = _dates(index, question)
     values["length"] = np.log1p(index.lexical.lengths())
     covers = np.maximum(values["covers"] ** _COVERED_POWER, names_day)
-    values["covers"] = covers if question.aim is Aim.SAID else _covered(index, covers, inside)
+    values["covers"] = _covered(index, question, covers, inside)
     held_back = 0 if question.aim is Aim.SAID else 1 - values["covers"]
     values["by_assistant"] = index.by_assistant * np.float32(held_back)
     return values, confidence(index, question, of_words, cosines, inside)
 
 
-def _covered(index: UnitIndex, covers: Floats, inside: Mask | None) -> Floats:
+def _covered(index: UnitIndex, question: Question, covers: Floats, inside: Mask | None) -> Floats:
     """(n,) how much of the question each unit has; of an assistant's, what people's own words leave of it.
 
     Who has all of a question's words, or names the day that it names, most likely answers it. An assistant
-    says everything that people say again, but what nobody else said is its to tell.
+    says again what people say, and what nobody else said is its to tell: but for what people ask about
+    themselves, see _attests.
     """
+    if question.aim is Aim.SAID:
+        return covers
     people = index.by_people
-    told = covers[people if inside is None else people & inside]
-    left = 1 - told.max(initial=0)
-    return np.where(people, covers, covers * left).astype(np.float32)
+    best = covers[people if inside is None else people & inside].max(initial=0)
+    return np.where(people, covers, covers * _attests(index, question) * (1 - best)).astype(np.float32)
 
 
 def _cosines(rows: Matrix, products: Floats) -> Floats:
@@ -317,25 +319,25 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], W
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
     nearby, whole, unseen = np.zeros(n), 1e-9, 0.0
-    own, asked = np.zeros(n), 1e-9
+    covers, all_idfs = np.zeros(n), 1e-9
     attests = _attests(index, question)
     lengths = {radius: _of_people(index.windows[radius].relative_lengths, index) for radius in RADII}
     for word in _matched(index, question):
         whole += word.weight
-        asked += word.idf
+        all_idfs += word.idf
         unseen += 0.0 if len(word.exact) else word.weight
         heard = attests[word.rows]
         there, likeness = index.windows[2].spread(word.rows[heard], word.likeness[heard])
         nearby[there] += word.weight * np.minimum(likeness, 1)
         there, likeness = index.windows[0].spread(word.rows, word.likeness)
-        own[there] += word.idf * np.minimum(likeness, 1)
+        covers[there] += word.idf * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
             there, inside = window.spread(word.rows, word.frequencies)
             totals[radius][there] += word.idf * saturated(inside, lengths[radius][there])
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    values["covers"] = (own / asked).astype(np.float32)
+    values["covers"] = (covers / all_idfs).astype(np.float32)
     return values, WordsFound((nearby / whole).astype(np.float32), unseen / whole)
 
 
