@@ -365,15 +365,15 @@ CEILINGS = {
     "demo": 406,
     "importers": 3_688,
     "kv": 703,
-    "models": 2_747,
+    "models": 2_748,
     "rebuilding": 741,
-    "search": 2_763,
+    "search": 2_800,
     "server": 8_307,
     "storage": 4_921,
     "testing": 507,
     "text": 3_019,
     "verification": 988,
-    "views": 1_944,
+    "views": 1_946,
     "views/chunks": 3_108,
     "views/hierarchy": 4_024,
     "views/kvcache": 6_053,
@@ -381,7 +381,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_416,
 }
-TESTS_CEILING = 54_870
+TESTS_CEILING = 54_890
 
 
 def lines_in(path: Path) -> int:
