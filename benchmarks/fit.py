@@ -55,7 +55,7 @@ from zibaldone.views.toolkit import evidence_of, question_vector, rows_offered, 
 _FITTED_ON = ("locomo", "beam 100K", "beam 500K", "realmem", "longmemeval")
 _JUDGED_ON = (*_FITTED_ON, "beam 1M")
 _PATH_1M = "beam/1M"
-_MADE = "made"
+_MADE = {False: "made, among people", True: "made, with an assistant"}
 _FIXED = ("length",)  # what a unit costs is no matter of likelihood
 _MOST_RIVALS = 400  # of an assistant's units in one contest; they stand for all
 
@@ -128,9 +128,10 @@ def ask(data: str, conversation: Conversation, every: int, embedder: Embedder) -
     index.extend(units, vectors)
     talk = Talk(index, tuple(evidence_of(unit, MessagesView.name) for unit in units))
     given = [(data, one) for one in conversation.questions if one.known and one.evidence]
-    own = [(_MADE, one) for one in made(conversation).questions] if data in _FITTED_ON else []
+    own = made(conversation).questions if data in _FITTED_ON else ()
+    asked_of_one = [(_MADE[bool(index.with_assistant.any())], one) for one in own]
     asked = []
-    for data_, question in [*given[::every], *own[::every]]:
+    for data_, question in [*given[::every], *asked_of_one[::every]]:
         now = question.asked_at or units[-1].time
         read = read_question(question.text, now.date(), index)
         vector, _ = question_vector(embedder, read)
@@ -147,7 +148,7 @@ def fitted(asked: Iterable[Asked], own: Weights, without: str = "") -> Weights:
     """The likeliest weights; every data set counts as much. What has none in `own` gets none."""
     by_data: dict[str, list[Contests]] = {}
     for one in asked:
-        fits = one.data in (*_FITTED_ON, _MADE)
+        fits = one.data in (*_FITTED_ON, *_MADE.values())
         if fits and (contest := one.contests()) is not None:
             by_data.setdefault(one.data, []).append(contest)
     start = to_vector(own)
