@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -196,8 +197,7 @@ def _from_kv(
     if not asking.new_tokens:
         return made
     answer = kv.generate(question.text, max_new_tokens=asking.new_tokens, **given)
-    trace = answer.trace
-    return _read(made, question, answer.text, trace.probe_ms + trace.score_ms + trace.fetch_ms + trace.ms)
+    return _read(made, question, answer.text, answer.trace.ms)
 
 
 def _from_text(
@@ -216,9 +216,11 @@ def _from_text(
         if not asking.new_tokens:
             return made
         options = {"max_new_tokens": asking.new_tokens, "do_sample": False}
-        (done,) = generate(encoder, [context], catch=False, options=options)
+        began = time.perf_counter()
+        done = generate(encoder, context, catch=False, options=options)
+        ms = (time.perf_counter() - began) * 1000
     text = str(asking.tokenizer.decode(list(done.sequences[0]), skip_special_tokens=True))
-    return _read(made, question, text, done.ms)
+    return _read(made, question, text, ms)
 
 
 def _read(made: ArmAnswer, question: KVQuestion, text: str, ms: float) -> ArmAnswer:

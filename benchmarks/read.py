@@ -11,6 +11,7 @@ the model look into memory again by itself, `--rounds` times (`Memory.ask`).
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -49,6 +50,12 @@ from zibaldone.rendering import header
 from zibaldone.threads import side_by_side
 
 VIEW, ASK = "bench", "ask"
+PUBLISHED = results.RESULTS / "read.json"
+_NOTE = (
+    "Read and judged by a strong language model, the judge without knowing what made an answer; samples of"
+    " development data. `zibaldone` is one recall, `ask` lets the reader look again (`Memory.ask`): its"
+    " tokens are those of all evidence at the end, its requests those to the model."
+)
 _A_DAY = timedelta(days=1)  # a question is asked on a day: what was said on it is known
 ANSWER_TOKENS = 2048  # a model that thinks aloud before it answers needs most of them
 _PROMPT_TOKENS = 8_000  # of instructions, question and answer, beside the recalled text
@@ -321,6 +328,31 @@ def make_rows(answers: Iterable[ReadAnswer]) -> list[ReadRow]:
     ]
 
 
+def publish(output: Path) -> None:
+    """Put a run's figures, without its questions and answers, among those of the results page."""
+    run = json.loads(output.read_text(encoding="utf-8"))
+    page = {"title": "Answers, read and judged", "note": _NOTE, "rows": []}
+    if PUBLISHED.exists():
+        page = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    kinds = ("data", "system", "tokens")
+    rows = {tuple(row[kind] for kind in kinds): row for row in page["rows"]}
+    for row in run["rows"]:
+        new = {
+            "data": " ".join(run["command"].split()[3:5]).removesuffix(".json"),
+            "system": row["system"],
+            "tokens": row["budget_tokens"] or "all",
+            "questions": row["score"]["questions"],
+            "score": f"{row['score']['value']:.3f} ± {row['score']['error']:.3f}",
+            "tokens used": round(row["tokens_mean"]),
+            "requests": f"{row['requests_mean']:.2f}",
+            "commit": run["commit"],
+        }
+        rows[tuple(new[kind] for kind in kinds)] = new
+    page |= {"command": "python -m benchmarks.read", "commit": "of each line", "date": run["date"]}
+    page["rows"] = [rows[key] for key in sorted(rows, key=str)]
+    PUBLISHED.write_text(json.dumps(page, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
 def _category(name: str) -> Column:
     head = "\n".join(word[:8] for word in name.replace("_", "-").split("-"))
     return Column(head, lambda row: share(row.by_category[name]))
@@ -337,7 +369,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="of `ask`")
     parser.add_argument("--record", type=Path, help="keep answers here, and do not ask again")
     parser.add_argument("--workers", type=int, default=8, help="questions at a time")
-    parser.add_argument("--output", type=Path, default=results.RESULTS / "read.json")
+    parser.add_argument("--output", type=Path, default=Path("read.json"), help="with all answers")
     given = parser.parse_args()
     chat: ChatModel | None = settings.chat(settings.FROM_ENVIRONMENT)
     if given.record:
@@ -377,6 +409,7 @@ def main() -> None:
     results.write(
         given.output, {"data": given.path.name, "model": chat.name, "rows": rows, "answers": answers}
     )
+    publish(given.output)
 
 
 if __name__ == "__main__":

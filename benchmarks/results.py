@@ -24,7 +24,7 @@ def write(path: Path, figures: dict[str, Any]) -> None:
     made = {
         "command": command,
         "version": __version__,
-        "commit": commit(),
+        "commit": _COMMIT,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,6 +45,9 @@ def commit() -> str | None:
 
     changed = ask("status", "--porcelain", "src", "benchmarks")
     return ask("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
+
+
+_COMMIT = commit()  # of the code that runs, whatever is committed meanwhile
 
 
 def _plain(value: object) -> object:

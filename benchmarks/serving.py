@@ -7,6 +7,11 @@ An arm is what the upstream is sent: the `session` so far; `gateway`, the sessio
 on the loopback whose prefill and tokens take a set time. A request's time outside of the upstream is known
 exactly, since all processes share one clock: *added* is that of the gateway less the median of `same`. In the
 end the log is read: is every turn that was acknowledged in it, once?
+
+    python -m benchmarks.serving LOCOMO --prefixes
+
+has one user talk for twenty turns in each of the gateway's modes, and without it: how much of what the
+upstream is sent stands at the beginning of the request before, byte for byte, and is in a prefix cache?
 """
 
 from __future__ import annotations
@@ -64,7 +69,14 @@ def upstream(prefill_tokens_per_s: float, tokens_per_s: float) -> Starlette:
     async def complete(request: Request) -> StreamingResponse:
         asked = json.loads(await request.body())
         record = {"received": time.monotonic(), "messages": asked["messages"]}
-        records[asked["metadata"]["request"]] = record
+        name = asked["metadata"]["request"]
+        before = records.get(name)
+        records[name] = record
+        whole = "".join(json.dumps(part) for part in (asked.get("tools"), *asked["messages"]))
+        record["prompts"] = [*(before["prompts"] if before else ()), whole]
+        if asked["metadata"].get("searches") and asked.get("tools") and before is None:
+            query = str(asked["messages"][-1]["content"]).rpartition("\n\n")[2]
+            return StreamingResponse(iter([_searching(name, query)]), media_type="text/event-stream")
         prompt = sum(len(str(message["content"])) for message in asked["messages"]) // _CHARACTERS
         record["prompt_tokens"] = prompt
         async with computing:
@@ -93,7 +105,13 @@ def upstream(prefill_tokens_per_s: float, tokens_per_s: float) -> Starlette:
     return Starlette(routes=routes)
 
 
-def _event(delta: Mapping[str, str], finish: str | None = None) -> bytes:
+def _searching(call: str, query: str) -> bytes:
+    function = {"name": "search_memory", "arguments": json.dumps({"query": query})}
+    calls = [{"index": 0, "id": call, "type": "function", "function": function}]
+    return _event({"tool_calls": calls}) + _event({}, "tool_calls") + b"data: [DONE]\n\n"
+
+
+def _event(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     chunk = {"id": "chatcmpl-loopback", "object": "chat.completion.chunk", "created": 1, "model": MODEL}
     return b"data: " + json.dumps(chunk | {"choices": [choice]}).encode() + b"\n\n"
@@ -193,6 +211,9 @@ async def send(
     answer: str,
     request: str,
     scope: tuple[str, str],
+    *,
+    mode: str = "context",
+    searches: bool = False,
 ) -> Sample:
     """One request, to its end; whatever goes wrong is the sample's fault."""
     user, session = scope
@@ -201,9 +222,9 @@ async def send(
         "messages": messages,
         "stream": True,
         "prediction": {"type": "content", "content": answer},
-        "metadata": {"request": request},
+        "metadata": {"request": request, "searches": searches},
     }
-    headers = {"X-Memory-User": user, "X-Memory-Session": session}
+    headers = {"X-Memory-User": user, "X-Memory-Session": session, "X-Memory-Mode": mode}
     sent, first, text, fault = time.monotonic(), 0.0, "", None
     memory: dict[str, Any] = {}
     try:
@@ -360,6 +381,87 @@ def measure(
     return rows, remembered
 
 
+_PREFIX_TURNS = 20
+_PREFIX_NOTE = (
+    "Twenty turns of one conversation through the gateway in each of its modes, and without it (`none`):"
+    " `cached` is the share of what the upstream is sent after the first turn that stands at the beginning of"
+    " the request before, byte for byte. What a search found is sent once, and not again in the next turn."
+)
+_PREFIX_ARMS = (  # what is asked, the mode, and whether the model searches at each turn
+    ("none", "context", False),
+    ("context", "context", False),
+    ("tool", "tool", False),
+    ("tool, searched each turn", "tool", True),
+    ("both", "both", False),
+    ("both, searched each turn", "both", True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixRow:
+    """One arm. Tokens of four characters, without those of the first turn, which nobody can have cached."""
+
+    memory: str
+    requests: int
+    prompt_tokens: int
+    cached: float  # the share of them that stood at the beginning of the request before
+    computed_tokens_per_turn: int  # all others
+
+
+def prefix_row(arm: str, prompts: Sequence[Sequence[str]]) -> PrefixRow:
+    """`prompts` are those of each turn."""
+    sent = [prompt for turn in prompts for prompt in turn]
+    pairs = list(itertools.pairwise(sent))[len(prompts[0]) - 1 :]
+    cached = sum(_shared(*pair) for pair in pairs)
+    total = sum(len(prompt) for _, prompt in pairs)
+    computed = (total - cached) // _CHARACTERS // (len(prompts) - 1)
+    return PrefixRow(arm, len(pairs), total // _CHARACTERS, round(cached / total, 3), computed)
+
+
+def _shared(before: str, after: str) -> int:
+    """How many characters two prompts have in common from the first on."""
+    both = zip(before, after, strict=False)
+    return next(
+        (place for place, (one, other) in enumerate(both) if one != other), min(len(before), len(after))
+    )
+
+
+def prefixes(user: ServedUser, upstream_port: int, port: int) -> list[PrefixRow]:
+    """Twenty turns of one conversation in each arm, the same ones."""
+    exchanges = list(itertools.islice(user.exchanges, _PREFIX_TURNS))
+
+    async def talked(arm: str, mode: str, *, searches: bool) -> list[Sample]:
+        to = upstream_port if arm == "none" else port
+        history, samples = [{"role": "system", "content": _SYSTEM}], []
+        async with httpx2.AsyncClient(timeout=_TIMEOUT_S) as client:
+            for number, (question, answer) in enumerate(exchanges):
+                history.append({"role": "user", "content": question})
+                samples.append(
+                    await send(
+                        client,
+                        to,
+                        history,
+                        answer,
+                        f"{number}",
+                        (user.name, arm),
+                        mode=mode,
+                        searches=searches,
+                    )
+                )
+                history.append({"role": "assistant", "content": answer})
+        return samples
+
+    rows = []
+    for arm, mode, searches in _PREFIX_ARMS:
+        samples = asyncio.run(talked(arm, mode, searches=searches))
+        if faults := [sample.fault for sample in samples if sample.fault]:
+            raise RuntimeError(faults[0])
+        with urlopen(f"http://127.0.0.1:{upstream_port}/records") as answer:
+            made = json.load(answer)
+        rows.append(prefix_row(arm, [made[sample.request]["prompts"] for sample in samples]))
+    return rows
+
+
 def audit(folder: Path, samples: Sequence[Sample]) -> dict[str, int]:
     """Turns of requests that ended well, counted in the log: how many are lost, how many doubled."""
     wanted: dict[tuple[str, str], Counter[str]] = {}
@@ -386,7 +488,10 @@ def main() -> None:
     parser.add_argument("--history", type=int, default=2000, help="messages of each user, imported first")
     parser.add_argument("--prefill", type=float, default=20_000.0, help="tokens in a second")
     parser.add_argument("--rate", type=float, default=60.0, help="tokens of a stream in a second")
-    parser.add_argument("--output", type=Path, default=results.RESULTS / "serving.json")
+    parser.add_argument(
+        "--prefixes", action="store_true", help="how much of prompts a cache has, and no times"
+    )
+    parser.add_argument("--output", type=Path, help="benchmarks/results/serving.json, or prefixes.json")
     given = parser.parse_args()
     concurrency = [int(part) for part in given.concurrency.split(",")]
     users = users_of(load("locomo", given.path), max(concurrency), given.history)
@@ -404,13 +509,21 @@ def main() -> None:
             Server(["-m", "benchmarks.serving", "--upstream", *rates], ports[0], "/v1/models"),
             Server(serve, ports[1], "/healthz"),
         ):
+            if given.prefixes:
+                figures = {"title": "Prefix caches", "note": _PREFIX_NOTE, "data": given.path.name}
+                output = given.output or results.RESULTS / "prefixes.json"
+                results.write(output, figures | {"rows": prefixes(users[0], *ports)})
+                return
             rows, remembered = measure(users, concurrency, given.requests, *ports)
         counted = audit(Path(folder), remembered)
     columns = [_column(name) for name in ServingRow.__slots__]
     console = Console()
     shown = tabulate("serving", columns, rows, caption=f"log: {counted}")
     (console if console.is_terminal else Console(width=160)).print(shown)
-    results.write(given.output, {"data": given.path.name, "rows": rows, "log": counted})
+    results.write(
+        given.output or results.RESULTS / "serving.json",
+        {"data": given.path.name, "rows": rows, "log": counted},
+    )
 
 
 def _column(name: str) -> Column:

@@ -188,3 +188,50 @@ def test_a_cut_between_sentences_is_no_cut_inside_one():
     text = "We asked Dr. Moss about kettles. Then we walked along the river until it was dark."
     made = chosen([unit(text, 1)], 24)
     assert render(made.evidence)[0].endswith("user: We asked Dr. Moss about kettles.")
+
+
+def test_what_was_said_again_stands_once_with_its_days():
+    """A repetition in like words takes no second line; the first says when, three days at most."""
+    said = "I water the tomatoes behind the shed in the evening"
+    texts = [f"{said}.", f"{said}!", f"And {said}.", f"So {said}.", f"Now {said}.", f"Then {said}."]
+    units = [replace(unit(text, seq), time=START + timedelta(days=seq)) for seq, text in enumerate(texts)]
+    made = chosen([*units, *EVIDENCE], 300)
+    rendered = render(made.evidence)[0]
+    assert rendered.count("tomatoes") == 1
+    assert "(also said Tue 9 Jan 2024, Wed 10 Jan, Thu 11 Jan, 2 more times)" in rendered
+    (dropped, *_) = [d for d in made.decisions if "tomatoes" in d.evidence.text and not d.kept]
+    assert dropped.reason == "message 0 says the same, and is in already"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "I do not water the tomatoes behind the shed in the evening.",
+        "I water the tomatoes behind the shed in the evening at 8.",
+        "I water the tomatoes behind the shed of Bea in the evening.",
+        "I water the roses behind the shed in the evening.",
+    ],
+)
+def test_what_denies_or_says_more_stands_beside_it(other):
+    """Another "not", number, name or thing is another fact, however alike the words are."""
+    said = unit("I water the tomatoes behind the shed in the evening.", 50)
+    assert {said.text, other} <= {
+        e.text for e in chosen([said, unit(other, 51), *EVIDENCE[:3]], 300).evidence
+    }
+
+
+def test_the_same_of_another_speaker_stands_beside_it():
+    """Who says it is part of what was said."""
+    units = [unit(FACTS[0], seq, speaker=name) for seq, name in ((1, "Ann"), (2, "Bea"))]
+    assert len(chosen(units, 300).evidence) == 2
+
+
+def test_a_day_that_does_not_fit_is_not_told():
+    """The budget holds; the repetition is left out all the same."""
+    said = "I water the tomatoes behind the shed in the evening"
+    first = unit(f"{said}.", 1)
+    again = replace(unit(f"{said}!", 2), time=START + timedelta(days=40))
+    whole = chosen([first], 300).tokens
+    made = chosen([first, again], whole + 3)
+    assert [e.also_said for e in made.evidence] == [()]
+    assert len(chosen([first, again], whole + 40).evidence[0].also_said) == 1

@@ -57,6 +57,7 @@ LAYERS = (
         "outdating",
         "planning",
         "rebuilding",
+        "repeating",
         "recall",
         "replicas",
         "retention",
@@ -357,31 +358,31 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_089,
+    ".": 10_194,
     "adapters": 1_856,
-    "asking": 545,
-    "cli": 3_948,
+    "asking": 544,
+    "cli": 3_963,
     "comparing": 640,
     "demo": 406,
     "importers": 3_688,
-    "kv": 703,
-    "models": 2_748,
+    "kv": 642,
+    "models": 2_728,
     "rebuilding": 741,
-    "search": 2_800,
-    "server": 8_307,
-    "storage": 4_921,
+    "search": 2_780,
+    "server": 9_694,
+    "storage": 4_928,
     "testing": 507,
     "text": 3_019,
     "verification": 988,
-    "views": 1_946,
-    "views/chunks": 3_108,
-    "views/hierarchy": 4_024,
-    "views/kvcache": 6_053,
+    "views": 2_067,
+    "views/chunks": 2_976,
+    "views/hierarchy": 3_222,
+    "views/kvcache": 5_432,
     "views/messages": 176,
     "views/notes": 1_991,
-    "views/topics": 6_416,
+    "views/topics": 6_342,
 }
-TESTS_CEILING = 54_890
+TESTS_CEILING = 54_945
 
 
 def lines_in(path: Path) -> int:

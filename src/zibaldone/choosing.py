@@ -17,6 +17,7 @@ from zibaldone.rendering import (
     shown,
     standing_line,
 )
+from zibaldone.repeating import Place, Said
 from zibaldone.text.sentences import Span, passages, sentences, torn
 from zibaldone.text.words import terms
 from zibaldone.views.base import Query
@@ -72,22 +73,21 @@ def _shows(unit: Evidence, entry: Evidence) -> bool:
 class _Context:
     """A text as it grows."""
 
-    def __init__(
-        self, query: Query, count: Count, refused: Mapping[tuple[str, int], str] | None = None
-    ) -> None:
+    def __init__(self, query: Query, count: Count, refused: Mapping[Place, str] | None = None) -> None:
         """Without what is `refused`: by part and rank in it, why."""
         self.left = query.budget_tokens
         self._parts: dict[str, Part] = {}
         self._query = query
         self._count = count
         self._counted = ("", 0)  # the text that was counted last, and its tokens
-        self._kept: dict[tuple[str, int], Evidence] = {}  # by part and rank in it
+        self._kept: dict[Place, Evidence] = {}  # by part and rank in it
         self._refused = refused or {}
-        self._candidates: dict[tuple[str, int], Evidence] = {}
-        self._reasons: dict[tuple[str, int], str] = {}
+        self._candidates: dict[Place, Evidence] = {}
+        self._reasons: dict[Place, str] = {}
         self._opened: set[tuple[str, int]] = set()  # (session, day) that have their header
         self._years: set[int] = set()  # that a header names
         self._repeats: set[tuple[str | None, str, int]] = set()
+        self._said = Said(())
         self._views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
 
     def fill_all(
@@ -99,16 +99,17 @@ class _Context:
         """Part by part, as `choose` says."""
         if plan is not None and standing:
             self.fill("standing", standing, plan.standing_tokens)
+        self._said = Said(candidates)
         self.fill("evidence", candidates, self.left)
         self.count_again()
         self.fill("evidence", candidates, self.left)
 
-    def said_twice(self, standing: Sequence[Evidence]) -> dict[tuple[str, int], str]:
+    def said_twice(self, standing: Sequence[Evidence]) -> dict[Place, str]:
         """What may go, since all of it stands elsewhere in the text; by part and rank, why.
 
         A rule stays: a reader knows it for one by where it stands. A message that says nothing else goes.
         """
-        twice: dict[tuple[str, int], str] = {}
+        twice: dict[Place, str] = {}
         evidence = [(place, unit) for place, unit in self._kept.items() if place[0] == "evidence"]
         for rank, entry in enumerate(standing, 1):
             place = ("standing", rank)
@@ -132,6 +133,9 @@ class _Context:
                 continue
             self._candidates[place] = unit
             reason, cost = self._refused.get(place) or self._refusal(unit), self._cost(unit)
+            if not (reason or unit.standing) and cost <= left and (already := self._said.again(unit)):
+                left -= self._say_when(already, unit, left)
+                reason = f"message {self._kept[already].sources[0]} says the same, and is in already"
             if not reason and cost <= left:
                 left -= cost
                 taken, tokens = taken + 1, tokens + unit.tokens
@@ -147,6 +151,19 @@ class _Context:
                 f"rank {rank} of {len(candidates)}, and only {left} tokens were left for its {cost}"
             )
         self._parts[part] = Part(part, room_before or room_tokens, tokens, taken)
+
+    def _say_when(self, place: Place, again: Evidence, left: int) -> int:
+        """Tell beside a unit on which day the same was said again, if that fits; what it costs."""
+        unit, day = self._kept[place], again.time.date()
+        if not again.is_dated or day in (unit.time.date(), *unit.also_said):
+            return 0
+        dated = replace(unit, also_said=tuple(sorted((*unit.also_said, day))))
+        cost = added_tokens(shown(dated), self._count) - unit.tokens
+        if cost > left:
+            return 0
+        self._kept[place] = replace(dated, tokens=unit.tokens + cost)
+        self.left -= cost
+        return cost
 
     def _cut(self, unit: Evidence, left: int) -> Evidence | None:
         """The first evidence, cut to what is left beside what is standing."""
@@ -186,12 +203,13 @@ class _Context:
             return unit.tokens + added_tokens(OMISSION, self._count)
         return unit.tokens + added_tokens(header(day, day if day.year in self._years else None), self._count)
 
-    def _keep(self, place: tuple[str, int], unit: Evidence, cost: int) -> None:
+    def _keep(self, place: Place, unit: Evidence, cost: int) -> None:
         self.left -= cost
         self._kept[place] = unit
         self._repeats.add(self._repeated(unit))
         if unit.standing:
             return
+        self._said.add(place, unit)
         day = unit.time.date()
         self._opened.add((unit.session, day.toordinal()))
         self._years.add(day.year)

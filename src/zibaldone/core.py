@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 DEFAULT_SESSION = "default"
@@ -125,6 +125,7 @@ class Evidence:
     begins_inside: bool = False  # a sentence, whose first words are not in the text
     ends_inside: bool = False  # a sentence, whose last words are not in the text
     also_outdated: tuple[Outdated, ...] = ()  # further sentences of it that hold no more
+    also_said: tuple[date, ...] = ()  # other days on which the same was said, and is not in the text again
 
 
 @dataclass(frozen=True, slots=True)

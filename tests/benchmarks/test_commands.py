@@ -183,6 +183,13 @@ def test_the_gateway_is_measured_and_its_log_counted(command, paths):
     assert written["log"]["lost"] == written["log"]["doubled"] == 0
 
 
+def test_what_a_prefix_cache_has_of_a_prompt():
+    """Of each request after the first turn what it shares with the one before, rounds of a turn included."""
+    row = serving.prefix_row("tool", [["aaaa", "aaaabbbb"], ["aaaacccc"], ["aaaaccccdddddddd"]])
+    assert (row.requests, row.prompt_tokens, row.cached) == (2, 6, 0.5)
+    assert row.computed_tokens_per_turn == 1
+
+
 def test_an_audit_counts_what_is_lost_and_doubled(tmp_path):
     """Turns that the gateway acknowledged, in the log of their session."""
     from zibaldone import Memory

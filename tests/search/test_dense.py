@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.search.dense import Matrix, WholeMatrix, from_bytes, to_bytes
+from zibaldone.search.dense import Matrix, from_bytes, to_bytes
 from zibaldone.search.saved import SavedIndex
 
 
@@ -110,14 +110,3 @@ def test_a_matrix_saved_and_opened():
     np.testing.assert_array_equal(opened.rows, matrix.rows)
     np.testing.assert_array_equal(opened.at(np.array([2])), matrix.rows[[2]])
     np.testing.assert_allclose(opened.rows[2], whole[9], atol=0.02)
-
-
-def test_a_matrix_of_whole_numbers_that_grew():
-    """Its products are those of the rows in the order in which they came, to the last unit."""
-    rng = np.random.default_rng(0)
-    rows = rng.integers(-4096, 4096, size=(1200, 3)).astype(np.float32)
-    asked = rng.integers(-1000, 1000, size=(2, 3)).astype(np.float32)
-    matrix = WholeMatrix(3)
-    for start, end in ((0, 1), (1, 1), (1, 9), (9, 1200)):
-        matrix.extend(rows[start:end])
-        np.testing.assert_array_equal(matrix.products_of_each(asked), rows[:end] @ asked.T)

@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import sqlite3
 
 import httpx2
 import pytest
@@ -83,7 +84,13 @@ def test_when_a_key_was_used_is_noted(keys):
 
 
 @pytest.mark.parametrize(
-    "given", [{"user": ""}, {"user": None, "agent": "notes"}, {"user": "ann", "agent": ""}]
+    "given",
+    [
+        {"user": ""},
+        {"user": None, "agent": "notes"},
+        {"user": "ann", "agent": ""},
+        {"user": "ann", "memory_mode": "tools"},
+    ],
 )
 def test_keys_that_cannot_be(keys, given):
     """A key of nobody, or of an agent of everybody."""
@@ -93,13 +100,14 @@ def test_keys_that_cannot_be(keys, given):
 
 def test_making_keys_on_the_command_line(memory_path):
     """The token alone is on standard output; the list never has it."""
-    created = run("create", "--user", "ann", "--read-only", memory_path=memory_path)
+    options = ("--user", "ann", "--read-only", "--memory-mode", "tool")
+    created = run("create", *options, memory_path=memory_path)
     token = created.stdout.strip()
     assert token.startswith(PREFIX)
     listed = run("list", memory_path=memory_path)
     assert token.rsplit("_", 1)[1] not in listed.stdout
     (key,) = json.loads(run("list", "--json", memory_path=memory_path).stdout)
-    assert (key["user"], key["read_only"], key["revoked"]) == ("ann", True, None)
+    assert (key["user"], key["read_only"], key["revoked"], key["memory_mode"]) == ("ann", True, None, "tool")
     assert run("revoke", key["id"], memory_path=memory_path).exit_code == 0
     assert run("revoke", "nonsense", memory_path=memory_path).exit_code == 2
     assert json.loads(run("list", "--json", memory_path=memory_path).stdout)[0]["revoked"]
@@ -144,3 +152,16 @@ def test_keys_outlive_a_forgetting(keys, memory_path):
         memory.add("A secret.", user="ann")
         memory.forget(user="ann", everything=True)
     assert keys.authenticate(token)
+
+
+def test_keys_of_before_have_no_mode_of_their_own(memory_path, make_key):
+    """A folder whose table lacks the column gets it, and its keys open as they did."""
+    token = make_key("ann")
+    (file,) = memory_path.glob("*.sqlite3")
+    with sqlite3.connect(file) as connection:
+        connection.execute("ALTER TABLE server_keys DROP COLUMN memory_mode")
+        connection.execute("DELETE FROM migrations WHERE name = 'mode_of_keys'")
+    connection.close()
+    store = KeyStore(memory_path)
+    assert store.authenticate(token).memory_mode is None
+    store.close()

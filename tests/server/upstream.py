@@ -32,7 +32,8 @@ class Reply:
     """What the model says to one request."""
 
     text: str = "Noted."
-    calls: list[tuple[str, str, Json]] = field(default_factory=list)  # id, name, arguments
+    calls: list[tuple[str, str, Json | str]] = field(default_factory=list)  # id, name, arguments
+    thought: str = ""  # before all else, where a format has thoughts
     status: int = 200
     error: Json | None = None  # the body of an answer that is no success
     delay_s: float = 0.0  # before anything is said
@@ -137,7 +138,7 @@ class FakeUpstream:
             return JSONResponse(reply.error, reply.status, headers={"retry-after": "0"})
         head = {"id": f"chatcmpl-{self._count}", "created": 1, "model": body["model"]}
         calls = [
-            {"id": i, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            {"id": i, "type": "function", "function": {"name": name, "arguments": _json(arguments)}}
             for i, name, arguments in reply.calls
         ]
         finish = "tool_calls" if calls else "stop"
@@ -166,7 +167,8 @@ class FakeUpstream:
                 for piece in _pieces(function["arguments"]):
                     yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
             if reply.end:
-                yield b": ping\n\n"
+                if not calls:
+                    yield b": ping\n\n"
                 yield chunk({}, finish)
                 if (body.get("stream_options") or {}).get("include_usage"):
                     usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
@@ -181,11 +183,14 @@ class FakeUpstream:
             return JSONResponse(reply.error, reply.status)
         part = {"type": "output_text", "text": reply.text, "annotations": []}
         output: list[Json] = []
+        if reply.thought:
+            summary = [{"type": "summary_text", "text": reply.thought}]
+            output.append({"type": "reasoning", "id": f"rs_{self._count}", "summary": summary})
         if reply.text:
             output.append(
                 {
                     "type": "message",
-                    "id": "msg_1",
+                    "id": f"msg_{self._count}",
                     "role": "assistant",
                     "status": "completed",
                     "content": [part],
@@ -197,7 +202,7 @@ class FakeUpstream:
                 "id": f"fc_{i}",
                 "call_id": i,
                 "name": name,
-                "arguments": json.dumps(arguments),
+                "arguments": _json(arguments),
                 "status": "completed",
             }
             for i, name, arguments in reply.calls
@@ -210,8 +215,15 @@ class FakeUpstream:
             "output": output,
             "parallel_tool_calls": True,
             "tool_choice": "auto",
-            "tools": [],
+            "tools": body.get("tools", []),
             "status": "completed",
+            "usage": {
+                "input_tokens": 3,
+                "input_tokens_details": {"cached_tokens": 1},
+                "output_tokens": 2,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": 5,
+            },
         }
         if not body.get("stream"):
             return JSONResponse(whole)
@@ -236,6 +248,8 @@ class FakeUpstream:
                         yield event("response.output_text.delta", delta=piece, logprobs=[], **at)
                     yield event("response.output_text.done", text=reply.text, logprobs=[], **at)
                     yield event("response.content_part.done", part=part, **at)
+                elif item["type"] == "reasoning":
+                    yield event("response.output_item.added", item={**item, "summary": []}, **at)
                 else:
                     yield event("response.output_item.added", item={**item, "arguments": ""}, **at)
                     at |= {"item_id": item["id"]}
@@ -252,7 +266,10 @@ class FakeUpstream:
         body, reply = await self._begin(request)
         if reply.status != 200:
             return JSONResponse(reply.error, reply.status)
-        content: list[Json] = [{"type": "text", "text": reply.text}] if reply.text else []
+        content: list[Json] = []
+        if reply.thought:
+            content.append({"type": "thinking", "thinking": reply.thought, "signature": "sig"})
+        content += [{"type": "text", "text": reply.text}] if reply.text else []
         content += [
             {"type": "tool_use", "id": i, "name": name, "input": given} for i, name, given in reply.calls
         ]
@@ -276,12 +293,16 @@ class FakeUpstream:
 
             yield event("message_start", message={**whole, "content": [], "stop_reason": None})
             for index, block in enumerate(content):
-                is_text = block["type"] == "text"
-                begun = {**block, "text": ""} if is_text else {**block, "input": {}}
+                kind, of, name = _DELTAS[block["type"]]
+                begun = {**block, of: {} if of == "input" else ""}
+                if of == "thinking":
+                    begun["signature"] = ""
                 yield event("content_block_start", index=index, content_block=begun)
-                for piece in _pieces(block["text"] if is_text else json.dumps(block["input"])):
-                    kind, name = ("text_delta", "text") if is_text else ("input_json_delta", "partial_json")
+                for piece in _pieces(_json(block[of])):
                     yield event("content_block_delta", index=index, delta={"type": kind, name: piece})
+                if of == "thinking":
+                    delta = {"type": "signature_delta", "signature": block["signature"]}
+                    yield event("content_block_delta", index=index, delta=delta)
                 yield event("content_block_stop", index=index)
             if reply.end:
                 delta = {"stop_reason": stop, "stop_sequence": None}
@@ -326,6 +347,19 @@ class _Streamed(StreamingResponse):
 
 def _event(data: Json, *, name: str | None = None) -> bytes:
     return (f"event: {name}\n" if name else "").encode() + b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+# Of a block's type: that of its deltas, what they are of, and how they call it.
+_DELTAS = {
+    "text": ("text_delta", "text", "text"),
+    "thinking": ("thinking_delta", "thinking", "thinking"),
+    "tool_use": ("input_json_delta", "input", "partial_json"),
+}
+
+
+def _json(given: Json | str) -> str:
+    """JSON of arguments; what a test gives as text is as the test wants it."""
+    return given if isinstance(given, str) else json.dumps(given)
 
 
 def _pieces(text: str, size: int = 5) -> list[str]:

@@ -52,7 +52,6 @@ def test_a_fresh_folder_has_the_tables_of_the_schema(database):
 # before its user is known, and a block by a digest.
 NOBODY_S = {
     "migrations",
-    "hierarchy_thresholds",
     "server_keys",
     "stored_objects",
     "bucket",
@@ -90,6 +89,22 @@ def test_migrating_again_does_nothing(database):
     migrate(database.write)
     with database.read() as connection:
         assert connection.execute(text("SELECT count(*) FROM migrations")).scalar_one() == 1 + len(MIGRATIONS)
+
+
+def test_a_folder_that_kept_themes_keeps_none(database):
+    """What the first tables had of themes and thresholds is gone, and all else is as in a new folder."""
+    with database.write() as connection:
+        expected = described(connection)
+        for statement in (
+            "ALTER TABLE hierarchy_states ADD COLUMN grouped BIGINT NOT NULL DEFAULT 0",
+            "ALTER TABLE hierarchy_states ADD COLUMN theme_cap BIGINT NOT NULL DEFAULT 0",
+            "CREATE TABLE hierarchy_thresholds (embedder TEXT PRIMARY KEY, thresholds TEXT NOT NULL)",
+            f"DELETE FROM migrations WHERE number > {FIRST}",
+        ):
+            connection.execute(text(statement))
+    migrate(database.write)
+    with database.read() as connection:
+        assert described(connection) == expected
 
 
 def add_a_table(connection):

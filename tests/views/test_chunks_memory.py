@@ -4,9 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chunk_model import chunk_model, inputs_of, joint
+from chunk_model import chunk_model, joint
 from zibaldone import InvalidInput, MemAttention, Placement
+from zibaldone.storage.schema import chunk_sources
 from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.views.own_rows import generations
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 SMALL = MemAttention(chunk_gate_tokens=40)
@@ -309,45 +311,6 @@ def test_the_cost_of_a_gate_does_not_grow_with_the_history(opened):
     assert long[1] < 1.15 * short[1]
 
 
-def test_whole_context_maintenance_grows_with_the_history(opened):
-    """The ablation reads all memory at every gate, and leaves one chunk that holds everything."""
-    model = chunk_model()
-    memory = opened(
-        maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40, maintenance="whole_context"),
-        chat=model,
-    )
-    maintained(memory, *[f"{one} {i}" for i in range(5) for one in FILLER])
-    related = [len(inputs_of(r)["related"]) for r in model.requests if r.task == "chunks.joint_compact"]
-    assert related == [1, 1, 1, 1]
-    held = [len(chunk.items) for chunk in memory.chunks(user="ann")]
-    assert held == [0, 0, 0, 0, 15]
-    assert memory.check_integrity().faults == ()
-
-
-def test_without_joint_compaction_earlier_chunks_are_left_alone(opened):
-    """The ablation "No joint": the old value stays beside the new one, and no call is made for it."""
-    model = chunk_model()
-    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, joint=False), chat=model)
-    maintained(memory, "I live in Paris with my cat.", *FILLER)
-    maintained(memory, "I just moved to Rome, with a view.", *FILLER)
-    assert {request.task for request in model.requests} == {"chunks.compress"}
-    assert memory.history(user="ann") == []
-
-
-def test_dense_only_asks_no_model_what_is_related(opened):
-    """The ablation "Dense-only": cosine alone, in maintenance and at recall."""
-    model = chunk_model()
-    memory = opened(
-        maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40, top_p=1, relevance="dense"),
-        chat=model,
-    )
-    maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
-    assert recalled(memory, "river").trace.views[0].model_calls == 0
-    assert "chunks.select_related" not in {request.task for request in model.requests}
-
-
 def test_gates_are_compressed_side_by_side_and_committed_in_order(opened):
     """However long each call takes, the chunks come out as if made one after the other."""
     alone = opened("alone", maintained=["chunks"], chunks=SMALL, chat=chunk_model(), workers=1)
@@ -387,7 +350,7 @@ def test_vectors_lost_to_forgetting_are_made_anew(opened):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"chunk_gate_tokens": 0}, {"top_p": 1.5}, {"scope": "world"}, {"maintenance": "none"}, {"joint": 1}],
+    [{"chunk_gate_tokens": 0}, {"top_p": 1.5}, {"scope": "world"}, {"recall_relevance": "none"}],
 )
 def test_settings_are_checked(wrong):
     """A value that makes no sense is named."""
@@ -409,13 +372,13 @@ def test_chunks_that_are_alike_lie_in_one_block(opened):
     """What is written together is told by the metadata's cosines, not by the order of time."""
     memory = opened(
         maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40, joint=False),
+        chunks=MemAttention(chunk_gate_tokens=40),
         chat=None,
         placement=Placement(block_bytes=1500, staged_blocks=0),
     )
     maintained(memory, *[f"{one} {i}" for i in range(3) for one in (*FILLER, *OTHERS)])
     with memory._database.read() as connection:
-        generation = memory._chunks._generations(connection, "ann")[-1]
+        generation = generations(connection, chunk_sources, "ann")[-1]
         places = memory._chunks.store.places(connection, generation)
     block = {place.id: place.block for place in places}
     assert block[1] == block[3] == block[5] != block[2] == block[4] == block[6]

@@ -1,22 +1,15 @@
-"""Which chunks are related: the index of their metadata, and rows that are read again."""
+"""Which chunks are related: the index of their metadata."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
-import pytest
 
-from zibaldone import Memory
 from zibaldone.models.base import Vectors
-from zibaldone.storage.schema import chunks as table_of_chunks
-from zibaldone.views.chunks import table
 from zibaldone.views.chunks.chunk import Chunk, Metadata
 from zibaldone.views.chunks.relevance import MetadataIndex, Target
-from zibaldone.views.chunks.view import ChunksView
 
 DAY = datetime(2024, 5, 1, tzinfo=UTC)
 RANDOM = np.random.default_rng(7)
@@ -36,14 +29,13 @@ def chunk(number: int, *, parts: int = 4, items: int = 3, version: int = 1) -> C
     return Chunk(number, "", version, number, 100, 50, items, about, "offline", "")
 
 
-def order(index: MetadataIndex, *, dense_only: bool = False) -> list[tuple[int, float]]:
+def order(index: MetadataIndex) -> list[tuple[int, float]]:
     """Ids and scores for one question."""
     target = Target(("otter", "ferry", "nobody"), np.eye(2, 8, dtype=np.float32))
-    return [(one.id, round(score, 5)) for one, score in index.ranked(target, dense_only=dense_only)]
+    return [(one.id, round(score, 5)) for one, score in index.ranked(target)]
 
 
-@pytest.mark.parametrize("dense_only", [False, True])
-def test_an_index_that_was_kept_up_scores_as_one_that_is_made_anew(dense_only: bool) -> None:
+def test_an_index_that_was_kept_up_scores_as_one_that_is_made_anew() -> None:
     """After new chunks, new versions with fewer parts or none, and chunks that hold nothing any more."""
     first = [chunk(number) for number in range(1, 40)]
     index = MetadataIndex(first)
@@ -52,7 +44,7 @@ def test_an_index_that_was_kept_up_scores_as_one_that_is_made_anew(dense_only: b
         newer[number] = chunk(number, parts=parts, items=items, version=2)
         index.put(newer[number])
     assert len(index) == 39
-    assert order(index, dense_only=dense_only) == order(MetadataIndex(newer.values()), dense_only=dense_only)
+    assert order(index) == order(MetadataIndex(newer.values()))
     assert 9 not in dict(order(index))
 
 
@@ -63,30 +55,3 @@ def test_a_word_counts_by_how_few_chunks_have_it_and_of_equals_the_newer_comes_f
     made = [replace(chunk(n), metadata=bare if n == 4 else common) for n in range(1, 7)]
     made.append(replace(chunk(7), metadata=replace(bare, keywords=("quince",))))
     assert [number for number, _ in order(MetadataIndex(made))] == [4, 6, 5, 3, 2, 1, 7]
-
-
-def test_rows_that_were_read_before_are_read_again_where_they_changed(chunks_memory: Memory) -> None:
-    """A number whose row says something else by now is another chunk, whatever its version says."""
-    view = chunks_memory._views["chunks"]
-    assert isinstance(view, ChunksView)
-    with chunks_memory._database.read("ann") as connection:
-        (generation,) = view._generations(connection, "ann")
-        read = table.ReadRows()
-        before = table.load(connection, generation, 256, read=read)
-        assert table.load(connection, generation, 256, read=read)[1] is before[1]
-    with chunks_memory._database.write("ann") as connection:
-        connection.execute(table_of_chunks.update().values(keywords='["quince"]'))
-    with chunks_memory._database.read("ann") as connection:
-        again = table.load(connection, generation, 256, read=read)
-    assert again[1] is not before[1]
-    assert again[1].metadata.keywords == ("quince",)
-
-
-@pytest.fixture
-def chunks_memory(tmp_path: Path) -> Iterator[Memory]:
-    """With a chunk or two."""
-    said = [f"The otter of harbour {n} sleeps beside the {WORDS[n % 8]} at {n} o'clock." for n in range(120)]
-    with Memory(tmp_path, chat=None, maintained=["chunks"]) as memory:
-        memory.add(said, user="ann")
-        memory.maintain(user="ann", views=["chunks"])
-        yield memory

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 pytest.importorskip(
@@ -11,9 +9,6 @@ pytest.importorskip(
 )
 
 from engines import FAMILIES, TOKENS, Owner, Server, generated, offline, reused, text_of
-
-from zibaldone.generations import lag
-from zibaldone.views.kvcache.storage.block_files import left_folder
 
 QUESTION, OTHER = "w3 w4 w5 w40", "w50 w60 w3"
 
@@ -75,30 +70,13 @@ def test_a_damaged_pool(owner, server):
     """Blocks that are not what was written are computed in vLLM, and nothing else is lost."""
     prompt = owner.prompt("w20 w21", user="zoe")
     expected = text_of(server.complete({"prompt": list(prompt.ids)}))
-    (path,) = {owner.kv.view.files(owner.kv.reading("zoe")[0].pool).folder / "blocks"}
+    (path,) = {owner.kv.view.files(owner.kv._pool("zoe")[0].pool).folder / "blocks"}
     whole = path.read_bytes()
     path.write_bytes(bytes(len(whole)))
     try:
         assert text_of(server.complete(prompt.body())) == expected
     finally:
         path.write_bytes(whole)
-
-
-def test_an_answer_is_remembered(owner, server):
-    """Its keys, rotated back in vLLM, become blocks: the next answer is what it would have been otherwise."""
-    prompt = owner.prompt(QUESTION, session="1", remember=True)
-    response = server.complete(prompt.body())
-    folder = left_folder(owner.kv.view.root, "ann")
-    until = time.monotonic() + 60
-    while time.monotonic() < until and not list(folder.glob("*.safetensors")):
-        time.sleep(0.05)
-    stored = owner.kv.remember_answer(prompt, text_of(response))
-    owner.kv.flush()
-    with owner.kv._database.read() as connection:
-        assert lag(connection, "ann", owner.kv.view) == 0
-    seqs = (*prompt.seqs[:5], *(message.seq for message in stored))
-    following = owner.prompt("w7 w8", seqs=seqs)
-    assert text_of(server.complete(following.body())) == owner.answer(following)
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family != "llama"])
@@ -119,16 +97,8 @@ def test_families(family, tmp_path):
 
 
 def test_two_ranks(owner):
-    """Tensor parallel: each rank has its own heads, and leaves its own."""
+    """Tensor parallel: each rank has its own heads."""
     with offline(owner, tensor_parallel_size=2) as engine:
-        prompt = owner.prompt(QUESTION, session="2", remember=True)
+        prompt = owner.prompt(QUESTION, session="2")
         text, computed, _ = generated(engine, prompt)
         assert (text, computed) == (owner.answer(prompt), prompt.memory_tokens)
-        folder = left_folder(owner.kv.view.root, "ann")
-        until = time.monotonic() + 60
-        while time.monotonic() < until and len(list(folder.glob("*.safetensors"))) < 2:
-            time.sleep(0.05)
-    owner.kv.remember_answer(prompt, text)
-    owner.kv.flush()
-    with owner.kv._database.read() as connection:
-        assert lag(connection, "ann", owner.kv.view) == 0

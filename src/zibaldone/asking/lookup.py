@@ -17,8 +17,7 @@ from zibaldone.recalled import Recall
 from zibaldone.rendering import NO_DATE, header, in_order, indented, mark
 from zibaldone.validation import Key, TimeLike, key, shown, to_time, words
 
-# Below this confidence what came is perhaps about something else; docs/decisions.md has the table.
-CLEAR = 0.05
+CLEAR = 0.2  # of the questions that are given less than this, one in eight can be answered: docs/results.md
 NEAREST = 3  # passages that are shown all the same
 NOTHING = "Nothing in memory is about this."
 NOTHING_NEW = "Nothing further about this: what there is was shown before."

@@ -44,6 +44,13 @@ def serve(
             help="The upstream's model that reads conversations for notes, at its price; none unless given.",
         ),
     ] = None,
+    memory_mode: Annotated[
+        str,
+        typer.Option(
+            "--memory-mode",
+            help="How the gateway's model gets at memory: context, tool (it searches) or both.",
+        ),
+    ] = "context",
     allow_host: Annotated[
         list[str] | None,
         typer.Option("--allow-host", help="A name by which clients reach this server (repeatable)."),
@@ -69,7 +76,7 @@ def serve(
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
     from zibaldone.server.divided_memory import DividedMemory
     from zibaldone.server.keys import KeyStore
-    from zibaldone.server.settings import ServerSettings
+    from zibaldone.server.settings import ServerSettings, to_mode
     from zibaldone.settings import FROM_ENVIRONMENT, secret, use_chat
     from zibaldone.storage.database import place_shown
 
@@ -78,6 +85,7 @@ def serve(
         port=port,
         upstream=upstream,
         upstream_key=None if upstream_key_env is None else secret(upstream_key_env),
+        memory_mode=to_mode(memory_mode),
         allowed_hosts=tuple(allow_host or ()),
         requests_per_minute=requests_per_minute,
         max_body_bytes=max_body_mib * 2**20,
@@ -194,6 +202,12 @@ def create_key(
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="It may not change anything.")] = False,
     admin: Annotated[bool, typer.Option("--admin", help="It opens every user's memory.")] = False,
+    memory_mode: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-mode", help="How the gateway's model gets at memory; else as the server says."
+        ),
+    ] = None,
     memory: Folder,
     as_json: AsJson = False,
 ) -> None:
@@ -201,7 +215,7 @@ def create_key(
     if admin == (user is not None):
         raise InvalidInput("say whom the key is for: --user NAME, or --admin for every user")
     with closing(_opened(memory)) as keys:
-        created = keys.create(user=user, agent=agent, read_only=read_only)
+        created = keys.create(user=user, agent=agent, read_only=read_only, memory_mode=memory_mode)
     if as_json:
         out.write_json(created)
     else:
@@ -222,7 +236,8 @@ def list_keys(*, memory: Folder, as_json: AsJson = False) -> None:
                 key.id,
                 "every user" if key.user is None else key.user,
                 key.agent or "",
-                "reads" if key.read_only else "reads and writes",
+                ("reads" if key.read_only else "reads and writes")
+                + (f", by {key.memory_mode}" if key.memory_mode else ""),
                 f"{key.created:%Y-%m-%d %H:%M}",
                 f"{key.used:%Y-%m-%d %H:%M}" if key.used else "never",
                 f"revoked {key.revoked:%Y-%m-%d %H:%M}" if key.revoked else "",

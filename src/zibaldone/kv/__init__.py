@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar, overload
-from uuid import uuid4
 
 from sqlalchemy import Connection
 
@@ -31,7 +30,6 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.validation import TimeLike, count, key, members, shown, to_time, whole_text
 from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
-from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import FOLDER
 
@@ -47,8 +45,7 @@ try:
     from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain, question_of
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index
-    from zibaldone.views.kvcache.serving.leavings import take_left
-    from zibaldone.views.kvcache.serving.prompting import KVPrompt, is_of, left_keys_of, prompt_of
+    from zibaldone.views.kvcache.serving.prompting import KVPrompt, prompt_of
     from zibaldone.views.kvcache.storage.writer import Writer
     from zibaldone.views.kvcache.view import KVView
 except ModuleNotFoundError as error:
@@ -226,7 +223,7 @@ class KVMemory:
         now: TimeLike | None = None,
         **options: Any,
     ) -> KVAnswer | list[KVAnswer]:
-        """Answer a question, or several side by side, with memory in sight.
+        """Answer a question, or several one after the other, with memory in sight.
 
         What the log has and the pool lacks is encoded first; another model's pool is made anew. In sight are
         `budget_tokens` of whole turns, chosen as the settings' `select` says, or the messages `seqs` if these
@@ -262,14 +259,12 @@ class KVMemory:
         top_k: int | None = None,
         seqs: Sequence[int] | None = None,
         max_new_tokens: int = 128,
-        remember: bool = False,
         now: TimeLike | None = None,
     ) -> KVPrompt:
         """A question for an engine that serves this model and loads the memory itself: zibaldone.kv.vllm.
 
         What stands in sight is what `generate` would have in sight, as tokens, with a scope that says whose
-        blocks these are. `max_new_tokens` is what is left free of the window. With `remember` the engine
-        leaves the keys of what it computes, for `remember_answer`.
+        blocks these are. `max_new_tokens` is what is left free of the window.
 
         Raises InvalidInput when the question does not fit the window, or the settings no engine.
         """
@@ -277,44 +272,20 @@ class KVMemory:
         count("max_new_tokens", max_new_tokens, least=1)
         whole_text("query", query)
         sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, max_new_tokens)
-        keep = uuid4().hex if remember else ""
 
         def once() -> KVPrompt:
-            with self._database.read() as connection:
-                deletions = log.state(connection, user).deletions
             with self.view.model_lock:
-                pool = self._pool(user)
-                return prompt_of(
-                    self.view, self._database, *pool, user, sought, keep=keep, deletions=deletions
-                )
+                return prompt_of(self.view, self._database, *self._pool(user), user, sought)
 
         return self._caught_up(user, once)
 
     def remember_answer(self, prompt: KVPrompt, text: str) -> tuple[Message, ...]:
-        """Make question and answer messages of the log; returns them.
-
-        Where the engine left their keys (`prompt(remember=True)`), these become their blocks; else they are
-        encoded by the next `remember`.
-        """
+        """Make question and answer messages of the log; returns them. The next `remember` encodes them."""
         self._open()
         if not isinstance(prompt, KVPrompt):
             raise InvalidInput(f"prompt must be what prompt() gave, not {shown(prompt)}")
         whole_text("text", text)
-        stored = self._add(prompt.query, text, prompt.now, prompt.user, prompt.session)
-        if prompt.scope is not None and prompt.scope.keep:
-            layers = len(self._encoder.tap.shapes)
-            left = take_left(self.view.root, prompt.user, prompt.scope.keep, layers)
-            if left is not None and is_of(self._encoder, prompt, left, text):
-                self._writer.put(
-                    lambda: self._write(
-                        prompt.user,
-                        stored,
-                        lambda reader: left_keys_of(self.view, prompt, reader, left),
-                        prompt.seqs,
-                        prompt.deletions,
-                    )
-                )
-        return stored
+        return self._add(prompt.query, text, prompt.now, prompt.user, prompt.session)
 
     def score(
         self,
@@ -405,28 +376,6 @@ class KVMemory:
 
         return self._caught_up(user, once)
 
-    def reading(self, user: str) -> tuple[PoolReader, Index]:
-        """The user's pool, with what the log has, for who looks inside.
-
-        Raises InvalidInput when there is none.
-        """
-        self._open()
-        key("user", user)
-        reader, index = self._caught_up(user, lambda: self._pool(user))
-        if reader is None or index is None:
-            raise InvalidInput(f"user {user!r} has no blocks")
-        return reader, index
-
-    def prefetch(self, *, user: str, session: str | None = None, blocks: int = 256) -> None:
-        """Begin to read the user's newest blocks into main memory; returns at once."""
-        self._open()
-        key("user", user)
-        with self._database.read(user) as connection:
-            pool = self.view.pool(connection, generations.serving(connection, user, self.view))
-            if pool is not None:
-                newest = manifest.newest(connection, pool.generation, session, blocks)
-                self.view.fetcher.prefetch(pool, newest)
-
     def _catch_up(self, user: str) -> None:
         """Encode what the pool lacks, if it lacks anything."""
         self._writer.wait()
@@ -494,7 +443,7 @@ class KVMemory:
             deletions = log.state(connection, user).deletions
         with self.view.model_lock:
             pool = self._pool(user)
-            done = answering.answer(self.view, *pool, user, sought, options, catch=remember)
+            done = [answering.answer(self.view, *pool, user, one, options, catch=remember) for one in sought]
         first, made, sight = sought[0], done[0].generated, done[0].sight
         if remember:
             stored = self._add(first.query, done[0].answer.text, first.now, user, first.session)
@@ -502,7 +451,7 @@ class KVMemory:
                 given = sight.context, made.raw, made.sequences[0], first.query, first.now
                 seqs, encoder = sight.selection.seqs, self._encoder
                 self._writer.put(
-                    lambda: self._write(user, stored, lambda _: keys_of(encoder, *given), seqs, deletions)
+                    lambda: self._write(user, stored, lambda: keys_of(encoder, *given), seqs, deletions)
                 )
         return [one.answer for one in done]
 
@@ -520,7 +469,7 @@ class KVMemory:
         self,
         user: str,
         stored: Sequence[Message],
-        keys: Callable[[PoolReader | None], Sequence[tuple[Raw, Sequence[int]]]],
+        keys: Callable[[], Sequence[tuple[Raw, Sequence[int]]]],
         attended: Sequence[int],
         deletions: int,
     ) -> None:
@@ -531,7 +480,7 @@ class KVMemory:
                     return
                 pool = self.view.pool(connection, generations.serving(connection, user, self.view))
             reader = PoolReader(pool, self._database.read) if pool is not None else None
-            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(reader), strict=True)]
+            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(), strict=True)]
             prepared = self.view.continued(reader, stored[0].session, turns, attended)
         with self._database.write(user) as connection:
             if self._goes_on(connection, user, stored, deletions):

@@ -22,7 +22,7 @@ from zibaldone import generations
 from zibaldone.errors import InvalidInput, MissingExtra, UnsupportedModel
 from zibaldone.validation import shown
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer, WriteSlots
-from zibaldone.views.kvcache.serving.scheduling import SchedulerSide, StepWork
+from zibaldone.views.kvcache.serving.scheduling import SchedulerSide, SlotLoad
 from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide
 
 try:
@@ -50,7 +50,7 @@ __all__ = ["ZibaldoneConnector"]
 class ZibaldoneMetadata(KVConnectorMetadata):  # type: ignore[misc, unused-ignore]
     """What the scheduler's side sends to the workers with a step."""
 
-    work: StepWork = field(default_factory=StepWork)
+    loads: list[SlotLoad] = field(default_factory=list)
 
 
 class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignore]
@@ -75,7 +75,7 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
         )
         if role == KVConnectorRole.SCHEDULER:
             model = vllm_config.model_config.hf_config
-            self._scheduler = SchedulerSide(Path(folder), generations.serving, model, self._block_tokens)
+            self._scheduler = SchedulerSide(Path(folder), generations.serving, model)
 
     # The scheduler's side
 
@@ -87,10 +87,10 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
             self._scheduler.load(request, blocks.get_block_ids()[0], num_external_tokens)
 
     def build_connector_meta(self, scheduler_output: Any) -> KVConnectorMetadata:  # noqa: ARG002
-        return ZibaldoneMetadata(self._scheduler.take_work())
+        return ZibaldoneMetadata(self._scheduler.take_loads())
 
-    def request_finished(self, request: Any, block_ids: list[int]) -> tuple[bool, dict[str, Any] | None]:
-        return self._scheduler.finish(request, block_ids)
+    def request_finished(self, request: Any, block_ids: list[int]) -> tuple[bool, dict[str, Any] | None]:  # noqa: ARG002
+        return False, self._scheduler.finish(request)
 
     def shutdown(self) -> None:
         if self.role == KVConnectorRole.SCHEDULER:
@@ -100,45 +100,35 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
 
     def register_kv_caches(self, kv_caches: dict[str, torch.Tensor]) -> None:
         context = self._vllm_config.compilation_config.static_forward_context
-        layers = {extract_layer_index(name): _paged(context[name], self._block_tokens) for name in kv_caches}
-        share = RankShare(
-            get_tensor_model_parallel_rank(),
-            get_tensor_model_parallel_world_size(),
-            int(self._vllm_config.parallel_config.pipeline_parallel_size),
-        )
+        layers = {extract_layer_index(name): _paged(context[name]) for name in kv_caches}
+        share = RankShare(get_tensor_model_parallel_rank(), get_tensor_model_parallel_world_size())
         dtype = self._vllm_config.model_config.dtype
         self._worker = WorkerSide(layers, dtype, self._block_tokens, share)
 
     def start_load_kv(self, forward_context: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        self._worker.load(self._work().loads)
+        metadata = self._get_connector_metadata()
+        assert isinstance(metadata, ZibaldoneMetadata)
+        self._worker.load(metadata.loads)
 
     def wait_for_layer_load(self, layer_name: str) -> None:
         """Everything is loaded by then."""
 
     def save_kv_layer(self, layer_name: str, kv_layer: Any, attn_metadata: Any, **kwargs: Any) -> None:
-        """Nothing yet: what a request computed is read from its blocks in one go, when it has ended."""
+        """Nothing: what a request computed is encoded from the log by who owns it."""
 
     def wait_for_save(self) -> None:
-        self._worker.leave(self._work().leaves)
-
-    def get_finished(self, finished_req_ids: set[str]) -> tuple[set[str] | None, set[str] | None]:  # noqa: ARG002
-        return self._worker.take_left(), None
+        """Nothing is saved."""
 
     def get_block_ids_with_load_errors(self) -> set[int]:
         return self._worker.take_failed()
 
-    def _work(self) -> StepWork:
-        metadata = self._get_connector_metadata()
-        assert isinstance(metadata, ZibaldoneMetadata)
-        return metadata.work
 
-
-def _paged(module: Any, block_tokens: int) -> PagedLayer:
+def _paged(module: Any) -> PagedLayer:
     """An attention layer's cache."""
     cache = module.kv_cache[0] if isinstance(module.kv_cache, list) else module.kv_cache
     value_dim = getattr(module, "head_size_v", module.head_size)
     kernel = _kernel(module, cache)
-    return PagedLayer(cache, kernel, module.num_kv_heads, module.head_size, value_dim, block_tokens)
+    return PagedLayer(cache.device, kernel, module.num_kv_heads, module.head_size, value_dim)
 
 
 def _kernel(module: Any, cache: torch.Tensor) -> WriteSlots:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from zibaldone.errors import InvalidInput, ModelFailed
@@ -13,26 +12,18 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.metered import MeteredChat
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A draft answer, metered."""
-
-    text: str
-    nll: float  # mean negative log-probability of its tokens, in nats
-    entropy: float | None  # mean over its tokens, among the alternatives offered; None: none were
-    prompt_tokens: int  # as the server counted, all of them
-    draft_tokens: int
-
-
 class Drafter(Protocol):
-    """Drafts answers. Safe to share among threads."""
+    """Says how unlikely it finds its own drafts of answers. Safe to share among threads."""
 
     @property
     def name(self) -> str:
         """Identifies the model."""
 
-    def draft(self, request: ChatRequest, user: str) -> Draft:
-        """Raises ModelFailed when there is no draft with log-probabilities to be had, whatever the reason."""
+    def doubt(self, request: ChatRequest, user: str) -> float:
+        """Mean negative log-probability of a draft's tokens, in nats.
+
+        Raises ModelFailed when there is no draft with log-probabilities to be had, whatever the reason.
+        """
 
 
 class ChatDrafter:
@@ -47,7 +38,7 @@ class ChatDrafter:
         """The chat model's."""
         return self._chat.name
 
-    def draft(self, request: ChatRequest, user: str) -> Draft:
+    def doubt(self, request: ChatRequest, user: str) -> float:
         """One request, not repaired: a draft that cannot be used raises ModelFailed."""
         if self._has_none:
             raise ModelFailed(f"{self.name!r} gives no log-probabilities", requests=0)
@@ -61,16 +52,15 @@ class ChatDrafter:
             if reply.logprobs is None:
                 self._has_none = True
                 raise ModelFailed(f"{self.name!r} gives no log-probabilities")
-            nll, entropy = uncertainty(reply.logprobs)
+            return uncertainty(reply.logprobs)
         except ModelFailed:
             view, _, task = request.task.partition(".")
             self._meter.record(user, view, task, degraded=1)
             raise
-        return Draft(reply.text, nll, entropy, reply.prompt_tokens or 0, len(reply.logprobs))
 
 
-def uncertainty(tokens: Sequence[TokenLogprob]) -> tuple[float, float | None]:
-    """Mean negative log-likelihood, and mean entropy over the alternatives (renormalised), both in nats.
+def uncertainty(tokens: Sequence[TokenLogprob]) -> float:
+    """Mean negative log-likelihood, in nats.
 
     Raises ModelFailed when nothing was drafted, or when a log-probability is none.
     """
@@ -78,14 +68,4 @@ def uncertainty(tokens: Sequence[TokenLogprob]) -> tuple[float, float | None]:
         raise ModelFailed("the draft answer is empty")
     if any(not math.isfinite(token.logprob) or token.logprob > 1e-3 for token in tokens):
         raise ModelFailed("a log-probability of the draft is not one: it must be finite and at most 0")
-    nll = -sum(one.logprob for one in tokens) / len(tokens)
-    entropies = [_entropy(one) for one in tokens if len(one.alternatives) > 1]
-    return max(nll, 0.0), sum(entropies) / len(entropies) if entropies else None
-
-
-def _entropy(token: TokenLogprob) -> float:
-    weights = [math.exp(min(logprob, 0.0)) for _, logprob in token.alternatives]
-    whole = sum(weights)
-    if not whole > 0:
-        return 0.0
-    return -sum(w / whole * math.log(w / whole) for w in weights if w > 0)
+    return max(-sum(one.logprob for one in tokens) / len(tokens), 0.0)

@@ -3,7 +3,7 @@
 The view prepares them as it would in a rebuild, and nothing of it is kept. Whatever it would ask a model is
 counted and answered offline at once, so the prompts are the true ones, of this log. Not foreseen: answers
 that are sent back once to be repaired, prompts that grow with what a model writes at more length than the
-offline answer, and what housekeeping asks when all is read, such as names of themes.
+offline answer, and what housekeeping asks when all is read, such as which topics to merge.
 """
 
 from __future__ import annotations

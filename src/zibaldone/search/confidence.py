@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -16,27 +15,34 @@ from zibaldone.search.request import Aim
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import is_unspaced, words
 
-# Logistic regression on questions about LoCoMo's, BEAM's, LongMemEval's and the bundled conversations, beside
-# questions about other conversations and about what was never said (docs/decisions.md), judged with each data
-# set left out. The number of units itself was a sign too, until ten million tokens showed that it
-# does not carry over. As many of both kinds: where more can be answered, more can than this says.
-_CONSTANT = -7.30
-_COVERED = 4.87
-_NEARNESS = 13.87
-_UNSEEN = -3.18
-# In a memory of a few messages an answer has fewer neighbours that share its words, and words that nobody
-# used yet say little. Chosen on 6 to 400 messages of the same conversations, the weights above as they are,
-# a little below what fits best: then what is about nothing stays below the default floor.
-_FEW = 50.0  # passages of people with which half of what follows counts
-_SMALL = 1.4
-_UNSEEN_SMALL = 2.4
-# Of what is as near as can be one in twenty cannot be answered all the same: it asks something else of what
-# memory speaks of most, and no sign tells that. From here on a probability rises to this one, and no further.
-_SURE, _SUREST = 0.8, 0.955
-# Of a day that memory knows, and of a speaker and one word more, the signs tell less, and a day itself speaks
-# for an answer. The log-odds are a constant, and a share of those by the signs. Fitted on LoCoMo and BEAM,
-# each chat left out: log loss .61 for days and .71 for speakers, where a constant of 1 has 2 and 2.8.
-_BESIDE: dict[Literal["day", "speaker"], tuple[float, float]] = {"day": (1.80, 0.37), "speaker": (0.24, 0.19)}
+_Mask = npt.NDArray[np.bool_]
+
+
+# Log-odds, fitted by `python -m benchmarks.confidence DATA`, which judges them with each data set left out.
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What speaks for an answer, and against; as weights, what each is worth.
+
+    All are times BESIDE where a day that memory knows is asked about, or a speaker and one word more.
+    """
+
+    constant: float  # 1
+    match: float  # of the best unit: its share of the question's words, and NEAR * (its cosine - the mean)
+    words: float  # logarithm of the number of the question's words
+    small: float  # FEW / (FEW + n), of n units of people
+    unseen: float  # 0 to 1: the share, by idf, of the question's words that no unit has
+
+    def times(self, weights: Signs) -> float:
+        """The log-odds."""
+        return math.fsum(getattr(self, name) * getattr(weights, name) for name in SIGNS)
+
+
+SIGNS = tuple(field.name for field in fields(Signs))
+WEIGHTS = Signs(constant=-5.18, match=3.8, words=0.66, small=3.38, unseen=-1.88)
+NEAR = 2.0
+FEW = 50.0
+BESIDE = 0.4  # of a day that memory knows, and of who speaks, there is much to tell whatever the words are
+SUREST = 0.955  # what is as near as can be asks in one case of twenty for something else all the same
 SILENT = 50  # units about nothing: a few that all agree are not the whole world
 UNTOLD = 0.5  # the confidence of a question that cannot be compared with what memory has
 _FEW_TERMS = 2  # so few words are a day's own
@@ -45,82 +51,82 @@ _FEW_TERMS = 2  # so few words are a day's own
 _SEVERAL, _FEW_KNOWN, _MANY_WORDS = 4, 0.3, 100
 _LOOKED_AT, _OF_EACH = 32, 200  # units by which a memory's script is told, and characters of each
 _LATIN = regex.compile(r"\p{Latin}+")
-_FURTHEST = 9.2  # log-odds of a hundredth of a percent
 
 
 @dataclass(frozen=True, slots=True)
-class WordsFound:
-    """Of the question's words, by their idf."""
+class Coverage:
+    """Of a question in an index; shares are of the question's words, by their idf."""
 
-    # (n,) the share in those units that attest, or their neighbours; a synonym by its cosine squared
-    covered_nearby: Floats
-    unseen: float  # the share that no unit has
-
-
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """What speaks for and against."""
-
-    # 0 to 1: the best share, by idf, of the question's words in a unit and its neighbours, of people's alone
-    # where somebody asks about themselves
-    covered: float
-    nearness: float  # the best cosine, less the mean one
-    unseen: float  # 0 to 1: the share, by idf, of the question's words that no unit has
-    # how many units are of people, of anybody where none is; infinite where that tells nothing
-    by_people: float
-    beside: Literal["day", "speaker"] | None = None  # what it asks about that memory knows
-
-    def probability(self) -> float:
-        """A probability."""
-        small = _FEW / (_FEW + self.by_people)
-        unseen = (_UNSEEN + _UNSEEN_SMALL * small) * self.unseen
-        log_odds = _CONSTANT + _SMALL * small + _COVERED * self.covered + _NEARNESS * self.nearness + unseen
-        if self.beside is None:
-            return _calibrated(1 / (1 + math.exp(-log_odds)))
-        constant, share = _BESIDE[self.beside]
-        log_odds = min(max(log_odds, -_FURTHEST), _FURTHEST)
-        return min(1 / (1 + math.exp(-constant - share * log_odds)), _SUREST)
+    covered: Floats  # (n,) the share that each unit has; a synonym counts by its cosine squared
+    unseen: float  # the share that no unit has which bears witness
+    witnesses: _Mask  # (n,) see `witnesses`
+    cosines: Floats  # (n,) of units and question
 
 
-def _calibrated(probability: float) -> float:
-    return min(probability, _SURE + (probability - _SURE) * (_SUREST - _SURE) / (1 - _SURE))
-
-
-def confidence(
-    index: UnitIndex,
-    question: Question,
-    of_words: WordsFound,
-    cosines: Floats,
-    inside: npt.NDArray[np.bool_] | None,
-) -> float:
-    """How likely memory is to answer. `cosines` (n,) are the units' with the question.
+def confidence(index: UnitIndex, question: Question, coverage: Coverage, inside: _Mask | None) -> float:
+    """How likely memory is to answer.
 
     A day or month that memory knows of and hardly a word besides its own is reason enough (1), and so are a
-    speaker and no word, and all that was ever spoken of; with words besides they are signs. A question about
-    no word at all is none (0). Of one in another language than memory neither words nor vectors say anything
-    for or against: UNTOLD.
+    speaker and no word, and all that was ever spoken of. A question about no word at all is none (0). Of one
+    in another language than memory neither words nor vectors say anything for or against: UNTOLD.
     """
     if inside is not None and not inside.any():
         return 0.0
-    of_day = any(last - first < 31 and index.knows_of(first, last) for first, last in question.days)
-    overview = question.aim is Aim.OVERVIEW
-    if (of_day or overview) and len(question.terms) <= _FEW_TERMS:
+    of_all = question.aim is Aim.OVERVIEW or _is_of_day(index, question)
+    if of_all and len(question.terms) <= _FEW_TERMS:
         return 1.0
     if not question.terms:
         return 1.0 if question.speakers else 0.0
     if _is_foreign(index, question):
         return UNTOLD
-    mean = float(cosines.sum()) / (len(cosines) + SILENT)
-    nearby = of_words.covered_nearby
-    if inside is not None:
-        nearby, cosines = nearby[inside], cosines[inside]
+    return SUREST / (1 + math.exp(-signs(index, question, coverage, inside).times(WEIGHTS)))
+
+
+def _is_of_day(index: UnitIndex, question: Question) -> bool:
+    return any(last - first < 31 and index.knows_of(first, last) for first, last in question.days)
+
+
+def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: _Mask | None) -> Signs:
+    """What speaks for an answer to a question that has words."""
+    heard = coverage.witnesses if inside is None else coverage.witnesses & inside
+    mean = float(coverage.cosines.sum()) / (len(index) + SILENT)
+    matches = (coverage.covered + NEAR * (coverage.cosines - mean))[heard]
     by_people: float = int(np.count_nonzero(index.by_assistant == 0)) or len(index)
     if is_unspaced(question.subject):  # bigrams are near each other however few they are
         by_people = math.inf
-    of_speaker = bool(question.speakers) and len(question.terms) == 1
-    beside: Literal["day", "speaker"] | None = "day" if of_day else "speaker" if of_speaker else None
-    nearness = float(cosines.max()) - mean
-    return Signs(float(nearby.max()), nearness, of_words.unseen, by_people, beside).probability()
+    is_beside = _is_of_day(index, question) or (question.speakers and len(question.terms) == 1)
+    share = BESIDE if is_beside else 1.0
+    return Signs(
+        constant=share,
+        match=share * float(matches.max(initial=0)),
+        words=share * math.log(len(question.terms)),
+        small=share * FEW / (FEW + by_people),
+        unseen=share * coverage.unseen,
+    )
+
+
+def witnesses(index: UnitIndex, question: Question) -> _Mask:
+    """(n,) which units can bear witness to an answer.
+
+    People's, where somebody asks about themselves: what an assistant goes on about, of blood types say, is no
+    sign that the user has told his own. Not what only asks the same: it is the question over again, or ends
+    with a question and has fewer other content words than that has; unless another speaker, who is heard,
+    speaks next, and may have answered.
+    """
+    theirs = question.asks_own and question.aim is not Aim.SAID
+    people = index.by_people if theirs else np.ones(len(index), dtype=bool)
+    shared = np.zeros(len(index))
+    for _, term in question.terms:
+        rows, counts = index.lexical.postings(term)
+        shared[rows] += counts
+    besides = index.lexical.lengths() - shared
+    few = (besides < 1) | (index.ends_asking & (besides < len(question.terms)))
+    heard, own = people.copy(), list(words(question.text))
+    for row in np.flatnonzero(few & people & (shared > 0)).tolist():
+        unit, reply = index.units[row], index.reply(row)
+        if index.ends_asking[row] or own == list(words(unit.text)):
+            heard[row] = reply is not None and people[reply] and index.units[reply].speaker != unit.speaker
+    return heard
 
 
 def _is_foreign(index: UnitIndex, question: Question) -> bool:

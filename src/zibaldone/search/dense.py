@@ -129,30 +129,6 @@ class Matrix:
         saved[f"{self._name}.factors"] = self._factors[: self._n][rows]
 
 
-class WholeMatrix:
-    """Rows of whole numbers of two bytes that grow at the end, in one block of memory with room to spare."""
-
-    def __init__(self, dimension: int) -> None:
-        self._block = np.zeros((0, dimension), dtype=np.int16)
-        self._n = 0
-
-    def extend(self, rows: Vectors) -> None:
-        """Append rows (k, d)."""
-        needed = self._n + len(rows)
-        if needed > len(self._block):
-            self._block = _longer(self._block[: self._n], max(needed, len(self._block) * 3 // 2))
-        self._block[self._n : needed] = rows
-        self._n = needed
-
-    def products_of_each(self, vectors: Vectors, rows: npt.NDArray[np.integer] | None = None) -> Vectors:
-        """(n, k) each row, or of these places, times each of the vectors (k, d)."""
-        made = np.empty((self._n if rows is None else len(rows), len(vectors)), dtype=np.float32)
-        for some in pieces(0, len(made)):
-            taken = self._block[some if rows is None else rows[some]]
-            made[some] = taken.astype(np.float32) @ vectors.T
-        return made
-
-
 def pieces(first: int, end: int) -> Iterator[slice]:
     """Ranges of rows, of which a plain copy is made at a time."""
     for begin in range(first, end, _AT_A_TIME):

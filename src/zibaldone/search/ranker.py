@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
-from zibaldone.search.confidence import SILENT, WordsFound, confidence
+from zibaldone.search.confidence import SILENT, Coverage, confidence, witnesses
 from zibaldone.search.dense import Matrix
 from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
@@ -53,7 +53,7 @@ class Weights:
     date: float = 0.0  # 1: said in the time that the question names, or soon after; 1.5: that very day
     length: float = 0.0  # logarithm of its words that are no stop words, and 1
     session: float = 0.0  # the best of its session, of `lexical` and `dense` in standard deviations
-    covers: float = 0.0  # 0 to 1: how much of the question it has, see _covered
+    covers: float = 0.0  # 0 to 1: how much of the question it has, see _of_people_first
     by_assistant: float = 0.0  # an assistant says it, by how much assistants say, less where it `covers`; 0
     # when that is asked for
 
@@ -161,7 +161,7 @@ def score(
 
     `inside` (n,) says which units may be recalled; the confidence is of those.
     """
-    values, confidence = features(index, question, vector, inside)
+    values, coverage = features(index, question, vector, inside)
     of_units = weights.of_units(index)
     weighted = {name: of_units[:, column] * values[name] for column, name in enumerate(FEATURES)}
     context, clues = (
@@ -171,7 +171,15 @@ def score(
     total = weighted["lexical"] + weighted["dense"] + context + clues
     _tell_passages_apart(index, question, vector, total)
     share = _SAID if question.aim is Aim.SAID else _BESIDE
-    return Scores(total, values["bm25"], values["dense"], context, clues, confidence, share)
+    return Scores(
+        total,
+        values["bm25"],
+        values["dense"],
+        context,
+        clues,
+        confidence(index, question, coverage, inside),
+        share,
+    )
 
 
 def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, total: Floats) -> None:
@@ -193,12 +201,12 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
 
 def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
-) -> tuple[dict[str, Floats], float]:
-    """All features that Weights names, and `bm25`, (n,) each, unweighted; the confidence of the question."""
+) -> tuple[dict[str, Floats], Coverage]:
+    """Every feature that Weights names, and `bm25`, (n,) each, unweighted, and what speaks for an answer."""
     of_rows = index.vectors.products(vector)
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
-    values, of_words = _lexical(index, question)
+    values, covered, unseen, heard = _lexical(index, question)
     people = index.by_people
     values["bm25"] = values["lexical"]
     for name in ("lexical", "lexical_2", "lexical_5"):
@@ -213,25 +221,22 @@ def features(
     values["replies"] = index.replies()
     values["date"], names_day = _dates(index, question)
     values["length"] = np.log1p(index.lexical.lengths())
-    covers = np.maximum(values["covers"] ** _COVERED_POWER, names_day)
-    values["covers"] = _covered(index, question, covers, inside)
-    held_back = 0 if question.aim is Aim.SAID else 1 - values["covers"]
-    values["by_assistant"] = index.by_assistant * np.float32(held_back)
-    return values, confidence(index, question, of_words, cosines, inside)
+    covers = np.maximum(covered**_COVERED_POWER, names_day) * heard
+    is_said = question.aim is Aim.SAID
+    values["covers"] = covers if is_said else _of_people_first(index, covers, inside)
+    values["by_assistant"] = index.by_assistant * (0 if is_said else 1 - values["covers"])
+    return values, Coverage(covered, unseen, heard, cosines)
 
 
-def _covered(index: UnitIndex, question: Question, covers: Floats, inside: Mask | None) -> Floats:
+def _of_people_first(index: UnitIndex, covers: Floats, inside: Mask | None) -> Floats:
     """(n,) how much of the question each unit has; of an assistant's, what people's own words leave of it.
 
     Who has all of a question's words, or names the day that it names, most likely answers it. An assistant
-    says again what people say, and what nobody else said is its to tell: but for what people ask about
-    themselves, see _attests.
+    says again what people say; what nobody else said is its to tell.
     """
-    if question.aim is Aim.SAID:
-        return covers
     people = index.by_people
     best = covers[people if inside is None else people & inside].max(initial=0)
-    return np.where(people, covers, covers * _attests(index, question) * (1 - best)).astype(np.float32)
+    return np.where(people, covers, covers * (1 - best)).astype(np.float32)
 
 
 def _cosines(rows: Matrix, products: Floats) -> Floats:
@@ -311,49 +316,33 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
         )
 
 
-def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], WordsFound]:
-    """BM25 in the unit and its two windows, `covers` by words alone, and how many of them are there at all.
+def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], Floats, float, Mask]:
+    """BM25 in the unit and in its two windows; and see Coverage.
 
     One frequency per word is summed over the word and those of like meaning, and saturates once.
     """
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
-    nearby, whole, unseen = np.zeros(n), 1e-9, 0.0
-    covers, all_idfs = np.zeros(n), 1e-9
-    attests = _attests(index, question)
+    covered, whole, unseen = np.zeros(n), 1e-9, 0.0
+    heard = witnesses(index, question)
     lengths = {radius: _of_people(index.windows[radius].relative_lengths, index) for radius in RADII}
     for word in _matched(index, question):
         whole += word.weight
-        all_idfs += word.idf
-        unseen += 0.0 if len(word.exact) else word.weight
-        heard = attests[word.rows]
-        there, likeness = index.windows[2].spread(word.rows[heard], word.likeness[heard])
-        nearby[there] += word.weight * np.minimum(likeness, 1)
+        unseen += 0.0 if heard[word.exact].any() else word.weight
         there, likeness = index.windows[0].spread(word.rows, word.likeness)
-        covers[there] += word.idf * np.minimum(likeness, 1)
+        covered[there] += word.weight * np.minimum(likeness, 1)
         for radius in RADII:
             window = index.windows[radius]
             there, inside = window.spread(word.rows, word.frequencies)
             totals[radius][there] += word.idf * saturated(inside, lengths[radius][there])
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
-    values["covers"] = (covers / all_idfs).astype(np.float32)
-    return values, WordsFound((nearby / whole).astype(np.float32), unseen / whole)
+    return values, (covered / whole).astype(np.float32), unseen / whole, heard
 
 
 def _of_people(lengths: Floats, index: UnitIndex) -> Floats:
     """(n,) lengths in multiples of the mean one of what people say."""
     return lengths / max(float(lengths[index.by_people].mean()), 1e-9)
-
-
-def _attests(index: UnitIndex, question: Question) -> Mask:
-    """(n,) which units bear witness to what was said: people's, where somebody asks about themselves.
-
-    What an assistant goes on about, of blood types say, is no sign that the user has told his own. "Who is
-    Sandra?" is answered though the assistant alone spoke of her.
-    """
-    theirs = question.asks_own and question.aim is not Aim.SAID
-    return index.by_people if theirs else np.ones(len(index), dtype=bool)
 
 
 def best_first(

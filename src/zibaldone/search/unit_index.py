@@ -219,14 +219,23 @@ class UnitIndex:
         each other needs its answer.
         """
         if self._ends_asking[row] > 0 and not self.with_assistant[row]:
-            reply = int(self._replies[row])
-            return reply if reply >= 0 else None
+            return self.reply(row)
         asker = int(self._askers[row])
         if asker < 0:
             return None
         answers = self.units[row].role in MACHINES
         needs_question = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker] > 0
         return asker if answers or needs_question else None
+
+    @property
+    def ends_asking(self) -> npt.NDArray[np.bool_]:
+        """(n,) which units end with a question."""
+        return self._ends_asking > 0
+
+    def reply(self, row: int) -> int | None:
+        """The row that follows in the session."""
+        following = int(self._replies[row])
+        return following if following >= 0 else None
 
     def replies(self) -> Floats:
         """(n,) 1 where the unit before ends with a question, -1 where the unit itself does, 0 for both."""

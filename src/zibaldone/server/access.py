@@ -20,7 +20,7 @@ from zibaldone.audit import acting
 from zibaldone.errors import StorageBusy, StorageUnreachable
 from zibaldone.server.keys import PREFIX, KeyStore
 from zibaldone.server.problems import Problem
-from zibaldone.server.settings import ServerSettings
+from zibaldone.server.settings import MemoryMode, ServerSettings
 from zibaldone.threads import in_thread
 
 T = TypeVar("T")
@@ -48,6 +48,7 @@ class Principal:
     agent: str | None = None  # whose messages of it alone
     read_only: bool = False
     key_id: str | None = None  # None: no key was needed
+    memory_mode: MemoryMode | None = None  # None: the server's
     # Whether a key is needed by now is not known: nothing is shown of any memory, and nothing is stored in
     # one before `request.state.is_open` says that it may be.
     is_presumed: bool = False
@@ -135,7 +136,9 @@ class Access:
             key = await self._looked_up(path, partial(self._keys.authenticate, token), _KEY_S)
             if key is None and not of_page:
                 raise _unauthorized("this key is unknown or was revoked")
-            return Principal(key.user, key.agent, key.read_only, key.id) if key else None
+            if key is None:
+                return None
+            return Principal(key.user, key.agent, key.read_only, key.id, key.memory_mode)
         if path in _OPEN:
             return None
         needed = await self._need_key(path)

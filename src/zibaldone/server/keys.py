@@ -23,6 +23,7 @@ from zibaldone import settings
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.log import from_us, to_us
 from zibaldone.memory import now_utc
+from zibaldone.server.settings import MemoryMode, to_mode
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import server_keys
 from zibaldone.validation import flag, key, shown
@@ -44,6 +45,7 @@ class ServerKey:
     created: datetime
     used: datetime | None  # last, give or take half a minute; None: never
     revoked: datetime | None  # None: it opens
+    memory_mode: MemoryMode | None  # how the gateway's model gets at memory; None: as the server says
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,14 @@ class KeyStore:
             _logger.warning("when keys were used could not be noted: %s", error)
         self._database.close()
 
-    def create(self, *, user: str | None, agent: str | None = None, read_only: bool = False) -> CreatedKey:
+    def create(
+        self,
+        *,
+        user: str | None,
+        agent: str | None = None,
+        read_only: bool = False,
+        memory_mode: str | None = None,
+    ) -> CreatedKey:
         """A key for a user's memory, of one agent in it where one is named; for no user: an admin's."""
         if user is not None:
             key("user", user)
@@ -90,6 +99,7 @@ class KeyStore:
             if user is None:
                 raise InvalidInput("a key for an agent is a user's: name the user, too")
         flag("read_only", read_only)
+        mode = None if memory_mode is None else to_mode(memory_mode)
         key_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         now = self._clock()
         values = {
@@ -99,10 +109,11 @@ class KeyStore:
             "agent": agent,
             "read_only": int(read_only),
             "created_us": to_us(now),
+            "memory_mode": None if mode is None else mode.value,
         }
         with self._database.unlocked() as connection:
             connection.execute(server_keys.insert().values(values))
-        created = ServerKey(key_id, user, agent, read_only, now, used=None, revoked=None)
+        created = ServerKey(key_id, user, agent, read_only, now, used=None, revoked=None, memory_mode=mode)
         return CreatedKey(created, f"{PREFIX}{key_id}_{secret}")
 
     def all_keys(self) -> list[ServerKey]:
@@ -175,4 +186,5 @@ def _of_row(row: Row[tuple[object, ...]]) -> ServerKey:
         created=from_us(row.created_us),
         used=None if row.used_us is None else from_us(row.used_us),
         revoked=None if row.revoked_us is None else from_us(row.revoked_us),
+        memory_mode=None if row.memory_mode is None else MemoryMode(row.memory_mode),
     )

@@ -151,8 +151,13 @@ def _failure(number: int, error: Exception) -> CallAnswer:
 
 
 def _without_scores(recalled: Recall) -> Recall:
-    """A trace says something of every message of the user: megabytes that a gateway never reads."""
-    trace = replace(recalled.trace, views=(), decisions=(), within=None, without=frozenset())
+    """A trace says something of every message of the user: megabytes, of which a gateway reads little.
+
+    It reads which messages were left out since what always holds says just the same.
+    """
+    standing = {unit.text.strip() for unit in recalled.evidence if unit.standing}
+    left_out = (d for d in recalled.trace.decisions if not d.kept and d.evidence.text.strip() in standing)
+    trace = replace(recalled.trace, views=(), decisions=tuple(left_out), within=None, without=frozenset())
     return replace(recalled, trace=trace)
 
 

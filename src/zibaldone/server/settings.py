@@ -3,6 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
+
+from zibaldone.errors import InvalidInput
+from zibaldone.validation import shown
+
+
+class MemoryMode(StrEnum):
+    """How the gateway's model gets at memory."""
+
+    CONTEXT = "context"  # what is recalled stands before the user's words
+    TOOL = "tool"  # it searches, if it wants to
+    BOTH = "both"
+
+
+def to_mode(given: object) -> MemoryMode:
+    """Check a mode. Raises InvalidInput."""
+    if given not in set(MemoryMode):
+        raise InvalidInput(f"the memory mode is {', '.join(MemoryMode)}, not {shown(given)}")
+    return MemoryMode(given)  # type: ignore[arg-type] # it is one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +32,7 @@ class ServerSettings:
     port: int = 8787  # 0: any that is free
     upstream: str | None = None  # such as http://localhost:8000/v1; None: no gateway
     upstream_key: str | None = field(default=None, repr=False)  # sent upstream in place of the client's own
+    memory_mode: MemoryMode = MemoryMode.CONTEXT  # where neither request nor key says one
     allowed_hosts: tuple[str, ...] = ()  # names that a Host header may say besides loopback and `host`
     max_body_bytes: int = 32 * 2**20
     max_import_bytes: int = 2 * 2**30  # of a file that is dropped on the page

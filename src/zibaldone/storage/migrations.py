@@ -22,9 +22,25 @@ from zibaldone.storage.schema import migrations as record
 
 Migration = Callable[[Connection], None]
 
+
+def mode_of_keys(connection: Connection) -> None:
+    """Keys say how the gateway's model gets at memory."""
+    if "memory_mode" not in {column["name"] for column in inspect(connection).get_columns("server_keys")}:
+        connection.execute(text("ALTER TABLE server_keys ADD COLUMN memory_mode TEXT"))
+
+
+def themes_when_looked_at(connection: Connection) -> None:
+    """The hierarchy view keeps nothing of themes any more; it is made anew."""
+    there = {column["name"] for column in inspect(connection).get_columns("hierarchy_states")}
+    for column in sorted(there & {"grouped", "theme_cap"}):
+        connection.execute(text(f"ALTER TABLE hierarchy_states DROP COLUMN {column}"))
+    connection.execute(text("DROP INDEX IF EXISTS hierarchy_themes_unnamed"))
+    connection.execute(text("DROP TABLE IF EXISTS hierarchy_thresholds"))
+
+
 FIRST = 100  # the schema's number before any migration; versions that counted up to 30 refuse it as newer
 FIRST_NAME = "schema"
-MIGRATIONS: tuple[Migration, ...] = ()
+MIGRATIONS: tuple[Migration, ...] = (mode_of_keys, themes_when_looked_at)
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 # What an earlier database keeps as it is; what names files of keys and values, too, for they are what lasts.
 _KEPT = frozenset(

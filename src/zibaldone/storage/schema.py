@@ -286,9 +286,7 @@ hierarchy_states = Table(
     Column("next_episode", BigInteger, nullable=False),  # ids that are given next: none is given twice
     Column("next_semantic", BigInteger, nullable=False),
     Column("next_unit", BigInteger, nullable=False),  # the part of the next statement
-    Column("embedder", Text, nullable=False),  # whose thresholds hold: the key of hierarchy_thresholds
-    Column("grouped", BigInteger, nullable=False),  # so many of the first semantics were put in themes as one
-    Column("theme_cap", BigInteger, nullable=False),
+    Column("embedder", Text, nullable=False),  # its name and dimension
 )
 
 hierarchy_episodes = Table(  # their texts are units, under the same number
@@ -336,14 +334,6 @@ hierarchy_themes = Table(
     Column("theme", BigInteger, primary_key=True, autoincrement=False),
     Column("name", SealedText(), nullable=False),
     Column("made_by", Text, nullable=False),  # of the name: a model's; "" when none was asked
-    _index_of("hierarchy_themes_unnamed", "user", where="made_by = ''"),
-)
-
-hierarchy_thresholds = Table(
-    "hierarchy_thresholds",
-    metadata,
-    Column("embedder", Text, primary_key=True),  # its name, dimension, and the sample's digest
-    Column("thresholds", Text, nullable=False),  # JSON: the paper's cosines carried over to it
 )
 
 topic_states = Table(
@@ -508,4 +498,5 @@ server_keys = Table(  # looked up before anybody's name is known
     Column("created_us", BigInteger, nullable=False),  # microseconds since 1970
     Column("used_us", BigInteger),  # last; NULL: never
     Column("revoked_us", BigInteger),  # NULL: it opens
+    Column("memory_mode", Text),  # of the gateway; NULL: as the server says
 )

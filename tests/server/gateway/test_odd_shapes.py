@@ -137,6 +137,26 @@ def test_answers(name):
         assert all(turn.key for turn in reader.turns())
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_answers_of_several_rounds(name):
+    """Whole ones, and streams, with calls of our tool or of others."""
+    request, answer, events = json.loads(json.dumps(FORMATS[name][1:]).replace('"f"', '"search_memory"'))
+    for odd in odd_forms(answer):
+        rounds = FORMATS[name][0].rounds(as_object({**request, "n": 1}))
+        assert json.loads(rounds.whole(as_object(odd)))
+        rounds.results([""] * len(rounds.calls))
+        rounds.next(is_last=True)
+        assert json.loads(rounds.whole(as_object(odd)))
+        assert None not in map(json.loads, [*rounds.elements(), *rounds.unseen()])
+    for odd in odd_forms(events):
+        rounds = FORMATS[name][0].rounds(as_object({**request, "n": 1}))
+        for event in odd:
+            if isinstance(event, dict):
+                rounds.event(b"data: " + json.dumps(event).encode() + b"\n\n", event)
+        assert None not in map(json.loads, [*rounds.elements(), *rounds.unseen()])
+        assert rounds.words() is not None
+
+
 def test_calls_of_tools_that_the_upstream_does_not_count():
     """Some send each call whole, all of them with the index 0 or with none."""
     reader = ChatCompletions().reader(as_object({}))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
-
 from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.hierarchy.episodes import cohesion_text
 from zibaldone.views.hierarchy.nodes import Semantic
-from zibaldone.views.hierarchy.semantics import Background, Near
+from zibaldone.views.hierarchy.semantics import Background
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
 EMBEDDER = HashEmbedder(64)
@@ -44,11 +42,8 @@ class Known:
         """What an episode is read against."""
         return Background(episode, first_semantic, self.known, {}, 0)
 
-    def known(self, vectors: Vectors) -> list[list[Near]]:
-        """Those above the threshold, for each row."""
-        mine = EMBEDDER.embed([one.text for one in self.semantics])
-        similar = vectors @ mine.T if self.semantics else np.zeros((len(vectors), 0))
-        return [
-            [Near(one, float(s)) for one, s in zip(self.semantics, row, strict=True) if s >= self.threshold]
-            for row in similar
-        ]
+    def known(self, vector: Vectors) -> list[Semantic]:
+        """Those above the threshold."""
+        mine = EMBEDDER.embed([one.text for one in self.semantics] or [""])
+        similar = zip(self.semantics, mine @ vector, strict=False)
+        return [one for one, cosine in similar if cosine >= self.threshold]

@@ -44,7 +44,7 @@ def blocks(messages, batches):
         found += episodes.feed(some, vectors_of(some))
         start += size
     open_ = {session: [one.seq for one in some] for session, some in episodes.pending.items()}
-    return [([one.seq for one in block.messages], block.reason) for block in found], open_
+    return [[one.seq for one in block.messages] for block in found], open_
 
 
 def test_a_change_of_subject_is_a_boundary():
@@ -58,7 +58,7 @@ def test_a_pause_is_always_a_boundary():
     for place, message in enumerate(apart):
         apart[place] = replace(message, time=START + timedelta(minutes=31 * (place >= 2)))
         together[place] = replace(message, time=START + timedelta(minutes=30 * (place >= 2)))
-    assert closed(apart, vectors_of(apart), ended=True)[0] == Cut(2, "pause")
+    assert closed(apart, vectors_of(apart), ended=True)[0] == Cut(2)
     assert sizes(together) == [6]
 
 
@@ -67,7 +67,7 @@ def test_words_that_announce_another_subject_are_a_boundary():
     lines = [f"Ann: Tomatoes grow in the garden with basil {i}." for i in range(12)]
     lines[5] = "Ann: By the way, tomatoes grow in the garden with basil 5."
     cuts = closed(talk(*lines), vectors_of(talk(*lines)), ended=True)
-    assert cuts[0] == Cut(5, "marker")
+    assert cuts[0] == Cut(5)
 
 
 def chatter(seed, n):
@@ -113,7 +113,7 @@ def test_another_session_s_later_message_ends_an_open_episode():
     new = [replace(message, session="2", seq=message.seq + 6) for message in talk(*TRAIN[:3])]
     late = [replace(message, time=message.time + timedelta(minutes=60)) for message in new]
     assert blocks([*old, *new], [])[0] == []
-    assert blocks([*old, *late], []) == ([([1, 2, 3, 4, 5, 6], "end")], {"2": [7, 8, 9]})
+    assert blocks([*old, *late], []) == ([[1, 2, 3, 4, 5, 6]], {"2": [7, 8, 9]})
 
 
 def test_sessions_that_end_together_end_in_the_order_of_their_open_messages():

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +15,8 @@ import pytest
 
 from zibaldone import Memory, Message, UnknownName, XMemory
 from zibaldone.errors import InvalidInput, ModelFailed
-from zibaldone.generations import serving
 from zibaldone.models.base import ChatReply, ChatRequest
 from zibaldone.testing import HashEmbedder, ScriptedModel
-from zibaldone.views.hierarchy import table, view
-from zibaldone.views.hierarchy.structure import Structure
-from zibaldone.views.hierarchy.table import NO_THEME, State
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope", "pottery")
@@ -55,38 +50,14 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def structure(memory: Memory, user: str = "ann") -> Structure | None:
-    """As the database has it; None when all of it was forgotten."""
-    view = memory._hierarchy
+def check(memory: Memory, cap: int = 12) -> None:
+    """What always holds: every semantic is in one theme, and no theme is fuller than the cap."""
+    themes = memory.themes(user="ann")
+    members = [semantic.id for theme in themes for semantic in theme.semantics]
     with memory._database.read() as connection:
-        generation = serving(connection, user, view)
-        assert generation is not None
-        return view.structure(connection, generation)
-
-
-def regrouped(held: Structure, cap: int, least: float) -> dict[int, list[int]]:
-    """The themes of the same semantics, had nothing been put in a theme before."""
-    afresh = Structure(State(held.state.embedder))
-    afresh.semantics, afresh._vectors = held.semantics, held._vectors
-    afresh._theme = dict.fromkeys(held.semantics, NO_THEME)
-    afresh._loose = [*held.semantics]
-    afresh.arrange(cap, least)
-    return afresh.themes()
-
-
-def check(memory: Memory, cap: int = 12, *, maintained: bool = True) -> None:
-    """What always holds of semantics and themes; after a maintenance, what they were before has no say."""
-    if (held := structure(memory)) is None:
-        assert memory.themes(user="ann") == memory.episodes(user="ann") == []
-        return
-    themes = held.themes()
-    members = [number for theme in themes.values() for number in theme]
-    assert len(set(members)) == len(members)
-    assert max(map(len, themes.values()), default=0) <= cap
-    if maintained:
-        thresholds = memory._hierarchy._thresholds(memory._database.read)
-        assert sorted(members) == sorted(held.semantics)
-        assert themes == regrouped(held, cap, thresholds.together)
+        held = {one.kind: one.rows for one in memory._hierarchy.stats(connection, "ann")}
+    assert len(set(members)) == len(members) == held["semantics"]
+    assert max((len(theme.semantics) for theme in themes), default=0) <= cap
     assert memory.check_integrity().ok
 
 
@@ -108,7 +79,7 @@ def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_all_holds_while_messages_come_and_go(memory, seed):
-    """Themes partition the semantics and are those of what is left, whatever was forgotten."""
+    """Themes partition the semantics, whatever was forgotten."""
     rng = random.Random(seed)
     said = conversation(seed)
     while said:
@@ -119,7 +90,7 @@ def test_all_holds_while_messages_come_and_go(memory, seed):
         if rng.random() < 0.5:
             seqs = [message.seq for message in memory.messages(user="ann")]
             memory.forget(user="ann", seqs=rng.sample(seqs, min(3, len(seqs))))
-            check(memory, maintained=False)
+            check(memory)
             memory.maintain(user="ann")
         check(memory)
     assert memory.themes(user="ann")
@@ -275,86 +246,14 @@ def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
     assert len({one.id for one in memory.episodes(user="ann")}) == len(memory.episodes(user="ann"))
 
 
-def _named(request: ChatRequest) -> str | ChatReply:
-    if request.task == "hierarchy.name_theme":
-        return json.dumps({"name": "What they like"})
+def _failing(request: ChatRequest) -> str | ChatReply:
     raise ModelFailed("not today")
-
-
-def test_a_grouping_that_was_cut_short_leaves_no_damage_and_is_done_again(tmp_path, monkeypatch):
-    """Themes are written in parts: after each the rows agree, and the next maintenance makes all of them."""
-    monkeypatch.setattr(view, "_MOVES_AT_ONCE", 4)
-    set_state = table.set_state
-    folders = tmp_path / "cut", tmp_path / "whole"
-    for folder in folders:
-        with Memory(folder, chat=None, maintained=["messages", "hierarchy"]) as memory:
-            memory.add(conversation(1, talks=16), user="ann")
-            memory.maintain(user="ann")
-            memory.add(conversation(2, talks=12), user="ann")
-            memory.forget(user="ann", seqs=[1])
-            if folder is folders[0]:
-                left = iter(range(3))
-
-                def failing(connection, generation, given, left=left):
-                    if given.theme_cap and generation.cursor == 168 and next(left, None) is None:
-                        raise KeyboardInterrupt
-                    set_state(connection, generation, given)
-
-                monkeypatch.setattr(table, "set_state", failing)
-                with pytest.raises(KeyboardInterrupt):
-                    memory.maintain(user="ann")
-                monkeypatch.setattr(table, "set_state", set_state)
-                assert memory.check_integrity().ok
-    for folder in folders:
-        with Memory(folder, chat=None, maintained=["messages", "hierarchy"]) as memory:
-            memory.maintain(user="ann")
-            check(memory)
-    assert rows(folders[0]) == rows(folders[1])
-
-
-def test_a_model_names_themes_and_what_it_does_not_answer_is_marked(tmp_path):
-    """Names are the model's where it answers; episodes say why they are offline."""
-    with Memory(tmp_path, chat=ScriptedModel(_named), maintained=["hierarchy"]) as memory:
-        memory.add(conversation(12, talks=3), user="ann")
-        memory.maintain()
-        assert {one.name for one in memory.themes(user="ann")} == {"What they like"}
-        assert all("not today" in one.degraded for one in memory.episodes(user="ann"))
-        seq = memory.themes(user="ann")[0].semantics[0].seqs[0]
-        memory.forget(user="ann", seqs=[seq])
-        assert any(one.name != "What they like" for one in memory.themes(user="ann")) or not memory.themes(
-            user="ann"
-        )
-
-
-def test_a_model_that_does_not_answer_is_asked_for_one_name_only(tmp_path):
-    """The next time for another's; with a model that answers again all are named."""
-    down = [True]
-
-    def answer(request: ChatRequest) -> str | ChatReply:
-        if down[0]:
-            raise ModelFailed("dead")
-        return _named(request)
-
-    chat = ScriptedModel(answer)
-    with Memory(tmp_path, chat=chat, maintained=["hierarchy"]) as memory:
-        memory._asker._breaker._clock = count(0, 1000).__next__  # who failed thrice has rested at once
-        memory.add(conversation(12, talks=3), user="ann")
-        asked = []
-        for _ in range(2):  # a third failure would give the model a rest
-            before = len(chat.requests)
-            memory.maintain()
-            asked += [one.turns for one in chat.requests[before:] if one.task == "hierarchy.name_theme"]
-        assert len(memory.themes(user="ann")) > 3
-        assert len(asked) == len(set(asked)) == 2
-        down[0] = False
-        memory.maintain()
-        assert {one.name for one in memory.themes(user="ann")} == {"What they like"}
 
 
 @pytest.mark.parametrize(("reader", "asks"), [("model", True), ("offline", False)])
 def test_whether_a_recall_asks_the_model_can_be_set(tmp_path, reader, asks):
     """With the offline reader no question goes to the model."""
-    chat = ScriptedModel(_named)
+    chat = ScriptedModel(_failing)
     config = XMemory(reader=reader)
     with Memory(tmp_path, chat=chat, hierarchy=config, maintained=["hierarchy"]) as memory:
         memory.add(conversation(12, talks=3), user="ann")

@@ -16,10 +16,8 @@ from zibaldone.core import Message, Scope
 from zibaldone.errors import ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatRequest, Vectors
-from zibaldone.models.logprobs import Draft
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall import DEFAULT_FLOOR
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
 from zibaldone.views import units
@@ -29,7 +27,7 @@ from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
-from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, ThemeRow, Written
+from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, Written
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal
 from zibaldone.views.user_cache import UserCache
 
@@ -97,12 +95,12 @@ def semantic_of(number: int, episode: int, *messages: Message, text: str = "", s
     )
     assert messages[0].time is not None
     keys = tuple((one.seq, table.FIRST_STATEMENT + 10 * number + i) for i, one in enumerate(said))
-    row = SemanticRow(number, episode, messages[0].time, episode, keys)
+    row = SemanticRow(number, episode, messages[0].time, keys)
     return Fact(row, said, EMBEDDER.embed([one.text for one in said]))
 
 
 def held_of(episodes: Sequence[EpisodeRow], facts: Sequence[Fact], talked: Sequence[Message] = ()) -> Held:
-    """A theme per episode."""
+    """Episodes, and facts of them."""
     return Held(tuple(episodes), tuple(facts), tuple(talked or TALK))
 
 
@@ -128,12 +126,10 @@ def store(database: Database, generation: Generation, held: Held) -> None:
         ]
         units.insert(connection, table.NAME, generation, rows)
         table.write_episodes(connection, generation, held.episodes)
-        themes = sorted({fact.row.theme for fact in held.facts})
-        named = tuple(ThemeRow(one, f"theme {one}", "") for one in themes)
-        table.write(connection, generation, Written(tuple(fact.row for fact in held.facts), named))
+        table.write(connection, generation, Written(tuple(fact.row for fact in held.facts)))
         ids = [fact.row.id for fact in held.facts]
         state = table.State(
-            f"e/{EMBEDDER.dimension}/x",
+            f"e/{EMBEDDER.dimension}",
             max((one.episode.id for one in held.episodes), default=0) + 1,
             max(ids, default=0) + 1,
             table.FIRST_STATEMENT + 10 * (max(ids, default=0) + 1),
@@ -181,21 +177,21 @@ class Drafting:
         self.shown = ""
         self._fails = fails
 
-    def draft(self, request: ChatRequest, user: str) -> Draft:
-        """One draft."""
+    def doubt(self, request: ChatRequest, user: str) -> float:
+        """Of one draft."""
         if self._fails:
             raise ModelFailed("the reader is out")
         self.asked += 1
         self.shown += request.turns[-1].content
-        return Draft("a draft", 1000 / len(request.turns[-1].content), None, 10, 2)
+        return 1000 / len(request.turns[-1].content)
 
 
 def test_nothing_known_has_no_confidence() -> None:
-    """Neither an empty memory nor words that nobody said reach a floor."""
+    """An empty memory has none, and words that nobody said hardly any."""
     assert offered("Who plays the bassoon?", Held()).confidence == 0.0
     assert offered("Who plays the bassoon?", Held()).evidence == ()
     known, unknown = offered("Who plays the bassoon?"), offered("quantum chromodynamics lecture")
-    assert unknown.confidence < DEFAULT_FLOOR < known.confidence
+    assert unknown.confidence < 0.1 < 0.5 < known.confidence
 
 
 def test_the_message_that_says_it_comes_first_with_all_its_fields() -> None:
@@ -405,31 +401,6 @@ def begun(database: Database, user: str) -> Generation:
     with database.write() as connection:
         log.append(connection, user, [replace(one, seq=0) for one in TALK], datetime.now(UTC))
     return Generation(user, 1, "f", 6)
-
-
-def test_what_grew_is_what_would_be_read_afresh(tmp_path: Path) -> None:
-    """After another episode, whose messages say again what a known fact says."""
-    database, cache = open_database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
-    generation = begun(database, "u")
-    store(database, generation, HELD.only(1))
-    with database.read() as connection:
-        first = levels_of(cache, connection, generation)
-        assert first is levels_of(cache, connection, generation)
-    known, new = HELD.facts[0].row, HELD.facts[4].row
-    again = replace(known, units=(*known.units, (new.units[0][0], new.units[0][1] + 1)))
-    store(database, generation, HELD.only(2))
-    with database.write() as connection:
-        table.write(connection, generation, Written((again,)))
-    with database.read() as connection:
-        grown, afresh = (
-            levels_of(cache, connection, generation),
-            levels_of(UserCache(9), connection, generation),
-        )
-    assert len(first.semantics) == 2
-    assert grown.semantics == afresh.semantics
-    assert grown.row_with == afresh.row_with
-    assert len(grown.semantics[0].units) == 2
-    database.close()
 
 
 def test_an_older_snapshot_is_read_afresh_and_replaces_nothing(tmp_path: Path) -> None:

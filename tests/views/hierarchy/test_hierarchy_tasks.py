@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hierarchy_talk import EMBEDDER, Known, talk, vectors_of
 
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatRequest
-from zibaldone.models.asker import OFFLINE, Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.static import shared_static_embedder
@@ -20,8 +20,8 @@ from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import LONGEST, Block, Cut, OpenEpisodes, closed
 from zibaldone.views.hierarchy.narrative import narrative, title
-from zibaldone.views.hierarchy.nodes import Semantic, Statement
-from zibaldone.views.hierarchy.semantics import statements
+from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
+from zibaldone.views.hierarchy.semantics import Distilled, statements
 
 TALK = (
     "Ann: I adopted a puppy called Rex yesterday!",
@@ -51,7 +51,6 @@ GOOD: Mapping[str, Answering] = {
     "predict": lambda given: {"expected": [one["text"] for one in given["known"]]},
     "distil": distil,
     "episodes": lambda given: {"starts": [given["messages"][4]["seq"]]},
-    "name_theme": lambda _: {"name": "Ann's pets"},
 }
 
 
@@ -70,9 +69,16 @@ def reader(chat=None, *, patient=False) -> EpisodeReader:
     return EpisodeReader(asker, EMBEDDER, "ann", patient)
 
 
+class Reading(NamedTuple):
+    """What became of one episode."""
+
+    episode: Episode
+    distilled: Distilled
+
+
 def read(chat=None, known=None, *, degraded="", patient=False):
-    block = Block(tuple(talk(*TALK)), "topic", degraded)
-    return reader(chat, patient=patient).read(block, (known or Known()).background(7, 100))
+    block = Block(tuple(talk(*TALK)), degraded)
+    return Reading(*reader(chat, patient=patient).read(block, (known or Known()).background(7, 100)))
 
 
 def asked(chat: ScriptedModel) -> list[str]:
@@ -91,7 +97,7 @@ def test_without_a_model_an_episode_is_read_offline():
     """The narrative is the messages, the semantics are the facts, and nothing is marked."""
     reading, messages = read(), talk(*TALK)
     assert (reading.episode.title, reading.episode.narrative) == (title(messages), narrative(messages))
-    assert (reading.episode.made_by, reading.episode.degraded, reading.calls) == ("", "", 0)
+    assert (reading.episode.made_by, reading.episode.degraded) == ("", "")
     assert (reading.episode.id, reading.episode.session, reading.episode.seqs) == (7, "1", (1, 2, 3))
     assert [one.statements for one in reading.distilled.new] == [(one,) for one in statements(messages)]
     assert reading.distilled.new[0].id == 100
@@ -114,11 +120,10 @@ def test_a_prediction_is_asked_for_only_where_something_is_known():
     """Two questions without it, three with it, and never more."""
     plain, full = model(), model()
     read(plain)
-    reading = read(full, knows("Ann wants a puppy."))
+    read(full, knows("Ann wants a puppy."))
     assert asked(plain) == ["narrate", "distil"]
     assert asked(full) == ["narrate", "predict", "distil"]
     assert json.loads(full.requests[2].turns[1].content)["expected"] == ["Ann wants a puppy."]
-    assert reading.calls == 3
 
 
 def test_the_conversation_is_data_and_not_part_of_the_instructions():
@@ -190,11 +195,12 @@ def test_a_fact_without_a_source_takes_no_other_with_it():
     """Whatever it was made of is told by the sentences of the messages that no good fact names."""
     good = {"text": "Ann adopted the puppy Rex on 7 May 2023.", "sources": [1]}
     astray = {"text": "Eva found Rex in Graz.", "sources": []}
-    reading = read(model(distil={"statements": [good, astray]}))
+    chat = model(distil={"statements": [good, astray]})
+    reading = read(chat)
     offline = [one.text for one in statements(talk(*TALK)) if one.seq != 1]
     assert offline
     assert [one.text for one in reading.distilled.new] == [good["text"], *offline]
-    assert reading.calls == 2  # what is partly good is not asked for again
+    assert asked(chat) == ["narrate", "distil"]  # what is partly good is not asked for again
 
 
 def test_a_source_that_is_no_message_is_left_out():
@@ -244,12 +250,6 @@ def test_a_narrative_of_nothing_else_is_the_messages():
     assert reading.episode.narrative == narrative(talk(*TALK))
 
 
-def test_a_theme_is_not_named_after_a_stranger():
-    """A name or number that no statement has is refused."""
-    answer = reader(model(name_theme={"name": "pets of Zebulon"})).name_theme(["Ann has a cat."])
-    assert "['zebulon'] of no statement" in answer.degraded
-
-
 def test_days_and_speakers_of_the_episode_are_its_own_words():
     """A fact may say when it was and who, though what was expected says so too."""
     fact = "On Monday, 8 May 2023 Ann said that she adopted Rex on 2023-05-07."
@@ -281,7 +281,7 @@ def test_a_model_divides_what_the_offline_way_would():
     """Where it says; the rest of a session that has ended is the last episode."""
     messages = talk(*LONG)
     cuts = reader(model()).cut(messages, vectors_of(messages), ended=True)
-    assert cuts == [Cut(4, "topic"), Cut(5, "end")]
+    assert cuts == [Cut(4), Cut(5)]
 
 
 def test_a_model_is_not_asked_too_early_nor_about_little():
@@ -289,7 +289,7 @@ def test_a_model_is_not_asked_too_early_nor_about_little():
     chat, messages = model(), talk(*LONG)
     assert reader(chat).cut(messages, vectors_of(messages), ended=False) == []
     few = messages[:5]
-    assert reader(chat).cut(few, vectors_of(few), ended=True) == [Cut(5, "end")]
+    assert reader(chat).cut(few, vectors_of(few), ended=True) == [Cut(5)]
     assert chat.requests == []
 
 
@@ -342,16 +342,6 @@ def test_a_model_s_boundaries_do_not_depend_on_batches(batch):
         found += episodes.feed(some, vectors_of(some))
     found += episodes.end()
     assert [len(block.messages) for block in found] == [4] * 8 + [13]
-
-
-def test_a_theme_is_named_by_a_model_or_by_its_commonest_words():
-    """A name that is no phrase is refused."""
-    texts = ["Ann has a cat.", "Ann loves the cat Tom.", "Ann feeds the cat."]
-    assert reader(model()).name_theme(texts).result.name == "Ann's pets"
-    offline = reader().name_theme(texts)
-    assert offline.made_by == OFFLINE
-    assert offline.result.name.startswith(("Ann", "cat"))
-    assert reader(model(name_theme={"name": ""})).name_theme(texts).degraded
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def test_no_transaction_is_open_while_anybody_is_asked(tmp_path):
         memory.recall("Which dog did Ann adopt?", user="ann", views=["hierarchy"])
         memory.forget(user="ann", seqs=[1])
         memory.maintain()
-    assert {"narrate", "distil", "name_theme", "draft_answer"} <= {task for task, _ in asked}
+    assert {"narrate", "distil", "draft_answer"} <= {task for task, _ in asked}
     assert embedder.calls
     assert not any(embedder.calls)
     assert not any(was_held for _, was_held in asked)

@@ -57,8 +57,6 @@ def test_closing_twice_leaves_another_one_of_the_same_model(tmp_path):
         lambda kv: kv.generate("w1", user=USER),
         lambda kv: kv.scores("w1", user=USER),
         lambda kv: kv.remember(user=USER),
-        lambda kv: kv.prefetch(user=USER),
-        lambda kv: kv.reading(USER).__enter__(),
     ],
 )
 def test_a_closed_one_says_so(rig, use):
@@ -74,7 +72,7 @@ def test_a_forked_child_answers(rig):
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with rig.view.model_lock, rig.view.indexes._lock, rig.view.tiers._on_host._lock:
+        with rig.view.model_lock, rig.view.indexes._held._lock, rig.view.tiers._on_host._lock:
             held.set()
             done.wait(60)
 

@@ -150,7 +150,7 @@ def test_torn_boxes_are_never_scored(rig):
     expected, made = rig.kv.scores("w1 w9", user=USER), rig.made()
     torn = rig.blocks()[4]
     flip(rig.path("boxes-1"), (torn.number - 1) * rig.pool().layout.box_bytes(1) + 3)
-    rig.view.indexes.drop(USER)
+    rig.view.indexes._held.take(USER)
     assert _named(rig, f"the boxes of block {torn.number} are torn") == 1
     assert rig.kv.scores("w1 w9", user=USER) == expected
     assert rig.made() == made
@@ -199,7 +199,7 @@ def test_a_truncated_file_is_noticed(rig, name, size):
     expected = rig.ask(top_k=9)
     os.truncate(rig.path(name), size)
     rig.view.tiers.drop(USER)
-    rig.view.indexes.drop(USER)
+    rig.view.indexes._held.take(USER)
     assert rig.memory.check_integrity().faults
     _says(rig, expected)
     rig.kv.remember(user=USER)
@@ -219,7 +219,7 @@ def test_a_recall_of_torn_boxes_says_so_and_answers(rig):
     """A recall writes nothing: it leaves out what is damaged, with a note, and remember() mends it."""
     made = rig.made()
     os.truncate(rig.path("boxes-0"), 100)
-    rig.view.indexes.drop(USER)
+    rig.view.indexes._held.take(USER)
     found = rig.memory.recall("w1", user=USER, views=["kv"], floor=0)
     assert any("damaged" in view.note for view in found.trace.views)
     assert found.evidence
@@ -244,7 +244,7 @@ def test_a_crash_between_mending_and_cleaning_up_tears_nothing(rig, monkeypatch)
     """Places that wait to be overwritten are, before what is mended is written there."""
     made = rig.made()
     flip(rig.path("boxes-0"), 5)
-    rig.view.indexes.drop(USER)
+    rig.view.indexes._held.take(USER)
     with monkeypatch.context() as patch:
         patch.setattr(KVView, "refresh", _die)
         with pytest.raises(Crash):
@@ -260,7 +260,7 @@ def test_what_was_forgotten_by_a_process_that_died_is_gone_when_others_remember(
         patch.setattr(KVView, "refresh", lambda *_: None)
         rig.memory.forget(user=USER, everything=True)
     assert leaked(secrets_of(before, []), rig.folder)
-    rig.view.indexes.drop(USER)
+    rig.view.indexes._held.take(USER)
     rig.view.tiers.drop(USER)
     rig.say(line(20))
     assert leaked(secrets_of(before, list(rig.made().values())), rig.folder) == 0

@@ -31,7 +31,7 @@ SLIDING = ("mistral-sliding", "gpt-oss")
 def test_greedy(family, catch):
     """The same tokens as behind the whole text, whether keys are caught meanwhile or not."""
     encoder = encoder_of(tapped(family))
-    (found,) = generate(encoder, [context_of(encoder)], catch=catch, options={"do_sample": False, **TEN})
+    found = generate(encoder, context_of(encoder), catch=catch, options={"do_sample": False, **TEN})
     assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **TEN)
     assert found.prefill_tokens == QUESTION
     assert (found.raw is not None) is catch
@@ -47,7 +47,7 @@ def test_sampling(more):
     context = context_of(encoder)
     with torch.random.fork_rng():
         torch.manual_seed(7)
-        (found,) = generate(encoder, [context], catch=False, options=SAMPLED | more)
+        found = generate(encoder, context, catch=False, options=SAMPLED | more)
         torch.manual_seed(7)
         assert list(found.sequences) == behind(stock("llama"), encoder, IDS[:CONTEXT], **SAMPLED | more)
     assert len(set(found.sequences)) == more.get("num_return_sequences", 1)
@@ -59,56 +59,9 @@ def test_beams(family, returned):
     """Three beams, of which one or two are returned."""
     encoder = encoder_of(tapped(family))
     options = {"num_beams": 3, "num_return_sequences": returned, "do_sample": False, **TEN}
-    (found,) = generate(encoder, [context_of(encoder)], catch=True, options=options)
+    found = generate(encoder, context_of(encoder), catch=True, options=options)
     assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **options)
     assert found.raw is None
-
-
-def check_side_by_side(family, asked):
-    """Each (tokens of memory, question) is answered as it is alone."""
-    encoder = encoder_of(tapped(family))
-    contexts = [context_of(encoder, *one) for one in asked]
-    together = generate(encoder, contexts, catch=True, options={"do_sample": False, **TEN})
-    for (tokens, question), found in zip(asked, together, strict=True):
-        assert list(found.sequences) == behind(stock(family), encoder, IDS[:tokens], question, **TEN)
-        assert found.prefill_tokens == len(question)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_memories_side_by_side(family):
-    """Questions behind memories of several lengths are answered as each alone is."""
-    check_side_by_side(family, [(40, ASKED), (0, ASKED[::-1]), (CONTEXT, ASKED)])
-
-
-@pytest.mark.parametrize("family", [name for name in FAMILIES if name not in SLIDING])
-def test_questions_side_by_side(family):
-    """Also questions of several lengths."""
-    check_side_by_side(family, [(40, ASKED), (0, ASKED[:3]), (CONTEXT, ASKED[:9])])
-
-
-@pytest.mark.parametrize("family", SLIDING)
-def test_questions_side_by_side_in_a_sliding_window(family):
-    """Also where layers see a sliding window."""
-    check_side_by_side(family, [(40, ASKED), (0, ASKED[:3]), (CONTEXT, ASKED[:9])])
-
-
-def test_nothing_side_by_side_with_something():
-    """A question behind nothing at all, not even a pinned token, beside one with a memory."""
-    encoder = encoder_of(tapped("llama"))
-    encoder.prefix_ids = ()
-    asked = [context_of(encoder, 40), context_of(encoder, 0)]
-    found = generate(encoder, asked, catch=False, options={"do_sample": False, **TEN})
-    assert list(found[1].sequences) == behind(stock("llama"), encoder, [], **TEN)
-
-
-def test_side_by_side_in_beams():
-    """Each question gets its own beams back."""
-    encoder = encoder_of(tapped("llama"))
-    options = {"num_beams": 3, "num_return_sequences": 2, "do_sample": False, **TEN}
-    asked = [(CONTEXT, ASKED), (24, ASKED[:5])]
-    together = generate(encoder, [context_of(encoder, *one) for one in asked], catch=False, options=options)
-    for (tokens, question), found in zip(asked, together, strict=True):
-        assert list(found.sequences) == behind(stock("llama"), encoder, IDS[:tokens], question, **options)
 
 
 @pytest.mark.parametrize("catch", [False, True])
@@ -116,21 +69,21 @@ def test_streaming(catch):
     """Tokens come one by one: first the question, as stock generate does it, then the answer."""
     encoder, heard = encoder_of(tapped("llama")), Heard()
     options = {"do_sample": False, "streamer": heard, **TEN}
-    (found,) = generate(encoder, [context_of(encoder)], catch=catch, options=options)
+    found = generate(encoder, context_of(encoder), catch=catch, options=options)
     assert heard.ids == [*ASKED, *found.sequences[0]]
     assert heard.ended
 
 
 def test_stopping():
-    """A caller's own stopping criteria are heard beside ours."""
+    """A caller's own stopping criteria are heard."""
     encoder = encoder_of(tapped("llama"))
 
     def enough(ids, scores, **_):
         return torch.full((ids.shape[0],), ids.shape[1] >= QUESTION + 4)
 
-    (found,) = generate(
+    found = generate(
         encoder,
-        [context_of(encoder)],
+        context_of(encoder),
         catch=False,
         options={"do_sample": False, "stopping_criteria": [enough], **TEN},
     )
@@ -141,7 +94,7 @@ def test_the_end_mark():
     """An answer ends before the mark of the end, which is no part of it."""
     encoder = encoder_of(tapped("llama"))
     options = {"max_new_tokens": 6, "forced_eos_token_id": EOS, "suppress_tokens": [0], "do_sample": False}
-    (found,) = generate(encoder, [context_of(encoder)], catch=False, options=options)
+    found = generate(encoder, context_of(encoder), catch=False, options=options)
     assert EOS not in found.sequences[0]
     assert len(found.sequences[0]) == 5
 
@@ -151,7 +104,7 @@ def test_beams_of_the_model_s_own_settings():
     model = new_model(FAMILIES["llama"]())
     encoder = encoder_of(Tap(model))
     model.generation_config.num_beams = 3
-    (found,) = generate(encoder, [context_of(encoder)], catch=False, options={"do_sample": False, **TEN})
+    found = generate(encoder, context_of(encoder), catch=False, options={"do_sample": False, **TEN})
     assert list(found.sequences) == behind(stock("llama"), encoder, IDS[:CONTEXT], num_beams=3, **TEN)
 
 

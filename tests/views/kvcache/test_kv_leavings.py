@@ -32,7 +32,7 @@ def test_what_a_generation_leaves(family):
     """Keys caught while answering, finished with what closes the turn, are what encoding gives."""
     encoder = encoder_of(tapped(family))
     context = context_of(encoder)
-    (found,) = generate(encoder, [context], catch=True, options={"do_sample": False, **TEN})
+    found = generate(encoder, context, catch=True, options={"do_sample": False, **TEN})
     ids = (*ASKED, *found.sequences[0], EOS)
     said_tokens = len(ASKED) + len(found.sequences[0])
     left = finish(encoder, context, found.raw, ids, said_tokens)
@@ -44,7 +44,7 @@ def test_what_an_ended_answer_leaves():
     encoder = encoder_of(tapped("llama"))
     context = context_of(encoder)
     options = {"max_new_tokens": 6, "forced_eos_token_id": EOS, "suppress_tokens": [0], "do_sample": False}
-    (found,) = generate(encoder, [context], catch=True, options=options)
+    found = generate(encoder, context, catch=True, options=options)
     ids = (*ASKED, *found.sequences[0], EOS, 9)
     said_tokens = len(ASKED) + len(found.sequences[0])
     left = finish(encoder, context, found.raw, ids, said_tokens)
@@ -74,7 +74,7 @@ def test_what_an_answer_with_marks_leaves(said, more):
     encoder = encoder_of(tapped("llama"))
     context = context_of(encoder)
     options = {"max_new_tokens": 5, "do_sample": False, "logits_processor": [Say(*said)], **more}
-    (found,) = generate(encoder, [context], catch=True, options=options)
+    found = generate(encoder, context, catch=True, options=options)
     ids = (*ASKED, *found.sequences[0], 9, 10, 11)
     said_tokens = len(ASKED) + len(found.sequences[0])
     left = finish(encoder, context, found.raw, ids, said_tokens)

@@ -8,7 +8,7 @@ import pytest
 from zibaldone import InvalidInput, MissingExtra
 from zibaldone.views.kvcache.serving.scope import KEY, KVScope
 
-SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7), keep="ab" * 16)
+SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7))
 
 
 def params(**changes):
@@ -20,7 +20,6 @@ def params(**changes):
 def test_it_comes_back_as_it_went():
     """Through JSON or not, beside other connectors' parameters."""
     assert KVScope.of(SCOPE.params() | {"do_remote_prefill": True}) == SCOPE
-    assert KVScope.of(params(keep=None)).keep == ""
 
 
 @pytest.mark.parametrize("given", [None, {}, {"do_remote_prefill": True}, "zibaldone", 7])
@@ -32,16 +31,15 @@ def test_a_request_of_somebody_else(given):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"user": None}, "lacks user"),
-        ({"user": 5}, "'user'] must be a user's name, not 5"),
-        ({"generation": "3"}, "'generation'] must be a number"),
-        ({"generation": True}, "'generation'] must be a number"),
-        ({"pinned": 1}, "'pinned'] must be true or false"),
-        ({"blocks": "all"}, "'blocks'] must be numbers of blocks, not 'all'"),
-        ({"blocks": [1, "2"]}, "'blocks'] must be numbers of blocks"),
-        ({"blocks": [1 << 70]}, "'blocks'] must be numbers of blocks"),
-        ({"keep": "../../etc"}, "'keep'] must be 32 hexadecimal digits"),
-        ({"folder": "elsewhere"}, "has no folder"),
+        ({"user": None}, "['user'], "),
+        ({"user": 5}, "['user'], 5: "),
+        ({"generation": "3"}, "['generation'], '3': "),
+        ({"generation": True}, "['generation'], True: "),
+        ({"pinned": 1}, "['pinned'], 1: "),
+        ({"blocks": "all"}, "['blocks'], 'all': "),
+        ({"blocks": [1, "2"]}, "['blocks'][1], '2': "),
+        ({"blocks": [1 << 70]}, "['blocks'][0], "),
+        ({"folder": "elsewhere"}, "['folder'], 'elsewhere': "),
     ],
 )
 def test_what_is_wrong_is_named_with_its_fix(changes, words):
@@ -61,7 +59,7 @@ def test_a_name_that_no_user_has(user):
 
 def test_a_scope_that_is_no_object():
     """Not a list, for one."""
-    with pytest.raises(InvalidInput, match="must be an object"):
+    with pytest.raises(InvalidInput, match="dictionary"):
         KVScope.of({KEY: [1, 2]})
 
 
@@ -81,9 +79,8 @@ def test_salts_tell_memories_apart(other):
 
 
 def test_salts_tell_contents_apart():
-    """A block that was encoded anew is another; where the keys are left makes no difference."""
+    """A block that was encoded anew is another."""
     assert SCOPE.salt([1, 2]) != SCOPE.salt([1, 3])
-    assert SCOPE.salt([1, 2]) == KVScope("ann", 3, "print", pinned=True, blocks=(4, 7)).salt([1, 2])
 
 
 def test_without_vllm():

@@ -81,15 +81,6 @@ def test_the_index_holds_one_user_s_boxes(rig):
         assert index.pool.generation.user == user
 
 
-def test_prefetching_one_loads_nothing_of_the_other(rig):
-    """Keys in memory begin with the user who asked."""
-    rig.view.tiers.drop("ann")
-    rig.view.tiers.drop("zoe")
-    rig.kv.prefetch(user="ann")
-    rig.view.tiers._readers.shutdown(wait=True)
-    assert {key[0] for key in rig.view.tiers._on_host._blocks} == {"ann"}
-
-
 def test_blocks_of_equal_numbers_are_not_mistaken_in_memory(rig):
     """Both users have a block 1: each gets the own one, whoever asked first."""
     for user in ("ann", "zoe"):

@@ -1,7 +1,5 @@
 """Tiers in memory: the least lately used goes, and is read again when it is asked for."""
 
-import threading
-
 import pytest
 import torch
 from kv_rig import USER, filled
@@ -43,7 +41,7 @@ def test_the_least_lately_used_goes_first():
         lru.put(key, _raw(0))
     assert lru.get("a") is not None
     lru.put("d", _raw(0))
-    assert [key in lru for key in "abcd"] == [True, False, True, True]
+    assert [lru.get(key) is not None for key in "abcd"] == [True, False, True, True]
 
 
 def test_the_capacity_is_in_bytes():
@@ -52,7 +50,7 @@ def test_the_capacity_is_in_bytes():
     for i in range(20):
         lru.put(i, _raw(i, tokens=2 * (i % 3 + 1)))
         assert lru.bytes <= 4 * SIZE
-        assert lru.bytes == sum(size_of(lru.get(key)) for key in range(20) if key in lru)
+        assert lru.bytes == sum(size_of(raw) for key in range(20) if (raw := lru.get(key)))
 
 
 def test_a_block_that_is_too_large_is_not_kept():
@@ -60,8 +58,8 @@ def test_a_block_that_is_too_large_is_not_kept():
     lru = Lru(2 * SIZE)
     lru.put("a", _raw(1))
     lru.put("b", _raw(1, tokens=100))
-    assert "a" in lru
-    assert "b" not in lru
+    assert lru.get("a") is not None
+    assert lru.get("b") is None
 
 
 def test_a_block_that_is_put_twice_counts_once():
@@ -79,7 +77,7 @@ def test_dropping_frees_bytes():
     lru.put(("ann", 1), _raw(1))
     lru.put(("zoe", 1), _raw(1))
     lru.drop(lambda key: key[0] == "ann")
-    assert ("ann", 1) not in lru
+    assert lru.get(("ann", 1)) is None
     assert lru.bytes == SIZE
 
 
@@ -101,44 +99,6 @@ def test_dropping_a_user_keeps_the_others(tiers):
     tiers.drop("ann")
     _, hits = tiers.get([_reading(log, 1), (("zoe", 1), lambda: _raw(9))])
     assert hits == Hits(host=1, disk=1)
-
-
-def test_prefetching_reads_what_is_not_there(tiers):
-    """What is fetched later comes from main memory; what was there is not read again."""
-    log, done = [], threading.Semaphore(0)
-    tiers.get([_reading(log, 1)])
-
-    def read():
-        done.release()
-        return _raw(2)
-
-    tiers.prefetch([_reading(log, 1), (("ann", 2), read)])
-    tiers._readers.shutdown(wait=True)
-    assert done.acquire(blocking=False)
-    assert ("ann", 2) in tiers._on_host
-    assert log == [1]
-
-
-def test_an_unreadable_block_is_left_out_of_a_prefetch_and_raised_by_a_fetch(tiers):
-    """A prefetch is a hope; a fetch says what is wrong."""
-
-    def broken():
-        raise OSError("torn")
-
-    tiers.prefetch([(("ann", 1), broken)])
-    with pytest.raises(OSError, match="torn"):
-        tiers.get([(("ann", 1), broken)])
-
-
-def test_a_memory_prefetches_the_newest_blocks(tmp_path):
-    """After prefetch() an answer reads nothing from disk."""
-    with filled(tmp_path / "m") as rig:
-        rig.kv.prefetch(user=USER)
-        rig.view.tiers._readers.shutdown(wait=True)
-        found, hits = rig.view.tiers.get([])
-        assert (found, hits) == ([], Hits())
-        fetched = rig.fetched()
-    assert fetched.hits == Hits(host=8)
 
 
 def test_an_answer_says_where_its_blocks_came_from(tmp_path):

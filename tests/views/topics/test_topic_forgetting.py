@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from topic_steps import SMALL, count, fed, filed, kept, numbered, one, said, texts, tools
+from topic_steps import SMALL, fed, filed, kept, numbered, one, said, texts, tools
 
 from zibaldone.core import Message
-from zibaldone.models.base import Vectors
-from zibaldone.testing import HashEmbedder
-from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import CURRENT, Library
 from zibaldone.views.topics.markdown.document import Document, Heading
@@ -214,16 +210,3 @@ def test_the_rest_stays_whole(contents: list[str], gone: set[int]) -> None:
     assert kept(left) == {key: times for key, times in kept(library).items() if key[0] not in gone}
     for entry in left.entries():
         assert gone.isdisjoint((*entry.sources, *entry.supersedes, *entry.superseded_by))
-
-
-def test_what_is_remembered_may_be_emptied_in_the_middle_of_a_step() -> None:
-    """A maintenance that embeds while somebody empties its caches goes on with what it has read."""
-    embedder = HashEmbedder(8)
-
-    def embed(texts: Sequence[str]) -> Vectors:
-        by._vectors.clear()
-        return embedder.embed(texts)
-
-    by = Workbench(embed, count)
-    by.vectors(["tea"])
-    assert by.vectors(["tea", "coffee"]).shape == (2, 8)

@@ -53,14 +53,7 @@ json = st.recursive(
     max_leaves=6,
 )
 mappings = st.dictionaries(nasty, json, max_size=3)
-events = st.builds(
-    Event,
-    nasty,
-    times,
-    mappings.map(
-        lambda detail: {key: value for key, value in detail.items() if key not in {"event", "time"}}
-    ),
-)
+events = st.builds(Event, nasty, times)
 blocks = st.one_of(st.builds(Heading, nasty, st.integers(1, 6)), entries(), entries())
 bodies = st.lists(blocks, max_size=6).map(tuple)
 documents = st.builds(

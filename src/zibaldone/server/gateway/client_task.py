@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 from starlette.datastructures import Headers
 
-from zibaldone.server.gateway.json_body import JsonObject
-from zibaldone.server.gateway.wire import mapping, sequence, text
+from zibaldone.server.gateway.json_body import JsonObject, mapping, sequence, text
 
 _PROGRAMS = ("system", "developer")
 _SUBAGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent")

@@ -32,6 +32,14 @@ class EventSplitter:
         return rest
 
 
+def whole_events(data: bytes) -> Iterator[bytes]:
+    """The events of a piece of a stream; the last one also when it does not end as it should."""
+    splitter = EventSplitter()
+    yield from splitter.events(data)
+    if rest := splitter.rest():
+        yield rest
+
+
 def event_data(event: bytes) -> bytes:
     """What an event carries; empty for a comment."""
     lines = (line for line in _LINE.split(event) if line.startswith(b"data"))

@@ -10,16 +10,18 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.datastructures import Headers
 
 from zibaldone.aio import AsyncMemory
+from zibaldone.asking.lookup import Filter, Lookup
 from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.recalled import Recall
 from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.gateway.json_body import JsonObject
-from zibaldone.server.gateway.loops import LoopRecalls, loop_key
+from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
 from zibaldone.server.gateway.report import MemoryReport
 from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
@@ -27,6 +29,7 @@ from zibaldone.server.gateway.turns import WireTurn, as_partial
 from zibaldone.server.gateway.wire import WireFormat
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import log_failure
+from zibaldone.server.settings import MemoryMode
 from zibaldone.text.remembered import sweeping
 from zibaldone.threads import in_thread
 
@@ -36,6 +39,8 @@ _WRITE_S = 10.0  # for which an answer waits for what is stored of it
 # Recalls at once: threads of one interpreter share its lock, and all of them would end late; more where
 # they wait for a database or a model elsewhere.
 _AT_ONCE, _AT_ONCE_WAITING = 1, 4
+_SEARCH_S = 3.0  # for a search of the model, which has nothing better to do meanwhile
+_SEARCH_TOKENS = 1500
 _LATE_S = 5.0  # for which a recall that is late, and still runs, holds up those that come after it
 _QUIET_S = 0.25  # after an answer; a person reads it first, a program may ask at once
 _MOST_LATE = 16  # recalls that nobody waits for any more, and still run: until one ends none is begun
@@ -92,11 +97,13 @@ class Workshop:
     background: BackgroundTasks
     metrics: Metrics
     recall_timeout_s: float
+    hidden: HiddenTurns = field(init=False)
     late: int = 0  # recalls that nobody waits for any more
     _turns: list[asyncio.Semaphore] = field(init=False)  # of each process that recalls
     _to_read: dict[str, asyncio.TimerHandle] = field(default_factory=dict)  # by user: what is read ahead soon
 
     def __post_init__(self) -> None:
+        self.hidden = HiddenTurns(self.memory)
         at_once = _AT_ONCE if self.memory.is_embedded else _AT_ONCE_WAITING
         lanes = self.memory.lanes if isinstance(self.memory, DividedMemory) else 1
         self._turns = [asyncio.Semaphore(at_once) for _ in range(lanes)]
@@ -151,21 +158,26 @@ class GatewayExchange:
         None  # asks whether nobody needs a key; None: this one may
     )
     report: MemoryReport = field(default_factory=MemoryReport)
-    _admitted: Admitted = field(init=False)
+    admitted: Admitted = field(init=False)  # once `admit` is through
     _storing: asyncio.Task[str] | None = None
     _is_recorded: bool = False
+
+    @property
+    def may_recall(self) -> bool:
+        """True if the model may be told what memory holds."""
+        return self.options.enable_retrieval and self.is_open is None
 
     async def admit(self) -> str:
         """The body for the upstream, with what is recalled; storing of what is new begins."""
         began = time.perf_counter()
         is_long = len(self.body.text) > LONG_BYTES
         turns = await in_thread(self.wire.turns, self.body) if is_long else self.wire.turns(self.body)
-        self._admitted = self._place(turns)
-        self.report.session = self._admitted.session
+        self.admitted = self._place(turns)
+        self.report.session = self.admitted.session
         replaced = {}
-        if self.options.enable_retrieval and self.is_open is None:
+        if self.may_recall and self.options.mode is not MemoryMode.TOOL:
             replaced = await self._recalled(turns)
-        elif self.options.enable_retrieval:
+        elif not self.may_recall and self.options.enable_retrieval:
             self._degrade("keys_unknown", "nothing is recalled: whether that needs a key could not be read")
         if self.options.enable_writeback and not self.read_only:
             self._storing = self.shop.background.start(self._store())
@@ -202,7 +214,7 @@ class GatewayExchange:
         with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
             if self.is_open is not None and not await self.is_open():
                 raise InvalidInput("this server needs a key by now")
-            leaf = await self.shop.recorder.store(self._admitted)
+            leaf = await self.shop.recorder.store(self.admitted)
         if self.options.enable_retrieval:  # while the answer comes
             self.shop.read_ahead(self.scope.user, after_s=0.0)
         return leaf
@@ -212,7 +224,7 @@ class GatewayExchange:
     ) -> None:
         leaf = await asyncio.shield(storing)
         with self.shop.metrics.queued(), self.shop.metrics.stage("write_back"):
-            await self.shop.recorder.store_answer(self._admitted, leaf, turns, answer_id)
+            await self.shop.recorder.store_answer(self.admitted, leaf, turns, answer_id)
         if turns and self.options.enable_retrieval:
             self.shop.read_ahead(self.scope.user, after_s=_QUIET_S)
 
@@ -241,10 +253,10 @@ class GatewayExchange:
         if last is None:
             return {}
         asking = turns[last]
-        loop = loop_key(self.scope, self._admitted.session, self.options, turns[: last + 1])
+        loop = loop_key(self.scope, self.admitted.session, self.options, turns[: last + 1])
         is_loop = last + 1 < len(turns)
-        until = asyncio.get_running_loop().time() + self.shop.recall_timeout_s
-        recalled = await self._in_time(until, self._recall(until, asking, loop, is_loop=is_loop))
+        recall = partial(self._recall, asking, loop, is_loop=is_loop)
+        recalled = await self._in_time(self.shop.recall_timeout_s, recall)
         self.report.recalled = recalled
         if not recalled:
             return {}
@@ -253,11 +265,32 @@ class GatewayExchange:
             return dict(await in_thread(self.wire.with_memory, *given))
         return dict(self.wire.with_memory(*given))
 
-    async def _recall(self, until: float, asking: WireTurn, loop: bytes, *, is_loop: bool) -> Recall:
+    async def look_up(self, lookup: Lookup, narrowed: Filter, shown: frozenset[int]) -> Recall | None:
+        """What a search of the model brings, without what it has seen; None where it fails or is late."""
+        limit_s = max(self.shop.recall_timeout_s, _SEARCH_S)
+        if self._storing is not None:  # what the request says is then known, and not found
+            await asyncio.wait([self._storing], timeout=limit_s)
+        return await self._in_time(limit_s, partial(self._look_up, lookup, narrowed, shown))
+
+    async def _look_up(self, lookup: Lookup, narrowed: Filter, shown: frozenset[int], until: float) -> Recall:
+        aligned = await self.shop.recorder.aligned(self.admitted)
+        return await self.shop.memory.recall(
+            lookup.query,
+            exclude_seqs=aligned.passed | shown,
+            user=self.scope.user,
+            budget_tokens=_SEARCH_TOKENS,
+            views=self.options.views,
+            floor=0,
+            order=lookup.order,
+            timeout_s=max(0.0, until - asyncio.get_running_loop().time()),
+            **narrowed.options(),
+        )
+
+    async def _recall(self, asking: WireTurn, loop: bytes, until: float, *, is_loop: bool) -> Recall:
         with sweeping():
             recalled = await self.shop.loops.recalled(loop) if is_loop else None
             if recalled is None:
-                aligned = await self.shop.recorder.aligned(self._admitted)
+                aligned = await self.shop.recorder.aligned(self.admitted)
                 recalled = await self.shop.memory.recall(
                     asking.message.content,
                     messages=[*aligned.unknown, asking.message],
@@ -272,26 +305,27 @@ class GatewayExchange:
             self.shop.loops.keep(loop, self.scope.user, recalled)
         return recalled
 
-    async def _in_time(self, until: float, work: Coroutine[Any, Any, Recall]) -> Recall | None:
-        """What is recalled by then, by the loop's clock; nobody waits for what is late, and it stops soon."""
+    async def _in_time(
+        self, limit_s: float, work: Callable[[float], Coroutine[Any, Any, Recall]]
+    ) -> Recall | None:
+        """What `work` recalls, told until when by the loop's clock; what is late stops soon."""
         shop = self.shop
         if shop.late >= _MOST_LATE:
-            work.close()
             self._degrade("recall_busy", "nothing recalled: earlier recalls still run")
             return None
         shop.leave_unread(self.scope.user)
         turns = shop.turns(self.scope.user)
         clock = asyncio.get_running_loop().time
-        too_late = f"nothing recalled within {shop.recall_timeout_s * 1000:g} ms"
+        until = clock() + limit_s
+        too_late = f"nothing recalled within {limit_s * 1000:g} ms"
         with shop.metrics.stage("recall"):
             try:
                 async with asyncio.timeout_at(until):
                     await turns.acquire()
             except TimeoutError:
-                work.close()
                 self._degrade("recall_timeout", f"{too_late}: others came first")
                 return None
-            task = shop.background.start(work)
+            task = shop.background.start(work(until))
             turn = _Turn(turns)
             task.add_done_callback(lambda _: turn.end())
             asyncio.get_running_loop().call_at(until + _LATE_S, turn.end)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
@@ -19,7 +21,7 @@ from zibaldone.server.access import Principal
 from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
-from zibaldone.server.gateway.events import EventSplitter, comment, event_data, with_data
+from zibaldone.server.gateway.events import comment, event_data, with_data
 from zibaldone.server.gateway.exchange import (
     LONG_BYTES,
     BackgroundTasks,
@@ -33,16 +35,26 @@ from zibaldone.server.gateway.json_body import (
     NotAnObject,
     dumped,
     encoded,
+    mapping,
     read_object,
-    read_values,
+    text,
 )
 from zibaldone.server.gateway.loops import LoopRecalls
 from zibaldone.server.gateway.recording import Recorder
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
 from zibaldone.server.gateway.scope import memory_options, memory_scope
-from zibaldone.server.gateway.upstream import Content, UpstreamAnswer, UpstreamClient, relayed, whole
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat, mapping, text
+from zibaldone.server.gateway.tool_loop import (
+    DONE,
+    RoundRefused,
+    ToolLoop,
+    event_body,
+    media_type,
+    split,
+    tool_loop,
+)
+from zibaldone.server.gateway.upstream import Content, UpstreamAnswer, UpstreamClient, reading, relayed, whole
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import ServerSettings
@@ -51,9 +63,9 @@ from zibaldone.threads import in_thread
 _PREFIX = "/v1"
 _OWN = "/v1/memory/"
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-_DONE = b"[DONE]"
 _LATER = ("queued", "in_progress")  # what Responses says of an answer that is asked for in the background
 _DRAIN_S = 30.0
+T = TypeVar("T")
 Pairs = Sequence[tuple[str, str]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -67,6 +79,7 @@ class Gateway:
             raise InvalidInput("a gateway needs an upstream: start the server with --upstream ADDRESS")
         self._upstream = UpstreamClient(settings.upstream, key=settings.upstream_key)
         self._metrics = metrics
+        self._mode = settings.memory_mode
         self._shop = Workshop(
             memory,
             Recorder(memory),
@@ -111,7 +124,7 @@ class Gateway:
         except NotAnObject:
             return await self._relay(request, wire.path, data, _off("the body is no JSON object"))
         principal: Principal = request.state.principal
-        options = memory_options(headers, body)
+        options = memory_options(headers, body, principal.memory_mode or self._mode)
         if is_subagent(headers):
             options = replace(options, enable_writeback=False)
         scope = memory_scope(principal, headers, body)
@@ -137,13 +150,39 @@ class Gateway:
             is_retry=said_again(headers),
             is_open=request.state.is_open if principal.is_presumed else None,
         )
-        content = encoded(await exchange.admit())
+        content = await exchange.admit()
+        loop = await tool_loop(exchange, content)
         try:
-            response = await self._unless_gone(request, wire.path, content)
-            return await _response(response, exchange, wire, body)
+            return await self._answering(request, exchange, encoded(content), loop)
         except Problem:
             await exchange.record_question()
             raise
+
+    async def _answering(
+        self, request: Request, exchange: GatewayExchange, content: bytes, loop: ToolLoop | None
+    ) -> Response:
+        """What the client gets; of an error, and of what nobody can read, the question alone is stored."""
+        wire, report = exchange.wire, exchange.report
+        send = partial(self._send, request, wire.path, plain=True)
+        again = partial(send, is_again=True)
+        response = await _unless_gone(request, send(content if loop is None else loop.content))
+        if loop is not None and response.is_success and media_type(response) == "application/json":
+            response = await _unless_gone(request, loop.settled(response, again))
+        kind = media_type(response)
+        if not (response.is_success and kind in ("application/json", "text/event-stream")):
+            await exchange.record_question()
+            if response.is_success:
+                report.degrade("the upstream's answer is neither JSON nor a stream of events")
+            return _passed(response, report)
+        if kind == "application/json":
+            return await _whole(response, exchange, wire)
+        events = split(response) if loop is None else loop.events(response, again)
+        stream = _answered(response, events, exchange, wire.reader(exchange.body))
+        try:
+            begun = stream if loop is None else await _unless_gone(request, _begun(stream))
+        except RoundRefused as refused:
+            return _passed(refused.answer, report)
+        return _Stream(begun, response.status_code, _pairs(response, report, changed=True))
 
     async def _pass_through(self, request: Request) -> Response:
         headers = request.headers
@@ -156,28 +195,15 @@ class Gateway:
     ) -> Response:
         return _passed(await self._send(request, below, content, plain=False), report)
 
-    async def _send(self, request: Request, below: str, content: Content, *, plain: bool) -> UpstreamAnswer:
-        query = request.scope["query_string"].decode("latin-1")
+    async def _send(
+        self, request: Request, below: str, content: Content, *, plain: bool, is_again: bool = False
+    ) -> UpstreamAnswer:
+        """`is_again`: another request of ours, for the same one of the client's."""
+        query, headers = request.scope["query_string"].decode("latin-1"), request.headers
+        if is_again:
+            headers = Headers(raw=[pair for pair in headers.raw if pair[0] != b"idempotency-key"])
         with self._metrics.stage("upstream"):
-            return await self._upstream.send(
-                request.method, below, query, request.headers, content, plain=plain
-            )
-
-    async def _unless_gone(self, request: Request, below: str, content: bytes) -> UpstreamAnswer:
-        """The upstream's answer, unless the client hangs up while it is waited for."""
-        sending = asyncio.ensure_future(self._send(request, below, content, plain=True))
-        gone = asyncio.ensure_future(_hung_up(request))
-        try:
-            await asyncio.wait([sending, gone], return_when=asyncio.FIRST_COMPLETED)
-            if not sending.done():
-                raise ClientDisconnect
-            return sending.result()
-        finally:
-            for task in (sending, gone):
-                if not task.done():
-                    task.cancel()
-                    with suppress(asyncio.CancelledError):
-                        await task
+            return await self._upstream.send(request.method, below, query, headers, content, plain=plain)
 
 
 class _AllOthers(Route):
@@ -194,21 +220,35 @@ async def _hung_up(request: Request) -> None:
         pass
 
 
-async def _response(
-    response: UpstreamAnswer, exchange: GatewayExchange, wire: WireFormat, body: JsonObject
-) -> Response:
-    """What the client gets; of an error, and of what nobody can read, the question alone is stored."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    is_readable = kind in ("application/json", "text/event-stream")
-    if not (response.is_success and is_readable):
-        await exchange.record_question()
-        if response.is_success:
-            exchange.report.degrade("the upstream's answer is neither JSON nor a stream of events")
-        return _passed(response, exchange.report)
-    if kind == "text/event-stream":
-        stream = _answered(response, exchange, wire.reader(body))
-        return _Stream(stream, response.status_code, _pairs(response, exchange.report, changed=True))
-    return await _whole(response, exchange, wire)
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The upstream's answer, unless the client hangs up while it is waited for."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientDisconnect
+        return task.result()
+    finally:
+        for each in (task, gone):
+            if not each.done():
+                each.cancel()
+                with suppress(asyncio.CancelledError):
+                    await each
+
+
+async def _begun(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The stream once it has begun. Raises what it raises until then."""
+    with reading():
+        first = await anext(stream, b"")
+
+    async def all_of_it() -> AsyncIterator[bytes]:
+        async with aclosing(stream):  # type: ignore[type-var] # a generator
+            yield first
+            async for data in stream:
+                yield data
+
+    return all_of_it()
 
 
 async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: WireFormat) -> Response:
@@ -237,21 +277,24 @@ def _with_report(body: JsonObject, exchange: GatewayExchange) -> str:
 
 
 async def _answered(
-    response: UpstreamAnswer, exchange: GatewayExchange, reader: AnswerReader
+    response: UpstreamAnswer,
+    source: AsyncIterator[list[bytes]],
+    exchange: GatewayExchange,
+    reader: AnswerReader,
 ) -> AsyncIterator[bytes]:
     """The events of an answer as they come; before the last one leaves, the answer is stored."""
     is_over = is_broken = False
     try:
-        async for events in _events(response):
+        async for events in source:
             passed = b""
             for event in events:
                 data = b"" if is_over else event_data(event)
-                body = _event_body(data)
+                body = event_body(data)
                 if body is not None:
                     reader.read(body)
                     failed = body.get("type") == "response.failed"
                     is_broken = is_broken or failed or body.get("error") is not None
-                is_over = is_over or data == _DONE or (body is not None and reader.is_complete)
+                is_over = is_over or data == DONE or (body is not None and reader.is_complete)
                 if data and is_over:
                     if passed:
                         yield passed
@@ -265,25 +308,8 @@ async def _answered(
         await exchange.record(reader.turns(), None, is_partial=True)  # a stream that says of no end
     finally:
         exchange.leave(reader.turns())
+        await source.aclose()  # type: ignore[attr-defined] # a generator
         await response.aclose()
-
-
-async def _events(response: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
-    """The events as they come; the last one also when it does not end as it should."""
-    splitter = EventSplitter()
-    async for chunk in response.aiter_bytes():
-        yield list(splitter.events(chunk))
-    if rest := splitter.rest():
-        yield [rest]
-
-
-def _event_body(data: bytes) -> dict[str, Any] | None:
-    if not data or data == _DONE:
-        return None
-    try:
-        return read_values(data)
-    except NotAnObject:
-        return None
 
 
 def _answer_id(body: Mapping[str, Any] | None) -> str | None:
@@ -293,7 +319,7 @@ def _answer_id(body: Mapping[str, Any] | None) -> str | None:
 
 def _last_event(event: bytes, data: bytes, exchange: GatewayExchange, reader: AnswerReader) -> bytes:
     report = exchange.report
-    if exchange.options.report and _event_body(data) is not None:
+    if exchange.options.report and event_body(data) is not None:
         return with_data(event, encoded(reader.with_report(read_object(data), dumped(report.body()))))
     if report.status is MemoryStatus.DEGRADED or exchange.options.report:
         return comment(f"memory {dumped(report.body())}") + event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,3 +160,49 @@ def _next(text: str, end: int, closing: str) -> tuple[int, int]:
 def _after_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """Another text in the place of `text[start:end]`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def edited(text: str, splices: Iterable[Splice]) -> str:
+    """The text with these splices, of which none is inside of another; all else as it came."""
+    pieces, at = [], 0
+    for splice in sorted(splices, key=lambda splice: splice.start):
+        pieces += [text[at : splice.start], splice.text]
+        at = splice.end
+    return "".join([*pieces, text[at:]])
+
+
+def set_to(body: JsonObject, name: str, value: str) -> Splice:
+    """A member, JSON, in its place or behind the others."""
+    if name in body:
+        member = body.member(name)
+        return Splice(member.value_start, member.end, value)
+    return Splice(body.end - 1, body.end - 1, f"{',' if body.members else ''}{dumped(name)}:{value}")
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is an object, else an empty one: upstreams send what they like."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def sequence(value: object) -> Sequence[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else ()
+
+
+def index(value: object) -> int:
+    """The value if it is a number, else 0: of one thing alone some upstreams say no index."""
+    return value if isinstance(value, int) else 0
+
+
+def text(value: object) -> str:
+    """The value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""

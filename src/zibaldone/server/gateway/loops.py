@@ -1,7 +1,8 @@
-"""What was recalled for a turn of the user stays the same while tools are used to answer it.
+"""What the gateway put into a request stays the same in those that go on from it.
 
 An agent that uses tools sends the same turn again with each result. A model server has all of that in its
-prefix cache, as long as what was recalled before that turn is the same, byte for byte.
+prefix cache, as long as what was recalled before that turn is the same, byte for byte, and so is what the
+model itself searched for on its way.
 """
 
 from __future__ import annotations
@@ -11,25 +12,28 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Generic, TypeVar
 
 from zibaldone.aio import AsyncMemory
 from zibaldone.fork_safety import ForkSafeLock
 from zibaldone.recalled import Recall
+from zibaldone.server.gateway.rounds import HiddenTurn
 from zibaldone.server.gateway.scope import MemoryOptions, MemoryScope
 from zibaldone.server.gateway.turns import WireTurn
-from zibaldone.text.remembered import emptied
+from zibaldone.text.remembered import emptied, sweeping
 
+T = TypeVar("T")
 _MOST = 512
-_KEPT_S = 900.0  # after its last use
+_KEPT_S = 3600.0  # after its last use
 
 
-class LoopRecalls:
-    """Recalls of loops that may go on. It keeps words of messages: a forgetting empties it."""
+class Kept(Generic[T]):
+    """What requests may go on from. It keeps words of messages: a forgetting empties it."""
 
     def __init__(self, memory: AsyncMemory, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._memory = memory
         self._clock = clock
-        self._kept: OrderedDict[bytes, tuple[float, str, Recall]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[float, str, frozenset[int], T]] = OrderedDict()
         self._lock = ForkSafeLock()  # whoever forgets does it in another thread
         emptied(self)
 
@@ -38,26 +42,71 @@ class LoopRecalls:
         with self._lock:
             self._kept.clear()
 
-    def keep(self, loop: bytes, user: str, recalled: Recall) -> None:
-        """Note what was recalled for a loop; inside of `sweeping` since before it was recalled."""
+    def note(self, key: bytes, user: str, seqs: frozenset[int], kept: T) -> None:
+        """Note what has words of these messages; inside of `sweeping` since before they were read."""
         now = self._clock()
-        # A trace says something of every message of the user: a megabyte and more.
-        trace = replace(recalled.trace, views=(), decisions=(), within=None, without=frozenset())
         with self._lock:
-            self._kept[loop] = (now, user, replace(recalled, trace=trace))
-            self._kept.move_to_end(loop)
+            self._kept[key] = (now, user, seqs, kept)
+            self._kept.move_to_end(key)
             while len(self._kept) > _MOST or next(iter(self._kept.values()))[0] < now - _KEPT_S:
                 self._kept.popitem(last=False)
 
-    async def recalled(self, loop: bytes) -> Recall | None:
-        """What was recalled for a loop, if all of it is still in the log: other processes forget, too."""
-        _, user, recalled = self._kept.get(loop, (0.0, "", None))
-        if recalled is None:
-            return None
-        for seq in {citation.seq for citation in recalled.citations}:
+    async def there(self, key: bytes) -> T | None:
+        """What was kept, if all of it is still in the log: other processes forget, too."""
+        _, user, seqs, kept = self._kept.get(key, (0.0, "", frozenset(), None))
+        for seq in seqs:
             if await self._memory.get(seq, user=user) is None:
                 return None
-        return recalled
+        return kept
+
+
+class LoopRecalls(Kept[Recall]):
+    """Recalls of loops that may go on."""
+
+    def keep(self, loop: bytes, user: str, recalled: Recall) -> None:
+        """Note what was recalled for a loop."""
+        # A trace says something of every message of the user: a megabyte and more.
+        trace = replace(recalled.trace, views=(), decisions=(), within=None, without=frozenset())
+        seqs = frozenset(citation.seq for citation in recalled.citations)
+        self.note(loop, user, seqs, replace(recalled, trace=trace))
+
+    async def recalled(self, loop: bytes) -> Recall | None:
+        """What was recalled for it."""
+        return await self.there(loop)
+
+
+class HiddenTurns(Kept[HiddenTurn]):
+    """What clients did not get of answers that they go on from, by the first call that they did get."""
+
+    def __init__(self, memory: AsyncMemory, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(memory, clock=clock)
+        self._names: OrderedDict[bytes, str] = OrderedDict()
+
+    def rename(self, scope: MemoryScope, shown: str, real: str) -> None:
+        """Note what the upstream calls an answer that its client calls otherwise."""
+        self._names[_key(scope, shown)] = real
+        while len(self._names) > _MOST:
+            self._names.popitem(last=False)
+
+    def real(self, scope: MemoryScope, shown: str) -> str | None:
+        """What the upstream calls it; None: the same."""
+        return self._names.get(_key(scope, shown))
+
+    async def of_call(self, scope: MemoryScope, session: str, call_id: str) -> HiddenTurn | None:
+        """What was hidden beside a call of the client's; some upstreams count calls in each conversation."""
+        with sweeping():
+            turn = await self.there(_key(scope, session, call_id))
+            if turn is not None:
+                self.keep(scope, session, call_id, turn)  # its time begins anew
+        return turn
+
+    def keep(self, scope: MemoryScope, session: str, call_id: str, turn: HiddenTurn) -> None:
+        """Note what is hidden beside it."""
+        self.note(_key(scope, session, call_id), scope.user, turn.seqs, turn)
+
+
+def _key(scope: MemoryScope, *names: str) -> bytes:
+    return hashlib.sha256(repr((scope.user, scope.agent, names)).encode(errors="replace")).digest()
 
 
 def loop_key(scope: MemoryScope, session: str, options: MemoryOptions, turns: Sequence[WireTurn]) -> bytes:

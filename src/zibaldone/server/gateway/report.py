@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from zibaldone.asking.lookup import Found
+from zibaldone.core import Citation, Evidence
 from zibaldone.recalled import Recall
 
 
@@ -25,6 +27,7 @@ class MemoryReport:
     status: MemoryStatus = MemoryStatus.OK
     reasons: list[str] = field(default_factory=list)
     recalled: Recall | None = None
+    searched: list[Found] = field(default_factory=list)  # what searches of the model brought
     session: str | None = None
     ms: float = 0.0  # by which the request reached the upstream later
 
@@ -44,7 +47,11 @@ class MemoryReport:
 
     def body(self) -> Mapping[str, Any]:
         """The answer's member `memory`."""
-        cited = {} if self.recalled is None else {c.seq: c for c in self.recalled.citations}
+        cited: dict[int, Citation | Evidence] = {}
+        if self.recalled is not None:
+            cited |= {citation.seq: citation for citation in self.recalled.citations}
+        for search in self.searched:
+            cited |= {seq: unit for unit in search.evidence for seq in unit.sources}
         body: dict[str, Any] = {
             "status": self.status.value,
             "session": self.session,
@@ -55,4 +62,6 @@ class MemoryReport:
             "tokens": 0 if self.recalled is None else self.recalled.tokens,
             "ms": round(self.ms, 1),
         }
+        if self.searched:
+            body["searches"] = len(self.searched)
         return {**body, "reason": "; ".join(self.reasons)} if self.reasons else body

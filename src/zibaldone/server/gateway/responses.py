@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zibaldone.server.gateway.chat import with_block
-from zibaldone.server.gateway.json_body import JsonObject, dumped, object_at
+from zibaldone.server.gateway.json_body import (
+    JsonObject,
+    Splice,
+    dumped,
+    index,
+    mapping,
+    object_at,
+    sequence,
+    text,
+)
+from zibaldone.server.gateway.rounds import (
+    DESCRIPTION,
+    PARAMETERS,
+    TOOL,
+    HiddenTurn,
+    ListedRounds,
+    Rounds,
+    added,
+    strings,
+)
 from zibaldone.server.gateway.turns import WireTurn, tool_call, wire_turn
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat, index, mapping, sequence, text
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = ("function_call_output", "custom_tool_call_output")
+_OTHER_CALLS = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request")
+_BEGINNINGS = ("response.created", "response.queued", "response.in_progress")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -51,6 +72,13 @@ class Responses(WireFormat):
     def reader(self, body: JsonObject) -> AnswerReader:  # noqa: ARG002 - nothing in it matters
         """See WireFormat."""
         return _ResponseReader()
+
+    def rounds(self, body: JsonObject) -> Rounds | None:
+        """See WireFormat. Nobody is there when an answer comes later."""
+        if body["background"]:
+            return None
+        keeps = bool(self.conversation(body))
+        return ResponseRounds(stores=body["store"] is not False, keeps=keeps)
 
 
 class _ResponseReader(AnswerReader):
@@ -96,6 +124,173 @@ class _ResponseReader(AnswerReader):
             return super().with_report(event, report)
         response = object_at(event.text, event.member("response").value_start)
         return event.rewritten({"response": response.rewritten({"memory": report})})
+
+
+class ResponseRounds(ListedRounds):
+    """Rounds of responses: a list of items each."""
+
+    offer = dumped(
+        {
+            "type": "function",
+            "name": TOOL,
+            "description": DESCRIPTION,
+            "parameters": PARAMETERS,
+            "strict": False,
+        }
+    )
+    no_calls = '"none"'
+    list_name = "input"
+    place_name = "output_index"
+    thoughts = ("reasoning",)
+
+    def __init__(self, *, stores: bool, keeps: bool) -> None:
+        """With `stores` the upstream knows items by their ids; `keeps`: it has them all, once each."""
+        super().__init__()
+        self._stores, self._keeps = stores, keeps
+        self._number = 0  # of the event that is shown next
+        self._opened: object = None  # the id that the events which began the answer gave it
+
+    def is_call(self, part: Mapping[str, Any]) -> bool:
+        """See ListedRounds."""
+        return text(part.get("type")) in (*_CALLS, *_OTHER_CALLS)
+
+    def change(self, event: bytes, body: Mapping[str, Any], **changed: Any) -> bytes:
+        """See ListedRounds. Events are numbered; where some are left out, the others move up."""
+        if "sequence_number" in body:
+            changed["sequence_number"] = self._number
+            self._number += 1
+        return super().change(event, body, **changed)
+
+    def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+        """See Rounds."""
+        kind, place = body.get("type"), index(body.get(self.place_name))
+        if kind in _BEGINNINGS:
+            return self._begin(event, body)
+        if kind == "response.output_item.added":
+            self.begin_part(place, mapping(body.get("item")))
+        elif kind == "response.output_item.done":
+            self._parts[place] = dict(mapping(body.get("item")))
+        elif kind in _ENDS:
+            response = mapping(body.get("response"))
+            self._end(response)
+            if self.goes_on:
+                return b""
+            return self.show(self.change(event, body, response=self._shown(response)))
+        if self.place_name in body:
+            return self.put(event, body)
+        return b"" if self.goes_on else self.show(self.change(event, body))
+
+    def whole(self, body: JsonObject) -> str:
+        """See Rounds."""
+        response = {member.name: member.value for member in body.members}
+        self._end(response)
+        shown = self._shown(response)
+        changed = {name: value for name, value in shown.items() if value != response.get(name)}
+        return (
+            body.rewritten({name: dumped(value) for name, value in changed.items()}) if changed else body.text
+        )
+
+    def words(self) -> str:
+        """See Rounds. The client's items are not those of ours that are put back beside them."""
+        return ""
+
+    def elements(self) -> list[str]:
+        """See Rounds. What the upstream has not stored it does not know by its id."""
+        return strings(self._sent(self.in_order()))
+
+    def unseen(self) -> list[str]:
+        """See Rounds."""
+        seen = [id(item) for item in self.visible()]
+        return strings(self._sent([item for item in self.in_order() if id(item) not in seen]))
+
+    @property
+    def lead(self) -> int:
+        """See Rounds."""
+        visible = self.visible()
+        return next((k for k, item in enumerate(visible) if self.is_call(item)), len(visible))
+
+    def result(self, call_id: str, words: str) -> Mapping[str, Any]:
+        """See Rounds."""
+        return {"type": "function_call_output", "call_id": call_id, "output": words}
+
+    def can_go_on(self, body: JsonObject) -> bool:
+        """See Rounds. A text is one item."""
+        return isinstance(body[self.list_name], list | str)
+
+    def appended(self, body: JsonObject, elements: Sequence[str], latest: Sequence[str]) -> Splice:
+        """See Rounds."""
+        given = body.member(self.list_name)
+        if self._keeps:
+            return Splice(given.value_start, given.end, f"[{','.join(latest)}]")
+        if isinstance(given.value, str):
+            first = dumped({"role": "user", "content": given.value})
+            return Splice(given.value_start, given.end, f"[{','.join([first, *elements])}]")
+        return super().appended(body, elements, latest)
+
+    def restored(self, body: JsonObject, hidden: Mapping[int, HiddenTurn]) -> list[Splice]:
+        """See Rounds. Where the upstream keeps the calls, it lacks our results alone."""
+        items = sequence(body[self.list_name])
+        places = self.places(body)
+        edits = []
+        for place, turn in hidden.items():
+            if mapping(items[place]).get("type") in _RESULTS:
+                edits.append(_before(places[place][0], turn.results))
+                continue
+            lead = items[max(place - turn.lead, 0) : place]
+            is_whole = not any(
+                mapping(item).get("role") == "user" or mapping(item).get("type") in _RESULTS for item in lead
+            )
+            first = place - len(lead) if is_whole else place
+            edits += [
+                _before(places[first][0], turn.earlier),
+                _before(places[place][0], [*turn.last, *turn.results]),
+            ]
+        return edits
+
+    def _sent(self, items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        if self._stores:
+            return list(items)
+        kept = [
+            item for item in items if item.get("type") not in self.thoughts or item.get("encrypted_content")
+        ]
+        return [{name: value for name, value in item.items() if name != "id"} for item in kept]
+
+    def _begin(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+        """An answer is called as its last round is, so that a request can go on from it, if it can be."""
+        response = mapping(body.get("response"))
+        if response.get("id") != self._opened and (self._opening or self._opened is None):
+            self._opened, self._opening, self._number = response.get("id"), b"", 0
+        if response.get("id") == self._opened:
+            self._opening += self.change(event, body, response=_without_ours(response))
+        return b""
+
+    def _end(self, response: Mapping[str, Any]) -> None:
+        self.usage = mapping(response.get("usage"))
+        if output := sequence(response.get("output")):
+            self._parts = dict(enumerate(dict(mapping(item)) for item in output))
+        self.is_over, self.ended_well = True, response.get("status") == "completed"
+
+    def _shown(self, response: Mapping[str, Any]) -> dict[str, Any]:
+        shown = _without_ours(response)
+        if self._opened is not None and response.get("id") != self._opened:
+            shown["id"] = self._opened
+            self.renamed = text(self._opened), text(response.get("id"))
+        if self._seen or self.calls:
+            shown["output"] = [*self._seen, *self.visible()]
+        if self.spent:
+            shown["usage"] = added(self.spent, self.usage)
+        return shown
+
+
+def _without_ours(response: Mapping[str, Any]) -> dict[str, Any]:
+    """A response that does not tell of our tool."""
+    if not isinstance(response.get("tools"), list):
+        return dict(response)
+    return {**response, "tools": [tool for tool in response["tools"] if mapping(tool).get("name") != TOOL]}
+
+
+def _before(at: int, elements: Sequence[str]) -> Splice:
+    return Splice(at, at, "".join(f"{element}," for element in elements))
 
 
 def _turn(item: Mapping[str, Any], place: int) -> WireTurn | None:

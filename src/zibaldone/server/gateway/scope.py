@@ -17,11 +17,12 @@ from typing import Any
 
 from starlette.datastructures import Headers
 
+from zibaldone.errors import InvalidInput
 from zibaldone.server.access import Principal, named_in
-from zibaldone.server.gateway.json_body import JsonObject, NotAnObject, read_object
+from zibaldone.server.gateway.json_body import JsonObject, NotAnObject, mapping, read_object, text
 from zibaldone.server.gateway.turns import WireTurn
-from zibaldone.server.gateway.wire import mapping, text
 from zibaldone.server.problems import Problem
+from zibaldone.server.settings import MemoryMode, to_mode
 
 MEMBER = "memory"  # of a request's body, and of an answer's
 _DEFAULT_BUDGET_TOKENS, _MOST_BUDGET_TOKENS = 1000, 100_000
@@ -47,6 +48,7 @@ class MemoryOptions:
     """What a request wants of memory, beside whose it is."""
 
     turn_id: str | None = None
+    mode: MemoryMode = MemoryMode.CONTEXT
     enable_retrieval: bool = True
     enable_writeback: bool = True
     report: bool = True  # whether the answer says what memory did
@@ -94,8 +96,8 @@ def _client_session(headers: Headers) -> str | None:
     return next((value for value in values if value and _is_name(value)), None)
 
 
-def memory_options(headers: Headers, body: JsonObject) -> MemoryOptions:
-    """What the body's `memory` says. Raises a 400 Problem for what it cannot say."""
+def memory_options(headers: Headers, body: JsonObject, mode: MemoryMode) -> MemoryOptions:
+    """What `memory` in the body says, and `mode` unless it says one. Raises a 400 Problem."""
     given = body[MEMBER]
     if given is None:
         given = {}
@@ -107,7 +109,9 @@ def memory_options(headers: Headers, body: JsonObject) -> MemoryOptions:
     wanted = {name: read(name, given[name]) for name, read in _READ.items() if name in given}
     if headers.get("x-memory-report", "").lower() in ("off", "false", "0"):
         wanted["report"] = False
-    return MemoryOptions(**wanted)
+    if header := named_in(headers, "x-memory-mode"):
+        wanted["mode"] = _mode("mode", header)
+    return MemoryOptions(**{"mode": mode, **wanted})
 
 
 def derived_session(turns: Sequence[WireTurn]) -> str:
@@ -166,12 +170,20 @@ def _names(name: str, value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _mode(name: str, value: object) -> MemoryMode:
+    try:
+        return to_mode(value)
+    except InvalidInput as error:
+        raise _refused(f"memory.{name}: {error}") from error
+
+
 def _turn_id(name: str, value: object) -> str | None:
     return _name({name: value}, name)
 
 
 _READ: dict[str, Callable[[str, object], Any]] = {
     "turn_id": _turn_id,
+    "mode": _mode,
     "enable_retrieval": _flag,
     "enable_writeback": _flag,
     "report": _flag,

@@ -21,8 +21,8 @@ from zibaldone.text.client_text import own_words
 UNSAID = frozenset({"system", "developer", EDITOR})  # roles of nobody in the conversation
 PARTIAL = "partial"  # in a message's metadata: true where the client hung up, or the upstream broke off
 _KEY_BYTES = 16
-# What some models think aloud before they answer; most clients leave it out of the history.
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
+# What some models think aloud before they answer, once a round; most clients leave it out of the history.
+_THOUGHTS = re.compile(r"\A(?:\s*<think>.*?</think>)+\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def wire_turn(shape: Mapping[str, Any], place: int = -1) -> WireTurn | None:
     if not isinstance(role, str) or role in UNSAID:
         return None
     if role == "assistant" and isinstance(shape.get("content"), str):
-        shape = {**shape, "content": _THOUGHT.sub("", shape["content"])}
+        shape = {**shape, "content": without_thoughts(shape["content"])}
     elif role == "user":
         shape = {**shape, "content": _own(shape.get("content"))}
     try:
@@ -50,6 +50,11 @@ def wire_turn(shape: Mapping[str, Any], place: int = -1) -> WireTurn | None:
     if not message.content.strip() and not message.metadata.get("tool_calls"):
         return None
     return WireTurn(message, place, turn_key(message))
+
+
+def without_thoughts(words: str) -> str:
+    """What a model says, without what it thinks aloud before."""
+    return _THOUGHTS.sub("", words)
 
 
 def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
 from urllib.parse import unquote
 
 from starlette.datastructures import Headers
@@ -159,13 +160,21 @@ def _headers(headers: Headers, *, key: str | None, plain: bool) -> list[tuple[st
 async def whole(answer: UpstreamAnswer) -> bytes:
     """The body of an answer, which is closed. Raises a Problem when it breaks off, or cannot be decoded."""
     try:
-        return await answer.aread()
+        with reading():
+            return await answer.aread()
+    finally:
+        await answer.aclose()
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Raises a Problem for an answer that breaks off, or cannot be decoded, while it is read inside."""
+    try:
+        yield
     except httpx2.TimeoutException as error:
         raise Problem(504, "upstream-timeout", "the upstream did not end its answer in time") from error
     except (httpx2.TransportError, httpx2.DecodingError) as error:
         raise Problem(502, "upstream-broke-off", "the upstream's answer broke off, or is garbled") from error
-    finally:
-        await answer.aclose()
 
 
 def relayed(headers: Iterable[tuple[str, str]], *, changed: bool) -> list[tuple[str, str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from zibaldone.server.gateway.json_body import JsonObject
+from zibaldone.server.gateway.rounds import Rounds
 from zibaldone.server.gateway.turns import WireTurn
 
 
@@ -62,22 +63,6 @@ class WireFormat(Protocol):
         """A reader of the streamed answer to a request."""
         ...
 
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """The value if it is an object, else an empty one: upstreams send what they like."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def sequence(value: object) -> Sequence[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else ()
-
-
-def index(value: object) -> int:
-    """The value if it is a number, else 0: of one thing alone some upstreams say no index."""
-    return value if isinstance(value, int) else 0
-
-
-def text(value: object) -> str:
-    """The value if it is a text, else an empty one."""
-    return value if isinstance(value, str) else ""
+    def rounds(self, body: JsonObject) -> Rounds | None:
+        """For the answer to a request that is offered our tool; None where it cannot be."""
+        ...

@@ -136,8 +136,6 @@ class Compactor:
             degraded.append(refined.degraded)
         self._apply(compaction.updates, space)
         items = list(compaction.items)
-        if self.config.maintenance == "whole_context":
-            items = self._absorb(items, related, space)
         gate = compressed.gate
         about = self._metadata(items, refined, space)
         if refined.made_by != OFFLINE:
@@ -162,11 +160,7 @@ class Compactor:
 
         What a new chunk does to earlier ones is a model's to say: without one, none is related.
         """
-        if not compressed.items:
-            return (), ""
-        if self.config.maintenance == "whole_context":
-            return tuple(number for number in sorted(space.chunks) if space.chunks[number].items), ""
-        if not self.config.joint or not self.asker.has_model:
+        if not compressed.items or not self.asker.has_model:
             return (), ""
         about = self._metadata(list(compressed.items), compressed, space)
         selected = select(
@@ -185,7 +179,7 @@ class Compactor:
     ) -> tuple[Compaction, CompressedGate]:
         """Line 8, and what was compressed with who has gone over it."""
         plain = Compaction(compressed.items, ())
-        if not self.asker.has_model or not any(related.values()):
+        if not any(related.values()):
             return plain, compressed
         answer = self.asker.ask(
             JointCompact(
@@ -218,14 +212,6 @@ class Compactor:
                 space.past.append(Past(update.chunk, old, update.reason, update.because))
         for number, items in changed.items():
             space.write(self._renewed(space.chunks[number], items, space), items)
-
-    def _absorb(self, items: list[Item], related: Sequence[int], space: Namespace) -> list[Item]:
-        """Whole-context maintenance: all earlier chunks become part of the new one."""
-        whole: list[Item] = []
-        for number in related:
-            whole += space.items[number]
-            space.write(self._renewed(space.chunks[number], [], space), [])
-        return [replace(item, id=place) for place, item in enumerate(whole + items, 1)]
 
     def _renewed(self, chunk: Chunk, items: Sequence[Item], space: Namespace) -> Chunk:
         """The chunk's next version, its metadata made anew from what is left: no word of what went stays."""

@@ -57,24 +57,21 @@ class MetadataIndex:
             for term in chunk.metadata.terms:
                 self._having.setdefault(term, set()).add(chunk.id)
 
-    def ranked(self, target: Target, *, dense_only: bool = False) -> list[tuple[Chunk, float]]:
+    def ranked(self, target: Target) -> list[tuple[Chunk, float]]:
         """All live chunks with how related each is by its metadata; best first, of equals the newer."""
         chunks = [self._live[number] for number in sorted(self._live, reverse=True)]
-        scored = self._scores(target, chunks, dense_only=dense_only).tolist()
+        scored = self._scores(target, chunks).tolist()
         order = sorted(range(len(chunks)), key=lambda row: -round(scored[row], 4))
         return [(chunks[row], scored[row]) for row in order]
 
-    def _scores(self, target: Target, chunks: Sequence[Chunk], *, dense_only: bool) -> Doubles:
+    def _scores(self, target: Target, chunks: Sequence[Chunk]) -> Doubles:
         """(n,) words, cosine, time span."""
-        cosines = _cosines(target.vectors, chunks)
-        if dense_only:
-            return cosines
         row_of = {chunk.id: row for row, chunk in enumerate(chunks)}
         lexical = np.zeros(len(chunks))
         for term in sorted(terms_of(target.keywords)):
             having = [row_of[number] for number in self._having.get(term, ())]
             lexical[having] += inverse_frequency(len(having), len(chunks))
-        total = standardised(lexical) + _DENSE * standardised(cosines)
+        total = standardised(lexical) + _DENSE * standardised(_cosines(target.vectors, chunks))
         for first, last in target.days:
             inside = [
                 first <= c.metadata.last.toordinal() and c.metadata.first.toordinal() <= last for c in chunks

@@ -43,12 +43,11 @@ def select(
     """
     if not len(candidates):
         return Selected((), (), "", 0)
-    dense_only = config.relevance == "dense"
-    scored = candidates.ranked(target, dense_only=dense_only)
+    scored = candidates.ranked(target)
     ranking = [chunk for chunk, _ in scored]
     ranked = tuple((chunk.id, value) for chunk, value in scored)
     first = ranking[: config.top_p]
-    if dense_only or asker is None or not asker.has_model or len(ranking) <= config.top_p:
+    if asker is None or not asker.has_model or len(ranking) <= config.top_p:
         return Selected(tuple(first), ranked, "", 0)
     task = SelectRelated(
         about=about,

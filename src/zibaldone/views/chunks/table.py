@@ -7,41 +7,20 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select, update
+from sqlalchemy import Connection, Row, Select, and_, func, select, update
 
 from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.search import dense
-from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import chunk_history, chunk_sources, chunks, messages
+from zibaldone.storage.upsert import insert_missing
 from zibaldone.validation import shown
+from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks.chunk import Chunk, Metadata, Past, item_from_json, item_to_json
+from zibaldone.views.own_rows import insert, key_of, matching, of
 
-_PER_STATEMENT = 500
 _REASON_GONE = "a model failed or was refused: the reason went when something was forgotten"
-
-
-class ReadRows:
-    """Chunks as they were made of rows that were read before: most are the same when they are read again.
-
-    A number is given again after a rebuild, so it is the row that must be the same, all of it.
-    """
-
-    def __init__(self) -> None:
-        self._made: dict[int, tuple[int, Chunk]] = {}  # by number: a digest of the row, and the chunk
-
-    def __len__(self) -> int:
-        """Chunks."""
-        return len(self._made)
-
-    def chunk(self, row: Row[Any], dimension: int) -> Chunk:
-        """The chunk that this row is."""
-        digest = hash((*row, dimension))
-        known = self._made.get(row.chunk)
-        if known is None or known[0] != digest:
-            known = self._made[row.chunk] = digest, _to_chunk(row, dimension)
-        return known[1]
 
 
 def load(
@@ -50,21 +29,13 @@ def load(
     dimension: int,
     *,
     only: Sequence[int] | None = None,
-    read: ReadRows | None = None,
 ) -> dict[int, Chunk]:
     """The chunks of a generation, or those of some numbers, emptied ones too, by number.
 
-    `dimension` is the embedder's; with 0 the vectors are left out. `read` spares what was read before.
+    `dimension` is the embedder's; with 0 the vectors are left out.
     """
     query = select(chunks).where(of(chunks, generation)).order_by(chunks.c.chunk)
-    make = _to_chunk if read is None else read.chunk
-    if only is None:
-        return {row.chunk: make(row, dimension) for row in connection.execute(query)}
-    return {
-        row.chunk: make(row, dimension)
-        for some in in_chunks(sorted(only), _PER_STATEMENT)
-        for row in connection.execute(query.where(chunks.c.chunk.in_(some)))
-    }
+    return {row.chunk: _to_chunk(row, dimension) for row in matching(connection, query, chunks.c.chunk, only)}
 
 
 def bare(connection: Connection, generation: Generation) -> list[int]:
@@ -76,10 +47,8 @@ def bare(connection: Connection, generation: Generation) -> list[int]:
 
 def write(connection: Connection, generation: Generation, written: Sequence[Chunk]) -> None:
     """Insert the chunks, or put new versions in place of old ones."""
-    for batch in in_chunks(written, _PER_STATEMENT):
-        numbers = [chunk.id for chunk in batch]
-        connection.execute(delete(chunks).where(of(chunks, generation), chunks.c.chunk.in_(numbers)))
-        connection.execute(chunks.insert(), [_to_row(generation, chunk) for chunk in batch])
+    own_rows.remove(connection, chunks, generation, chunks.c.chunk, [chunk.id for chunk in written])
+    insert(connection, chunks, [_to_row(generation, chunk) for chunk in written])
 
 
 def forget_reasons(connection: Connection, generation: Generation) -> None:
@@ -92,23 +61,14 @@ def forget_reasons(connection: Connection, generation: Generation) -> None:
 
 
 def remove(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
-    for batch in in_chunks(numbers, _PER_STATEMENT):
-        for table in (chunks, chunk_sources, chunk_history):
-            connection.execute(delete(table).where(of(table, generation), table.c.chunk.in_(batch)))
+    for table in (chunks, chunk_sources, chunk_history):
+        own_rows.remove(connection, table, generation, table.c.chunk, numbers)
 
 
 def add_sources(connection: Connection, generation: Generation, pairs: Iterable[tuple[int, int]]) -> None:
     """Note (seq, chunk): the chunk has read the message. Pairs that are known already are left alone."""
-    wanted = sorted(set(pairs))
-    known = set()
-    c = chunk_sources.c
-    for batch in in_chunks([seq for seq, _ in wanted], _PER_STATEMENT):
-        query = select(c.seq, c.chunk).where(of(chunk_sources, generation), c.seq.in_(batch))
-        known |= {(row.seq, row.chunk) for row in connection.execute(query)}
-    fresh = [pair for pair in wanted if pair not in known]
-    if fresh:
-        key = {"user": generation.user, "generation": generation.number}
-        connection.execute(chunk_sources.insert(), [key | {"seq": s, "chunk": n} for s, n in fresh])
+    rows = [key_of(generation) | {"seq": seq, "chunk": number} for seq, number in sorted(set(pairs))]
+    insert_missing(connection, chunk_sources, rows)
 
 
 def sources(
@@ -117,19 +77,11 @@ def sources(
     """(seq, chunk) of the generation, or of some messages."""
     c = chunk_sources.c
     query = select(c.seq, c.chunk).where(of(chunk_sources, generation)).order_by(c.seq, c.chunk)
-    if seqs is None:
-        return [(row.seq, row.chunk) for row in connection.execute(query)]
-    return [
-        (row.seq, row.chunk)
-        for batch in in_chunks(seqs, _PER_STATEMENT)
-        for row in connection.execute(query.where(c.seq.in_(batch)))
-    ]
+    return [(row.seq, row.chunk) for row in matching(connection, query, c.seq, seqs)]
 
 
 def remove_sources(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
-    for batch in in_chunks(seqs, _PER_STATEMENT):
-        condition = and_(of(chunk_sources, generation), chunk_sources.c.seq.in_(batch))
-        connection.execute(delete(chunk_sources).where(condition))
+    own_rows.remove(connection, chunk_sources, generation, chunk_sources.c.seq, seqs)
 
 
 def uncovered(
@@ -182,16 +134,14 @@ def compacted_to(connection: Connection, generation: Generation) -> dict[str, in
 
 
 def add_history(connection: Connection, generation: Generation, past: Sequence[Past]) -> None:
-    if not past:
-        return
     query = select(func.max(chunk_history.c.number)).where(of(chunk_history, generation))
     last = connection.execute(query).scalar() or 0
-    connection.execute(
-        chunk_history.insert(),
+    insert(
+        connection,
+        chunk_history,
         [
-            {
-                "user": generation.user,
-                "generation": generation.number,
+            key_of(generation)
+            | {
                 "number": number,
                 "chunk": entry.chunk,
                 "item": json.dumps(item_to_json(entry.item), ensure_ascii=False),
@@ -219,28 +169,11 @@ def history(connection: Connection, generation: Generation) -> list[tuple[int, P
 
 
 def remove_history(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
-    for batch in in_chunks(numbers, _PER_STATEMENT):
-        condition = and_(of(chunk_history, generation), chunk_history.c.number.in_(batch))
-        connection.execute(delete(chunk_history).where(condition))
+    own_rows.remove(connection, chunk_history, generation, chunk_history.c.number, numbers)
 
 
 def drop(connection: Connection, generation: Generation) -> None:
-    for table in (chunks, chunk_sources, chunk_history):
-        connection.execute(delete(table).where(of(table, generation)))
-
-
-def generations(connection: Connection, user: str) -> list[int]:
-    """Numbers of the generations that have rows for the user."""
-    c = chunk_sources.c
-    return list(
-        connection.execute(
-            select(c.generation).where(c.user == user).distinct().order_by(c.generation)
-        ).scalars()
-    )
-
-
-def of(table: Any, generation: Generation) -> ColumnElement[bool]:
-    return and_(table.c.user == generation.user, table.c.generation == generation.number)
+    own_rows.drop(connection, generation, chunks, chunk_sources, chunk_history)
 
 
 def _distinct(connection: Connection, query: Select[int]) -> list[int]:
@@ -287,9 +220,7 @@ def _texts(stored: str) -> tuple[str, ...]:
 
 def _to_row(generation: Generation, chunk: Chunk) -> dict[str, Any]:
     about = chunk.metadata
-    return {
-        "user": generation.user,
-        "generation": generation.number,
+    return key_of(generation) | {
         "chunk": chunk.id,
         "namespace": chunk.namespace,
         "version": chunk.version,

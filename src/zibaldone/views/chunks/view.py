@@ -18,6 +18,7 @@ from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.search.explanation import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.storage.objects import ObjectStore
+from zibaldone.storage.schema import chunk_sources
 from zibaldone.text.bounds import as_read
 from zibaldone.threads import side_by_side
 from zibaldone.views.base import (
@@ -26,6 +27,7 @@ from zibaldone.views.base import (
     Generation,
     PrepareContext,
     Query,
+    RestingView,
     Retrieved,
     Snapshot,
     TakeSnapshot,
@@ -43,6 +45,7 @@ from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explan
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release, users_with_released
 from zibaldone.views.chunks.storage.records import RecordStore, read_again
+from zibaldone.views.own_rows import generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
@@ -50,7 +53,6 @@ _ANALYSIS = 5  # raise it when other chunks would be made of the same log withou
 _BATCH_WITH_MODEL = 128  # some four gates, and their model calls
 _BATCH = 512
 _MOST_USERS = 200  # whose tables stay in memory
-_MOST_ROWS = 20_000  # of tables that stay for the next step of a maintenance, of 7 KB each
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -76,12 +78,10 @@ class ChosenItems:
     unreadable: str  # why some chunk is left out
 
 
-class ChunksView:
+class ChunksView(RestingView):
     """MemAttention: bounded chunks, found by their metadata, read whole, cut to the items that answer."""
 
     name = NAME
-    tended_from = 0
-    reads_whole = False
 
     def __init__(
         self,
@@ -105,7 +105,6 @@ class ChunksView:
         self.batch_messages = _BATCH_WITH_MODEL if asker.has_model else _BATCH
         self.store = RecordStore(blocks)
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
-        self._read_rows: UserCache[table.ReadRows] = UserCache(_MOST_USERS, most_size=_MOST_ROWS, size=len)
 
     @property
     def fingerprint(self) -> str:
@@ -272,14 +271,14 @@ class ChunksView:
         """Items, metadata, history and blocks, in every generation."""
         return _counted(
             forgetting.forget(connection, self.store, generation, seqs, self._tokenizer, self.config.keywords)
-            for generation in self._generations(connection, user)
+            for generation in generations(connection, chunk_sources, user)
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """What forget would remove."""
         return _counted(
             forgetting.loss(connection, self.store, generation, seqs)
-            for generation in self._generations(connection, user)
+            for generation in generations(connection, chunk_sources, user)
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
@@ -290,8 +289,7 @@ class ChunksView:
         """
         with database.read(user) as connection:
             state = log.state(connection, user)
-        for cache in (self._tables, self._read_rows):
-            cache.drop(user, state)
+        self._tables.drop(user, state)
         release(database, self.store, user)
         reclaim_orphans(database, self.store, 0, user)
         at_once = generation is not None and self._embedder is self._static
@@ -337,7 +335,7 @@ class ChunksView:
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Chunks, items and history, of all generations."""
         chunks = items = past = 0
-        for generation in self._generations(connection, user):
+        for generation in generations(connection, chunk_sources, user):
             of_generation = table.load(connection, generation, 0)
             chunks += len(of_generation)
             items += sum(chunk.items for chunk in of_generation.values())
@@ -436,11 +434,8 @@ class ChunksView:
 
         chunks: dict[int, Chunk] = {}
         if names and generation is not None:
-            read_rows = self._read_rows.take(basis.user, generation.number) or table.ReadRows()
             with basis.read() as connection:
-                state = log.state(connection, basis.user)
-                chunks = table.load(connection, generation, self._embedder.dimension, read=read_rows)
-            self._read_rows.put(basis.user, read_rows, state, generation.number)
+                chunks = table.load(connection, generation, self._embedder.dimension)
         spaces = {
             name: Namespace(name, {n: c for n, c in chunks.items() if c.namespace == name}, fetch)
             for name in dict.fromkeys(names)
@@ -454,10 +449,6 @@ class ChunksView:
     def _map(self, do: Callable[[T], R], given: Sequence[T]) -> list[R]:
         """In threads where a model is waited for, else one after the other."""
         return side_by_side(do, given, self._workers if self._asker.has_model else 1, "chunks")
-
-    @staticmethod
-    def _generations(connection: Connection, user: str) -> list[Generation]:
-        return [Generation(user, number, "", 0) for number in table.generations(connection, user)]
 
 
 def _counted(losses: Iterable[forgetting.ChunkLoss]) -> tuple[Counted, ...]:

@@ -13,7 +13,6 @@ from zibaldone.models.base import Tokenizer, Vectors
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.calibration import Thresholds
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, cohesion_text
 from zibaldone.views.hierarchy.nodes import Episode
@@ -51,14 +50,10 @@ class ReadUpTo:
 class Builder:
     """A generation of one user while it grows. Not to be shared among threads."""
 
-    def __init__(
-        self, structure: Structure, reader: EpisodeReader, tokenizer: Tokenizer, thresholds: Thresholds
-    ) -> None:
+    def __init__(self, structure: Structure, reader: EpisodeReader, tokenizer: Tokenizer) -> None:
         self.structure = structure
-        self.thresholds = thresholds
         self.reader = reader  # may be put in the place of another: each call asks in its own way
         self.place: ReadUpTo | None = None  # where the log stood when its rows were written
-        self.not_named = 0  # the theme that got no name from a model the last time
         self._last: Episode | None = None
         self._tokenizer = tokenizer
         self._open = OpenEpisodes(structure.state.dimension, self._cut)
@@ -75,10 +70,9 @@ class Builder:
         structure: Structure,
         reader: EpisodeReader,
         tokenizer: Tokenizer,
-        thresholds: Thresholds,
     ) -> Builder:
         """As its rows and the log up to the cursor say."""
-        builder = Builder(structure, reader, tokenizer, thresholds)
+        builder = Builder(structure, reader, tokenizer)
         waiting = table.open_messages(connection, generation)
         if waiting:
             sessions = table.sessions(connection, generation)
@@ -103,9 +97,7 @@ class Builder:
         for run in self._interrupted:
             start = 0
             for cut_part in self._cut(run, self._embed(run), ended=True):
-                self._settle(
-                    Block(tuple(run[start : start + cut_part.size]), cut_part.reason, cut_part.degraded)
-                )
+                self._settle(Block(tuple(run[start : start + cut_part.size]), cut_part.degraded))
                 start += cut_part.size
         waiting = [*self._waiting, *messages]
         before = len(self._waiting)
@@ -140,15 +132,14 @@ class Builder:
 
     def _settle(self, block: Block) -> None:
         embed = self.reader.embed
-        reading = self.reader.read(block, self.structure.background(self.thresholds.fetch))
-        distilled = reading.distilled
-        (vector,) = embed([f"{reading.episode.title}. {reading.episode.narrative}"])
+        episode, distilled = self.reader.read(block, self.structure.background())
+        (vector,) = embed([f"{episode.title}. {episode.narrative}"])
         further = [said.text for semantic in distilled.new for said in semantic.statements[1:]]
         ends = np.cumsum([len(semantic.statements) - 1 for semantic in distilled.new], dtype=np.int64)
         pairs = zip(distilled.vectors, np.split(embed(further), ends)[:-1], strict=True)
         new = self.structure.settle(distilled, [np.vstack(pair) for pair in pairs])
         self._statements += _rows(new, {message.seq: message for message in block.messages})
-        self._episodes.append(EpisodeRow(reading.episode, vector))
+        self._episodes.append(EpisodeRow(episode, vector))
 
 
 def open_units(messages: Sequence[Message], tokenizer: Tokenizer, embed: Embed) -> list[units.Row]:

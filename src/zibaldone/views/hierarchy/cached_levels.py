@@ -31,16 +31,10 @@ class Mark:
     next_semantic: int
     next_unit: int
 
-    def may_grow_into(self, later: Mark) -> bool:
-        """True if nothing but episodes came in between."""
-        return (self.generation, self.deletions) == (later.generation, later.deletions) and (
-            (self.next_episode, self.next_semantic) <= (later.next_episode, later.next_semantic)
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Semantics of a generation; never changed once made. Their themes may be those of before.
+    """Semantics of a generation; never changed once made.
 
     Rows of arrays are as those of `semantics`. The texts are units, in the units' own cache.
     """
@@ -87,17 +81,7 @@ def levels_of(cache: UserCache[Levels], connection: Connection, generation: Gene
     before = cache.get(generation.user)
     if before is not None and before.mark == mark:
         return before
-    levels = _load(connection, generation, mark, before)
+    semantics = table.semantics(connection, generation)
+    levels = Levels.of(mark, semantics, table.told_by_model(connection, generation))
     cache.put(generation.user, levels, counters)
     return levels
-
-
-def _load(connection: Connection, generation: Generation, mark: Mark, before: Levels | None) -> Levels:
-    if before is not None and before.mark is not None and before.mark.may_grow_into(mark):
-        # Semantics that the new episodes made or stated again.
-        numbers = table.stated_since(connection, generation, before.mark.next_unit)
-        known = {row.id: row for row in before.semantics}
-        semantics = dict(sorted((known | table.semantics(connection, generation, sorted(numbers))).items()))
-    else:
-        semantics = table.semantics(connection, generation)
-    return Levels.of(mark, semantics, table.told_by_model(connection, generation))

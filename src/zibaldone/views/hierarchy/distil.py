@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from zibaldone.core import Message
 from zibaldone.models.answer_log import note_parts
-from zibaldone.models.asker import OFFLINE, Asker, TaskAnswer
+from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.models.task import Task
@@ -23,16 +23,13 @@ from zibaldone.search import dense
 from zibaldone.text.dated_text import resolved
 from zibaldone.text.facts import day_of
 from zibaldone.text.sentences import sentences
-from zibaldone.text.titles import telling
 from zibaldone.text.words import terms
-from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due, turns_away
+from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due
 from zibaldone.views.hierarchy.narrative import narrative, title
-from zibaldone.views.hierarchy.nodes import Episode, Statement
+from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
 from zibaldone.views.hierarchy.semantics import (
-    MOST_KNOWN,
     Background,
     Distilled,
-    Near,
     settle,
     statements,
 )
@@ -41,31 +38,16 @@ from zibaldone.views.hierarchy.tasks import (
     Expected,
     FindEpisodes,
     KnownFact,
-    NameTheme,
     Narrate,
     Narrated,
     NewFacts,
     Predict,
     Starts,
     StatedFact,
-    ThemeName,
     shown_messages,
 )
 
 R = TypeVar("R", bound=BaseModel)
-_NAME_WORDS = 4  # of a theme, without a model
-_SHOWN = 24  # statements of a theme that a model is shown
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeReading:
-    """What became of one episode."""
-
-    episode: Episode
-    distilled: Distilled
-    calls: int = 0  # questions put to a model, repairs counted
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +82,7 @@ class EpisodeReader:
             start = sum(cut.size for cut in cuts)
         return cuts
 
-    def read(self, block: Block, background: Background) -> EpisodeReading:
+    def read(self, block: Block, background: Background) -> tuple[Episode, Distilled]:
         """The messages of one block as an episode, and what it adds to memory."""
         messages, shown = block.messages, shown_messages(block.messages)
         exchange = _Exchange(self, [block.degraded] if block.degraded else [])
@@ -116,8 +98,8 @@ class EpisodeReader:
         offline = statements(messages)
         facts = [[statement] for statement in offline]
         if self.asker.has_model:
-            near = background.known(self.embed([f"{narrated.title}. {narrated.narrative}"]))[0][:MOST_KNOWN]
-            distil = Distil(shown, exchange.expected(narrated.title, near), lambda: _as_news(offline))
+            known = background.known(self.embed([f"{narrated.title}. {narrated.narrative}"])[0])
+            distil = Distil(shown, exchange.expected(narrated.title, known), lambda: _as_news(offline))
             news, by_model = exchange.ask(distil)
             if by_model:
                 facts = _facts(distil, news, messages, offline, exchange.degraded)
@@ -134,25 +116,14 @@ class EpisodeReader:
             made_by=", ".join(dict.fromkeys(exchange.made_by)),
             degraded="; ".join(exchange.degraded),
         )
-        calls, prompt_tokens, completion_tokens = exchange.cost
-        return EpisodeReading(episode, distilled, calls, prompt_tokens, completion_tokens)
-
-    def name_theme(self, texts: Sequence[str]) -> TaskAnswer[ThemeName]:
-        """A name for a theme of these statements; offline the words that most of them have."""
-
-        def fallback() -> ThemeName:
-            return ThemeName(name=", ".join(telling(texts, _NAME_WORDS)) or texts[0][:60])
-
-        return self.asker.ask(
-            NameTheme(tuple(texts[:_SHOWN]), fallback), user=self.user, patient=self.patient
-        )
+        return episode, distilled
 
     def _divided(self, seen: Sequence[Message], vectors: Vectors, window: Window) -> list[Cut]:
         """The cuts of one window, of which an open one keeps its last part open."""
 
         def offline() -> list[Cut]:
             cuts = closed(seen, vectors, ended=window.whole)
-            return [*cuts[:-1], replace(cuts[-1], reason=window.reason)] if window.whole else cuts[:1]
+            return cuts if window.whole else cuts[:1]
 
         def fallback() -> Starts:
             ends = list(accumulate(cut.size for cut in offline()))
@@ -171,40 +142,32 @@ class EpisodeReader:
             part = slice(begin, end)
             # What is longer than an episode may be is cut where its words cohere least.
             inner = closed(seen[part], vectors[part], ended=True) if end - begin > LONGEST else []
-            reason = window.reason if end == len(seen) else "marker" if turns_away(seen[end]) else "topic"
-            cuts += [*inner[:-1], Cut(inner[-1].size if inner else end - begin, reason)]
+            cuts += inner or [Cut(end - begin)]
         return cuts
 
 
 class _Exchange:
-    """The questions that one episode takes: who answered them, what failed, and what they cost."""
+    """The questions that one episode takes: who answered them, and what failed."""
 
     def __init__(self, reader: EpisodeReader, degraded: list[str]) -> None:
         self.degraded = degraded
         self.made_by: list[str] = []
-        self.cost = (0, 0, 0)  # calls, prompt tokens, completion tokens
         self._reader = reader
 
     def ask(self, task: Task[R]) -> tuple[R, bool]:
         """The answer, and whether a model gave it."""
         answer = self._reader.asker.ask(task, user=self._reader.user, patient=self._reader.patient)
-        calls, prompt_tokens, completion_tokens = self.cost
-        self.cost = (
-            calls + answer.calls,
-            prompt_tokens + answer.prompt_tokens,
-            completion_tokens + answer.completion_tokens,
-        )
         if answer.degraded:
             self.degraded.append(answer.degraded)
         if answer.made_by != OFFLINE:
             self.made_by.append(answer.made_by.rpartition("/")[0])
         return answer.result, answer.made_by != OFFLINE
 
-    def expected(self, about: str, near: Sequence[Near]) -> tuple[str, ...]:
+    def expected(self, about: str, semantics: Sequence[Semantic]) -> tuple[str, ...]:
         """What the known statements let one expect; nothing where none is near, and then nobody is asked."""
-        if not near:
+        if not semantics:
             return ()
-        known = tuple(KnownFact(one.semantic.time.date().isoformat(), one.semantic.text) for one in near)
+        known = tuple(KnownFact(one.time.date().isoformat(), one.text) for one in semantics)
         task = Predict(about, known, lambda: Expected(expected=[fact.text for fact in known]))
         return tuple(task.borne_out(self.ask(task)[0]).expected)
 

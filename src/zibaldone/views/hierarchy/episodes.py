@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -53,15 +53,12 @@ _TURNS = lazy_pattern(
 )
 _ASKS = lazy_pattern(r"[?？؟]\W*(?:\[[^\[\]]*\]\s*)?$")  # a caption may follow
 
-Reason = Literal["pause", "topic", "marker", "length", "end"]
-
 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The end of an open episode: it takes the next `size` messages."""
 
     size: int
-    reason: Reason
     degraded: str = ""  # why a model's answer is missing
 
 
@@ -71,7 +68,6 @@ class Window:
 
     size: int
     whole: bool  # nothing follows on them, so the last cut is at their end
-    reason: Reason  # of that last cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,6 @@ class Block:
     """The messages of one episode."""
 
     messages: tuple[Message, ...]  # of one session, contiguous in it
-    reason: Reason  # why it ends where it does
     degraded: str = ""  # as of its cut
 
 
@@ -104,9 +99,8 @@ def closed(pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list
     start = 0
     while window := due(pending[start:], ended=ended):
         end = start + window.size
-        cut = _first_cut(pending[start:end], vectors[start:end], window)
-        cuts.append(cut)
-        start += cut.size
+        cuts.append(_first_cut(pending[start:end], vectors[start:end], window))
+        start += cuts[-1].size
     return cuts
 
 
@@ -115,10 +109,10 @@ def due(pending: Sequence[Message], *, ended: bool) -> Window | None:
     most = LONGEST + CONTEXT
     for place in range(1, min(len(pending), most)):
         if _pause(pending[place - 1], pending[place]):
-            return Window(place, True, "pause")
+            return Window(place, True)
     if len(pending) >= most:
-        return Window(most, False, "topic")
-    return Window(len(pending), True, "end") if ended and pending else None
+        return Window(most, False)
+    return Window(len(pending), True) if ended and pending else None
 
 
 class OpenEpisodes:
@@ -163,7 +157,7 @@ class OpenEpisodes:
     def _take(self, session: str, *, ended: bool) -> list[Block]:
         open_, start, blocks = self._pending[session], 0, []
         for cut in self._decide(open_, self._rows[session], ended=ended):
-            blocks.append(Block(tuple(open_[start : start + cut.size]), cut.reason, cut.degraded))
+            blocks.append(Block(tuple(open_[start : start + cut.size]), cut.degraded))
             start += cut.size
         if start == len(open_):
             del self._pending[session], self._rows[session]
@@ -188,25 +182,15 @@ def _time(message: Message) -> datetime:
 
 def _first_cut(seen: Sequence[Message], vectors: Vectors, window: Window) -> Cut:
     """The first cut of the best division of `seen`."""
-    turns = [turns_away(message) for message in seen]
-    size = _best_first(_gains(seen, vectors, turns), len(seen), whole=window.whole)
-    if size == len(seen):
-        return Cut(size, window.reason)
-    if turns[size]:
-        return Cut(size, "marker")
-    return Cut(size, "length" if size == LONGEST else "topic")
+    return Cut(_best_first(_gains(seen, vectors), len(seen), whole=window.whole))
 
 
-def turns_away(message: Message) -> bool:
-    """True if it opens with words that announce another subject."""
-    return _TURNS.search(message.content) is not None
-
-
-def _gains(seen: Sequence[Message], vectors: Vectors, turns: Sequence[bool]) -> list[float]:
+def _gains(seen: Sequence[Message], vectors: Vectors) -> list[float]:
     """What a cut before message 1, 2 ... gains, in standard deviations of the cohesion in sight."""
     gains = -(_standard(_lexical(seen)) + _standard(_dense(vectors))) / 2
-    for place, message in enumerate(seen[:-1]):
-        gains[place] += _TURN * turns[place + 1] - _CUE * (_ASKS.search(message.content) is not None)
+    for place, (message, after) in enumerate(pairwise(seen)):
+        gains[place] += _TURN * (_TURNS.search(after.content) is not None)
+        gains[place] -= _CUE * (_ASKS.search(message.content) is not None)
     return [round(float(gain), 6) for gain in gains]
 
 

@@ -26,34 +26,37 @@ OpenUnits = Callable[[Sequence[Message], int], list[units.Row]]
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
-    """What forgetting does to one generation."""
+class Unmade:
+    """The episodes of some messages, and the structure without what they state; nothing is changed yet."""
 
-    episodes: tuple[int, ...] = ()
-    semantics: tuple[int, ...] = ()
-    themes: int = 0  # fewer than before
+    episodes: Sequence[Key] = ()
+    semantics: Sequence[int] = ()
+    seqs: frozenset[int] = frozenset()  # of all messages of the episodes
+    structure: Structure | None = None  # None where the messages are in no episode
 
-
-def loss(connection: Connection, generation: Generation, seqs: Sequence[int]) -> Loss:
-    """Work out what goes; changes nothing."""
-    return _Unmade.of(connection, generation, seqs).loss
+    @staticmethod
+    def of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> Unmade:
+        keys = units.made_from(connection, table.EPISODES, generation, seqs)
+        state = table.state(connection, generation)
+        if state is None or not keys:
+            return Unmade()
+        unsaid = frozenset(table.messages_of(connection, generation, keys))
+        structure = Structure.load(connection, generation, state)
+        return Unmade(keys, structure.unsay(unsaid), unsaid, structure)
 
 
 def forget(
-    connection: Connection,
-    generation: Generation,
-    seqs: Sequence[int],
-    open_units: OpenUnits,
-) -> Loss:
-    """Take the messages out of episodes, semantics and themes.
+    connection: Connection, generation: Generation, seqs: Sequence[int], open_units: OpenUnits
+) -> Unmade:
+    """Take the messages out of episodes and semantics.
 
     The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
     """
-    unmade = _Unmade.of(connection, generation, seqs)
+    unmade = Unmade.of(connection, generation, seqs)
     gone = units.made_from(connection, table.NAME, generation, unmade.seqs | set(seqs))
     units.remove(connection, table.NAME, generation, gone)
     if unmade.structure is None:
-        return unmade.loss
+        return unmade
     table.remove_episodes(connection, generation, unmade.episodes)
     table.write(connection, generation, unmade.structure.take())
     left = log.fetch(connection, generation.user, sorted(unmade.seqs - set(seqs)))
@@ -63,28 +66,4 @@ def forget(
         table.set_state(connection, generation, unmade.structure.state)
     else:
         table.drop(connection, generation)
-    return unmade.loss
-
-
-@dataclass(frozen=True, slots=True)
-class _Unmade:
-    """The episodes of some messages, and the structure without what they state."""
-
-    loss: Loss
-    episodes: Sequence[Key] = ()
-    seqs: frozenset[int] = frozenset()  # of all their messages
-    structure: Structure | None = None  # None where the messages are in no episode
-
-    @staticmethod
-    def of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> _Unmade:
-        keys = units.made_from(connection, table.EPISODES, generation, seqs)
-        state = table.state(connection, generation)
-        if state is None or not keys:
-            return _Unmade(Loss())
-        episodes = sorted(number for _, number in keys)
-        unsaid = frozenset(table.messages_of(connection, generation, keys))
-        structure = Structure.load(connection, generation, state)
-        before = len(structure.themes())
-        lost = tuple(structure.unsay(unsaid))
-        loss = Loss(tuple(episodes), lost, before - len(structure.themes()))
-        return _Unmade(loss, keys, unsaid, structure)
+    return unmade

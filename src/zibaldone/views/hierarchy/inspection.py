@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,20 +12,23 @@ from sqlalchemy import Connection
 from zibaldone.models.base import Vectors
 from zibaldone.search import dense
 from zibaldone.search.clustering import unit
+from zibaldone.text.titles import telling
+from zibaldone.text.words import words
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.nodes import Episode, Semantic
-from zibaldone.views.hierarchy.table import SemanticRow
+from zibaldone.views.hierarchy.themes import group
 
 _NEAR = 10  # themes beside a theme
 _BLOCK = 1000  # themes that are compared with the others at once
+_NAME_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Semantics that belong together; every semantic that maintenance has seen to is in exactly one theme."""
+    """Semantics that belong together; every semantic is in exactly one theme."""
 
-    id: int
+    id: int  # of its first semantic
     name: str
     semantics: tuple[Semantic, ...]  # in the order in which they were learnt
     near: tuple[int, ...]  # themes that say the most like it, nearest first
@@ -41,22 +44,31 @@ class Theme:
         return max(semantic.time for semantic in self.semantics)
 
 
-def themes(connection: Connection, generation: Generation) -> list[Theme]:
+def themes(connection: Connection, generation: Generation, cap: int) -> list[Theme]:
     """All of a generation, in the order in which they began."""
     state, stated = table.state(connection, generation), table.statements(connection, generation)
-    members: dict[int, list[SemanticRow]] = {}
-    for row in table.semantics(connection, generation).values():
-        members.setdefault(row.theme, []).append(row)
-    named = [row for row in table.themes(connection, generation).values() if row.id in members]
-    if state is None or not named:
+    rows = list(table.semantics(connection, generation).values())
+    if state is None or not rows:
         return []
-    semantics = [tuple(table.whole(semantic, stated) for semantic in members[row.id]) for row in named]
-    vectors = [[stated[semantic.units[0]][1] for semantic in members[row.id]] for row in named]
-    near = _near(np.stack([dense.from_bytes(rows, state.dimension).sum(axis=0) for rows in vectors]))
+    semantics = [table.whole(row, stated) for row in rows]
+    vectors = dense.from_bytes([stated[row.units[0]][1] for row in rows], state.dimension)
+    groups = group(vectors, cap)
+    near = _near(np.stack([vectors[places].sum(axis=0) for places in groups]))
+    ids = [rows[places[0]].id for places in groups]
     return [
-        Theme(row.id, row.name, facts, tuple(named[place].id for place in places))
-        for row, facts, places in zip(named, semantics, near, strict=True)
+        Theme(number, _name(facts), facts, tuple(ids[other] for other in others))
+        for number, facts, others in zip(
+            ids, (tuple(semantics[place] for place in places) for places in groups), near, strict=True
+        )
     ]
+
+
+def _name(semantics: Sequence[Semantic]) -> str:
+    """What these speak of most, without the names of those who say so."""
+    texts = [semantic.text for semantic in semantics]
+    speakers = {said.speaker for semantic in semantics for said in semantic.statements}
+    parties = frozenset(word for speaker in speakers for word in words(speaker))
+    return ", ".join(telling(texts, _NAME_WORDS, parties=parties)) or texts[0][:60]
 
 
 def _near(sums: Vectors) -> Iterator[list[int]]:

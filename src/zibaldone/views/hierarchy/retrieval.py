@@ -24,7 +24,6 @@ from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.node_scores import Standing, plain_terms
 from zibaldone.views.hierarchy.stage_one import Pick, normalised, select
 from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
-from zibaldone.views.hierarchy.table import SemanticRow
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Signal, wanted_terms
 from zibaldone.views.toolkit import may_recall
 
@@ -54,9 +53,7 @@ class Descent:
         picks = _stage_one(levels, standing, index.vectors.rows, config)
         ranked = _candidates(levels, standing, picks, query, config)
         speakers = sorted({unit.speaker for unit in standing.units})
-        stated = [
-            (plain_terms(_texts(levels, standing, pick)[0], speakers), pick.relevance) for pick in picks
-        ]
+        stated = [(plain_terms(_text(levels, standing, pick), speakers), pick.relevance) for pick in picks]
         wanted = wanted_terms([term for _, term in question.terms], stated, index.lexical.idf)
         return Descent(query, config, levels, standing, picks, ranked, wanted)
 
@@ -79,7 +76,7 @@ class Descent:
         """Which episodes are worth their tokens; None where it is switched off. May ask a model."""
         if not self.config.include:
             return None
-        facts = [_texts(self.levels, self.standing, pick)[0] for pick in self.picks]
+        facts = [_text(self.levels, self.standing, pick) for pick in self.picks]
         return include(
             self.query.text,
             ("\n".join(facts),) if facts else (),
@@ -113,19 +110,14 @@ class Descent:
 
 def stated_in(levels: Levels, standing: Standing, pick: Pick) -> list[int]:
     """The units of a semantic's statements that may be recalled, in their order."""
-    wanted = levels.semantics[levels.row_of[pick.id]]
-    return _rows(wanted, levels, standing)
-
-
-def _rows(semantic: SemanticRow, levels: Levels, standing: Standing) -> list[int]:
-    place = levels.row_of[semantic.id]
+    place = levels.row_of[pick.id]
     rows = np.flatnonzero((standing.semantic_at == place) & standing.inside).tolist()
-    order = {key: place for place, key in enumerate(semantic.units)}
+    order = {key: nth for nth, key in enumerate(levels.semantics[place].units)}
     return sorted(rows, key=lambda row: order[standing.units[row].key])
 
 
-def _texts(levels: Levels, standing: Standing, pick: Pick) -> list[str]:
-    return [standing.units[row].text for row in stated_in(levels, standing, pick)]
+def _text(levels: Levels, standing: Standing, pick: Pick) -> str:
+    return standing.units[stated_in(levels, standing, pick)[0]].text
 
 
 def _stage_one(levels: Levels, standing: Standing, vectors: Vectors, config: XMemory) -> tuple[Pick, ...]:
@@ -139,7 +131,7 @@ def _stage_one(levels: Levels, standing: Standing, vectors: Vectors, config: XMe
         return np.asarray((best @ best.T).round(6))
 
     if config.select:
-        return select(ids, relevance, similar, stage).semantics
+        return select(ids, relevance, similar, stage)
     nearest = np.lexsort((ids, -relevance))[: stage.semantics]
     relevances = normalised(relevance[nearest])
     return tuple(

@@ -17,15 +17,7 @@ from zibaldone.text.facts import Fact, day_of, facts
 from zibaldone.views.hierarchy.narrative import speaker_of
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
 
-MOST_KNOWN = 10  # semantics that a fact is held against
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """A known semantic that is similar enough to be what a fact says."""
-
-    semantic: Semantic
-    similarity: float
+MOST_KNOWN = 10  # semantics that an episode is held against
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +28,7 @@ class Distilled:
     vectors: Vectors  # (len(new), d), of their texts
 
 
-Known = Callable[[Vectors], Sequence[Sequence[Near]]]  # per row, known semantics that are similar enough
+Known = Callable[[Vectors], Sequence[Semantic]]  # the nearest of those that are near enough to a vector (d,)
 Embed = Callable[[Sequence[str]], Vectors]
 
 

@@ -11,37 +11,30 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from zibaldone.errors import InvalidInput
 from zibaldone.search.lexical import Doubles, Ints
+from zibaldone.views.checked_settings import Count, Share, settings
 
 # Of a node: its neighbours in the graph and their similarity, itself not among them.
 Neighbours = Callable[[int], Iterable[tuple[int, float]]]
-Scale = Literal["largest", "total"]
 _SELF = 1.0  # w_ii: a node is as similar to itself as can be
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class StageOne:
-    """What the paper and its code choose (section 3.3); `scale` is Z of Eq. 4, see `representatives`."""
+    """What the paper and its code choose (section 3.3)."""
 
-    pool: int = 40  # semantics by similarity to the query: the candidates
-    near: int = 10  # of the pool, that one of it covers at most
-    semantics: int = 20  # representatives at most
-    alpha: float = 0.7  # of coverage; the rest is relevance
-    coverage: float = 1.0  # share of the candidates that is enough
-    scale: Scale = "total"
+    pool: Count = 40  # semantics by similarity to the query: the candidates
+    near: Count = 10  # of the pool, that one of it covers at most
+    semantics: Count = 20  # representatives at most
+    alpha: Share = 0.7  # of coverage; the rest is relevance
+    coverage: Share = 1.0  # share of the candidates that is enough
 
-    def __post_init__(self) -> None:
-        for name in ("pool", "near", "semantics"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"{name} must be at least 1, not {getattr(self, name)!r}")
-        for name in ("alpha", "coverage"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidInput(f"{name} must be from 0 to 1, not {getattr(self, name)!r}")
+
+_DEFAULT = StageOne()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +48,9 @@ class Pick:
     covers: tuple[int, ...]  # ids that were not covered before it
 
 
-@dataclass(frozen=True, slots=True)
-class Backbone:
-    """What Stage I hands on: the coarse context in the order of choice."""
-
-    semantics: tuple[Pick, ...]
-    pool: tuple[int, ...]  # the candidate semantics, the most relevant first
-
-
 def select(
-    ids: Ints, relevance: Doubles, similar: Callable[[Ints], Doubles], config: StageOne = StageOne()
-) -> Backbone:
+    ids: Ints, relevance: Doubles, similar: Callable[[Ints], Doubles], config: StageOne = _DEFAULT
+) -> tuple[Pick, ...]:
     """Eq. 4 over the pool, whose graph joins each to those of the pool that are nearest to it.
 
     The arrays are (n,), one place per semantic; `relevance` is the query's cosine as in the paper, or any
@@ -73,7 +58,7 @@ def select(
     """
     rows = _pool(ids, relevance, config.pool)
     if not len(rows):
-        return Backbone((), ())
+        return ()
     near = similar(rows)
     place_of = {int(name): place for place, name in enumerate(ids[rows])}
 
@@ -82,24 +67,20 @@ def select(
         nearest = [place for place in np.argsort(-cosines, kind="stable").tolist() if place != place_of[name]]
         return [(int(ids[rows[place]]), float(cosines[place])) for place in nearest[: config.near]]
 
-    semantics = representatives(ids[rows], relevance[rows], neighbours, config.semantics, config)
-    return Backbone(semantics, tuple(place_of))
+    return representatives(ids[rows], relevance[rows], neighbours, config.semantics, config)
 
 
 def representatives(
-    ids: Ints, relevance: Doubles, neighbours: Neighbours, most: int, config: StageOne = StageOne()
+    ids: Ints, relevance: Doubles, neighbours: Neighbours, most: int, config: StageOne = _DEFAULT
 ) -> tuple[Pick, ...]:
     """Eq. 4: greedy, of equal values the lowest id, until the coverage is reached or `most` are chosen.
 
     `ids` (n,) are distinct; edges that leave the candidates, and those without a positive weight, count for
-    nothing. Z is the sum of all weights ("total"), as in the paper's code, and relevance mostly decides; or
-    the largest coverage that one candidate has at first ("largest"), so that one step of either term can
-    make 1: more diverse, and worse at finding evidence. A value never rises while representatives are added,
-    so a candidate is evaluated anew only when it comes to the top.
+    nothing. Z is the sum of all weights, as in the paper's code, so that relevance mostly decides. A value
+    never rises while representatives are added: a candidate is evaluated anew only when it comes to the top.
     """
     edges = _edges(ids, neighbours)
-    sums = [float(weights.sum()) for _, weights in edges]
-    z = max(sums, default=_SELF) if config.scale == "largest" else sum(sums)
+    z = sum(float(weights.sum()) for _, weights in edges)
     similar = normalised(relevance)
     open_ = np.ones(len(ids))  # 1.0: not covered yet
 

@@ -6,7 +6,7 @@ the paper's text has it, so that the second of two episodes that say the same is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -14,24 +14,23 @@ import numpy as np
 
 from zibaldone.errors import InvalidInput
 from zibaldone.search.lexical import Doubles, Ints
+from zibaldone.views.checked_settings import Count, Whole, settings
 from zibaldone.views.hierarchy.stage_one import Pick, normalised
-from zibaldone.views.hierarchy.uncertainty import Context, Gain, ShownEpisode, Signal, UncertaintyProbe
+from zibaldone.views.hierarchy.uncertainty import Context, Gain, ShownEpisode, Signal
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class StageTwo:
     """What the paper's code chooses; thresholds are the signal's."""
 
-    similar: int = 10  # candidates by their own similarity, beside the sources of the semantics
-    probe: int = 10  # candidates that are looked at
-    most: int = 10  # episodes admitted
-    least: int = 1  # so many of the best are admitted whatever they gain
-    lows: int = 2  # low gains in a row that end the search
+    similar: Whole = 10  # candidates by their own similarity, beside the sources of the semantics
+    probe: Whole = 10  # candidates that are looked at
+    most: Whole = 10  # episodes admitted
+    least: Whole = 1  # so many of the best are admitted whatever they gain
+    lows: Count = 2  # low gains in a row that end the search
 
-    def __post_init__(self) -> None:
-        for name, least in (("similar", 0), ("probe", 0), ("most", 0), ("least", 0), ("lows", 1)):
-            if getattr(self, name) < least:
-                raise InvalidInput(f"{name} must be at least {least}, not {getattr(self, name)!r}")
+
+_DEFAULT = StageTwo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +69,7 @@ class EpisodeDecision:
 
     ranked: RankedEpisode
     outcome: Outcome
-    gain: Gain | None = None  # None: nobody looked
-    expanded: bool = False
-    expansion: Gain | None = None  # what its messages gain beyond its narrative
+    expanded: bool = False  # its messages are in, in place of its narrative
 
     @property
     def admitted(self) -> bool:
@@ -85,8 +82,7 @@ class Inclusion:
 
     units: tuple[ShownEpisode, ...]  # in the order of admission
     decisions: tuple[EpisodeDecision, ...]  # one per candidate, in the order of rank
-    tokens: int  # of the units
-    probes: tuple[UncertaintyProbe, ...]  # all that a model was asked
+    probes: int  # how often a model was asked
     degraded: str  # why the offline signal took over; "" when it did not
 
 
@@ -95,7 +91,7 @@ def candidates(
     similarity: Doubles,
     semantics: Sequence[Pick],
     episode_of: Mapping[int, int],
-    config: StageTwo = StageTwo(),
+    config: StageTwo = _DEFAULT,
 ) -> tuple[RankedEpisode, ...]:
     """The episodes to look at, best first: min-max similarity plus semantic support, of equals the lowest id.
 
@@ -127,7 +123,7 @@ def include(
     texts: Mapping[int, EpisodeText],
     signal: Signal,
     budget_tokens: int,
-    config: StageTwo = StageTwo(),
+    config: StageTwo = _DEFAULT,
 ) -> Inclusion:
     """Admit candidates one after another, each against all that is in already.
 
@@ -139,13 +135,7 @@ def include(
     decisions = tuple(
         search.decide(one, texts[one.episode], one.score / best if best > 0 else 1.0) for one in ranked
     )
-    return Inclusion(
-        search.context.units,
-        decisions,
-        budget_tokens - search.room,
-        tuple(signal.probes),
-        next((gain.degraded for gain in _gains(decisions) if gain.degraded), ""),
-    )
+    return Inclusion(search.context.units, decisions, signal.probes, search.degraded)
 
 
 class _Search:
@@ -154,6 +144,7 @@ class _Search:
     def __init__(self, context: Context, signal: Signal, room: int, config: StageTwo) -> None:
         self.context, self.room = context, room
         self._signal, self._config = signal, config
+        self.degraded = ""
         self._lows = 0
         self._best: dict[str, float] = {}  # the largest gain so far, by signal: their units differ
 
@@ -164,16 +155,18 @@ class _Search:
             return EpisodeDecision(ranked, Outcome.STOPPED)
         if unit.tokens > self.room:
             return EpisodeDecision(ranked, Outcome.NO_ROOM)
-        gain = self._signal.gain(self.context, self.context.with_unit(unit))
-        outcome = self._judge(gain)
+        outcome = self._judge(self._gain(self.context.with_unit(unit)))
         if outcome is Outcome.LOW:
             self._lows += 1
-            return EpisodeDecision(ranked, outcome, gain)
+            return EpisodeDecision(ranked, outcome)
         self._lows = 0
-        self._admit(unit)
-        expansion = self._expand(unit, text)
-        expanded = expansion is not None and expansion.value >= expansion.thresholds.expand
-        return EpisodeDecision(ranked, outcome, gain, expanded, expansion)
+        self.context, self.room = self.context.with_unit(unit), self.room - unit.tokens
+        return EpisodeDecision(ranked, outcome, self._expand(unit, text))
+
+    def _gain(self, after: Context) -> Gain:
+        gain = self._signal.gain(self.context, after)
+        self.degraded = self.degraded or gain.degraded
+        return gain
 
     def _judge(self, gain: Gain) -> Outcome:
         limits = gain.thresholds
@@ -183,24 +176,15 @@ class _Search:
             return Outcome.ADMITTED
         return Outcome.FIRST if len(self.context.units) < self._config.least else Outcome.LOW
 
-    def _admit(self, unit: ShownEpisode) -> None:
-        self.context = self.context.with_unit(unit)
-        self.room -= unit.tokens
-
-    def _expand(self, unit: ShownEpisode, text: EpisodeText) -> Gain | None:
-        """Its messages in place of its narrative, where that gains enough more; None: nobody looked."""
+    def _expand(self, unit: ShownEpisode, text: EpisodeText) -> bool:
+        """Put its messages in place of its narrative, where that gains enough more."""
         more = text.messages_tokens - text.narrative_tokens
         if not text.messages or more > self.room:
-            return None
+            return False
         whole = replace(unit, text=text.messages, tokens=text.messages_tokens)
         expanded = replace(self.context, units=(*self.context.units[:-1], whole))
-        gain = self._signal.gain(self.context, expanded)
-        if gain.value >= gain.thresholds.expand:
-            self.context = expanded
-            self.room -= more
-        return gain
-
-
-def _gains(decisions: Iterable[EpisodeDecision]) -> Iterable[Gain]:
-    for decision in decisions:
-        yield from (gain for gain in (decision.gain, decision.expansion) if gain is not None)
+        gain = self._gain(expanded)
+        if gain.value < gain.thresholds.expand:
+            return False
+        self.context, self.room = expanded, self.room - more
+        return True

@@ -1,4 +1,4 @@
-"""The hierarchy's structure in rows: what an episode, a semantic and a theme is made of.
+"""The hierarchy's structure in rows: what an episode and a semantic is made of.
 
 The texts are units (views/units.py): a statement, and a message that no episode has yet, of the view NAME; an
 episode's title and narrative of the view EPISODES, under its id. Two names, since a ranker compares like with
@@ -7,14 +7,12 @@ like: an episode is as long as twenty statements.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import groupby
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
 
 from zibaldone import log
 from zibaldone.core import Message
@@ -28,45 +26,37 @@ from zibaldone.storage.schema import (
     hierarchy_statements,
     hierarchy_states,
     hierarchy_themes,
-    hierarchy_thresholds,
     messages,
     unit_sources,
-    view_states,
 )
 from zibaldone.storage.schema import units as units_table
-from zibaldone.storage.upsert import put
 from zibaldone.text.bounds import as_read
-from zibaldone.views import units
+from zibaldone.views import own_rows, units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
+from zibaldone.views.own_rows import insert, key_of, matching, of
 from zibaldone.views.units import Key
 
 NAME = "hierarchy"
 EPISODES = "hierarchy episodes"
 FIRST_STATEMENT = 1_000_000  # parts below it are passages of messages
-NO_THEME = 0  # of a semantic that is in none yet
+NO_THEME = 0  # of a semantic: themes are made when they are looked at
 _PER_STATEMENT = 500
 _ALL = (hierarchy_states, hierarchy_episodes, hierarchy_semantics, hierarchy_statements, hierarchy_themes)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a generation stands: the ids that are given next, whose thresholds hold, what themes are of."""
+    """Where a generation stands: the ids that are given next."""
 
-    embedder: str  # its name, dimension, and the sample's digest
+    embedder: str  # its name and dimension
     next_episode: int = 1
     next_semantic: int = 1
     next_unit: int = FIRST_STATEMENT  # the part of the next statement: none is given twice
-    grouped: int = 0  # so many of the first semantics were grouped as a whole; 0: all are to be
-    theme_cap: int = 0  # that they were grouped with
 
     @property
     def dimension(self) -> int:
-        return int(self.embedder.rsplit("/", 2)[1])
-
-    def with_themes_of(self, other: State) -> State:
-        """With its word on what themes are of."""
-        return replace(self, grouped=other.grouped, theme_cap=other.theme_cap)
+        return int(self.embedder.rsplit("/", 1)[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,72 +74,15 @@ class SemanticRow:
     id: int
     episode: int
     time: datetime
-    theme: int  # NO_THEME until it is put into one
     units: tuple[Key, ...]  # in the order of its statements
 
 
 @dataclass(frozen=True, slots=True)
-class ThemeRow:
-    """A theme; its members are the semantics that name it."""
-
-    id: int
-    name: str
-    made_by: str
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A semantic that is in another theme, and is else what it was."""
-
-    semantic: int
-    theme: int
-    before: int  # the theme that it was in
-
-
-@dataclass(frozen=True, slots=True)
 class Written:
-    """Rows that are not what they were, and ids of those that are no more."""
+    """Semantics that are new, and ids of those that are no more."""
 
     semantics: tuple[SemanticRow, ...] = ()
-    themes: tuple[ThemeRow, ...] = ()
-    gone_semantics: tuple[int, ...] = ()
-    gone_themes: tuple[int, ...] = ()
-    moved: tuple[Move, ...] = ()  # by theme
-
-    def parts(self, most: int) -> Iterator[Written]:
-        """For transactions of their own: everything else first, then some `most` moves at a time.
-
-        What a theme gets is in one part, and a theme goes with the last that leaves it: after each part every
-        theme has a row, and every row a semantic.
-        """
-        rows = {row.id: row for row in self.themes}
-        left = Counter(move.before for move in self.moved)
-        gone = set(self.gone_themes)
-        here: list[Move] = []
-        parts: list[list[Move]] = []
-        for _, moves in groupby(self.moved, key=lambda move: move.theme):
-            here += moves
-            if len(here) >= most:
-                parts.append(here)
-                here = []
-        parts += [here] if here else []
-        # Names of themes that only lose, which have rows already; those of semantics that are new come first.
-        renamed = rows.keys() - {move.theme for move in self.moved}
-        first = renamed & {row.theme for row in self.semantics}
-        yield replace(
-            self,
-            themes=tuple(rows[theme] for theme in sorted(first)),
-            gone_themes=tuple(sorted(gone - left.keys())),
-            moved=(),
-        )
-        for names in in_chunks(sorted(renamed - first), most):
-            yield Written(themes=tuple(rows[theme] for theme in names))
-        for some in parts:
-            left.subtract(move.before for move in some)
-            empty = {move.before for move in some if move.before in gone and not left[move.before]}
-            into = dict.fromkeys(move.theme for move in some)
-            named = tuple(rows[theme] for theme in into if theme in rows)
-            yield Written(themes=named, gone_themes=tuple(sorted(empty)), moved=tuple(some))
+    gone: tuple[int, ...] = ()
 
 
 def state(connection: Connection, generation: Generation) -> State | None:
@@ -163,13 +96,13 @@ def state(connection: Connection, generation: Generation) -> State | None:
                 " memory.rebuild(user=..., view='hierarchy') makes it anew"
             )
         return None
-    return State(row.embedder, row.next_episode, row.next_semantic, row.next_unit, row.grouped, row.theme_cap)
+    return State(row.embedder, row.next_episode, row.next_semantic, row.next_unit)
 
 
 def set_state(connection: Connection, generation: Generation, given: State) -> None:
     """To be called with every change."""
     connection.execute(delete(hierarchy_states).where(of(hierarchy_states, generation)))
-    connection.execute(hierarchy_states.insert().values(**_key(generation), **asdict(given)))
+    connection.execute(hierarchy_states.insert().values(**key_of(generation), **asdict(given)))
 
 
 def episodes(
@@ -177,7 +110,8 @@ def episodes(
 ) -> dict[int, EpisodeRow]:
     """By id, rising; all, or these. Raises StorageCorrupt."""
     e = hierarchy_episodes.c
-    rows = list(_rows(connection, hierarchy_episodes, generation, e.episode, numbers, [e.episode]))
+    query = select(hierarchy_episodes).where(of(hierarchy_episodes, generation)).order_by(e.episode)
+    rows = list(matching(connection, query, e.episode, numbers))
     only = None if numbers is None else [(row.seq, row.episode) for row in rows]
     stored, vectors = units.load(connection, EPISODES, generation, dimension, only=only)
     by_id = {unit.part: (unit, vector) for unit, vector in zip(stored, vectors, strict=True)}
@@ -219,19 +153,14 @@ def semantics(
     """By id, rising; all, or these."""
     keys: dict[int, list[Key]] = defaultdict(list)
     t = hierarchy_statements.c
-    order = [t.semantic, t.place]
-    for row in _rows(connection, hierarchy_statements, generation, t.semantic, numbers, order):
+    query = select(hierarchy_statements).where(of(hierarchy_statements, generation))
+    for row in matching(connection, query.order_by(t.semantic, t.place), t.semantic, numbers):
         keys[row.semantic].append((row.seq, row.part))
     s = hierarchy_semantics.c
+    query = select(hierarchy_semantics).where(of(hierarchy_semantics, generation)).order_by(s.semantic)
     return {
-        row.semantic: SemanticRow(
-            row.semantic,
-            row.episode,
-            from_us(row.time_us),
-            row.theme,
-            tuple(keys[row.semantic]),
-        )
-        for row in _rows(connection, hierarchy_semantics, generation, s.semantic, numbers, [s.semantic])
+        row.semantic: SemanticRow(row.semantic, row.episode, from_us(row.time_us), tuple(keys[row.semantic]))
+        for row in matching(connection, query, s.semantic, numbers)
     }
 
 
@@ -271,16 +200,9 @@ def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Se
         ) from error
 
 
-def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow]:
-    query = (
-        select(hierarchy_themes).where(of(hierarchy_themes, generation)).order_by(hierarchy_themes.c.theme)
-    )
-    return {row.theme: ThemeRow(row.theme, row.name, row.made_by) for row in connection.execute(query)}
-
-
 def write_episodes(connection: Connection, generation: Generation, rows: Sequence[EpisodeRow]) -> None:
-    key = _key(generation)
-    _insert(
+    key = key_of(generation)
+    insert(
         connection,
         hierarchy_episodes,
         [
@@ -318,19 +240,17 @@ def remove_episodes(connection: Connection, generation: Generation, keys: Sequen
     """By the keys of their units."""
     units.remove(connection, EPISODES, generation, keys)
     numbers = [number for _, number in keys]
-    _delete(connection, hierarchy_episodes, generation, hierarchy_episodes.c.episode, numbers)
+    own_rows.remove(connection, hierarchy_episodes, generation, hierarchy_episodes.c.episode, numbers)
 
 
 def write(connection: Connection, generation: Generation, changes: Written) -> None:
-    """What a batch, or a forgetting, did to semantics and themes."""
-    key = _key(generation)
-    s, t, h = hierarchy_semantics.c, hierarchy_statements.c, hierarchy_themes.c
-    numbers = [*changes.gone_semantics, *(row.id for row in changes.semantics)]
-    _delete(connection, hierarchy_semantics, generation, s.semantic, numbers)
-    _delete(connection, hierarchy_statements, generation, t.semantic, numbers)
-    themes = [*changes.gone_themes, *(row.id for row in changes.themes)]
-    _delete(connection, hierarchy_themes, generation, h.theme, themes)
-    _insert(
+    """What a batch, or a forgetting, did to semantics."""
+    key = key_of(generation)
+    s, t = hierarchy_semantics.c, hierarchy_statements.c
+    numbers = [*changes.gone, *(row.id for row in changes.semantics)]
+    own_rows.remove(connection, hierarchy_semantics, generation, s.semantic, numbers)
+    own_rows.remove(connection, hierarchy_statements, generation, t.semantic, numbers)
+    insert(
         connection,
         hierarchy_semantics,
         [
@@ -338,13 +258,13 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
             | {
                 "semantic": row.id,
                 "episode": row.episode,
-                "theme": row.theme,
+                "theme": NO_THEME,
                 "time_us": to_us(row.time),
             }
             for row in changes.semantics
         ],
     )
-    _insert(
+    insert(
         connection,
         hierarchy_statements,
         [
@@ -353,46 +273,15 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
             for place, (seq, part) in enumerate(row.units)
         ],
     )
-    _insert(
-        connection,
-        hierarchy_themes,
-        [key | {"theme": row.id, "name": row.name, "made_by": row.made_by} for row in changes.themes],
-    )
-    _move(connection, generation, changes.moved)
 
 
-def _move(connection: Connection, generation: Generation, moves: Sequence[Move]) -> None:
-    if moves:
-        s = hierarchy_semantics.c
-        moved = update(hierarchy_semantics).where(
-            of(hierarchy_semantics, generation), s.semantic == bindparam("number")
-        )
-        connection.execute(
-            moved.values(theme=bindparam("into")), [{"number": m.semantic, "into": m.theme} for m in moves]
-        )
-
-
-def users_with_unnamed(connection: Connection, user: str | None = None) -> set[str]:
-    """Users, or the one given, of whom a theme that serves has no name of a model's."""
-    t, v = hierarchy_themes.c, view_states.c
-    serves = and_(v.user == t.user, v.generation == t.generation, v.view == NAME, v.serving == 1)
-    query = select(t.user).join(view_states, serves).where(text("made_by = ''")).distinct()
-    return set(connection.execute(query if user is None else query.where(t.user == user)).scalars())
-
-
-def counts(connection: Connection, generation: Generation) -> tuple[int, int, int]:
-    episodes, semantics, themes = (
+def counts(connection: Connection, generation: Generation) -> tuple[int, int]:
+    """Episodes, semantics."""
+    episodes, semantics = (
         connection.execute(select(func.count()).select_from(table).where(of(table, generation))).scalar() or 0
-        for table in (hierarchy_episodes, hierarchy_semantics, hierarchy_themes)
+        for table in (hierarchy_episodes, hierarchy_semantics)
     )
-    return episodes, semantics, themes
-
-
-def stated_since(connection: Connection, generation: Generation, part: int) -> set[int]:
-    """Semantics with a statement whose part is this or higher."""
-    t = hierarchy_statements.c
-    query = select(t.semantic).where(of(hierarchy_statements, generation), t.part >= part)
-    return set(connection.execute(query).scalars())
+    return episodes, semantics
 
 
 def messages_of(connection: Connection, generation: Generation, keys: Sequence[Key]) -> set[int]:
@@ -429,34 +318,10 @@ def sessions(connection: Connection, generation: Generation) -> list[tuple[int, 
     return [(row.seq, row.session) for row in connection.execute(query.order_by(m.seq))]
 
 
-def thresholds(connection: Connection, embedder: str) -> str | None:
-    """What was measured of an embedder, as JSON."""
-    t = hierarchy_thresholds.c
-    measured: str | None = connection.execute(select(t.thresholds).where(t.embedder == embedder)).scalar()
-    return measured
-
-
-def set_thresholds(connection: Connection, embedder: str, measured: str) -> None:
-    put(connection, hierarchy_thresholds, {"embedder": embedder, "thresholds": measured})
-
-
 def drop(connection: Connection, generation: Generation) -> None:
-    for table in _ALL:
-        connection.execute(delete(table).where(of(table, generation)))
+    own_rows.drop(connection, generation, *_ALL)
     for view in (NAME, EPISODES):
         units.drop(connection, view, generation)
-
-
-def generations(connection: Connection, user: str) -> list[Generation]:
-    """Those that have rows for the user."""
-    c = hierarchy_states.c
-    query = select(c.generation).where(c.user == user).order_by(c.generation)
-    return [Generation(user, number, "", 0) for number in connection.execute(query).scalars()]
-
-
-def of(table: Any, generation: Generation) -> ColumnElement[bool]:
-    """The generation's rows of one of the view's tables."""
-    return and_(table.c.user == generation.user, table.c.generation == generation.number)
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
@@ -472,7 +337,6 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
     disagreements += [f"episode {number} has no text" for number in sorted(numbers - texts)]
     disagreements += [f"a text of episode {number}, which has no row" for number in sorted(texts - numbers)]
     rows = semantics(connection, generation)
-    named = themes(connection, generation)
     stated = {key for key in units.keys(connection, NAME, generation) if key[1] >= FIRST_STATEMENT}
     for number, row in rows.items():
         if not row.units:
@@ -481,47 +345,20 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
             disagreements.append(f"semantic {number} has lost the statement {min(lost_units)}")
         if row.episode not in numbers:
             disagreements.append(f"semantic {number} is of episode {row.episode}, which has no row")
-        if row.theme != NO_THEME and row.theme not in named:
-            disagreements.append(f"semantic {number} is in theme {row.theme}, which has no row")
     strays = stated - {key for row in rows.values() for key in row.units}
     disagreements += [f"statement {key} is of no semantic" for key in sorted(strays)]
-    members = {row.theme for row in rows.values()}
-    disagreements += [f"theme {number} has no semantic" for number in named if number not in members]
+    s, h = hierarchy_semantics.c, hierarchy_themes.c
+    named = select(h.theme).where(of(hierarchy_themes, generation))
+    homeless = select(s.semantic, s.theme).where(
+        of(hierarchy_semantics, generation), s.theme != NO_THEME, s.theme.not_in(named)
+    )
+    disagreements += [
+        f"semantic {row.semantic} is in theme {row.theme}, which has no row"
+        for row in connection.execute(homeless.order_by(s.semantic))
+    ]
     return disagreements
 
 
 def _of_sources(generation: Generation, view: str = EPISODES) -> ColumnElement[bool]:
     s = unit_sources.c
     return and_(s.user == generation.user, s.view == view, s.generation == generation.number)
-
-
-def _key(generation: Generation) -> dict[str, Any]:
-    return {"user": generation.user, "generation": generation.number}
-
-
-def _rows(
-    connection: Connection,
-    table: Any,
-    generation: Generation,
-    column: Any,
-    values: Sequence[int] | None,
-    order: Sequence[Any],
-) -> Iterable[Any]:
-    query = select(table).where(of(table, generation)).order_by(*order)
-    if values is None:
-        yield from connection.execute(query)
-        return
-    for some in in_chunks(sorted(set(values)), _PER_STATEMENT):
-        yield from connection.execute(query.where(column.in_(some)))
-
-
-def _insert(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        connection.execute(table.insert(), list(rows))
-
-
-def _delete(
-    connection: Connection, table: Any, generation: Generation, column: Any, values: Sequence[int]
-) -> None:
-    for some in in_chunks(sorted(set(values)), _PER_STATEMENT):
-        connection.execute(delete(table).where(of(table, generation), column.in_(some)))

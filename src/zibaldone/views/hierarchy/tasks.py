@@ -27,7 +27,6 @@ from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST
 
 _MOST = 64  # statements that a model may list
 _TITLE_WORDS = 25  # 20 are asked for
-_NAME_WORDS = 12  # 8 are asked for
 _MOST_NUMBERS = 16  # more are a table, and no narrative holds one
 _NUMBER = regex.compile(r"\p{N}{2,}(?:[.,:]\p{N}+)*")  # a lone digit may be spelt out
 
@@ -70,12 +69,6 @@ class JudgedFacts:
 
     facts: tuple[StatedFact, ...]
     refused: tuple[tuple[StatedFact, str], ...]  # and why
-
-
-class ThemeName(TaskResult):
-    """A theme, in a few words."""
-
-    name: str
 
 
 @dataclass(frozen=True)
@@ -235,27 +228,6 @@ class Distil(Task[NewFacts]):
             else:
                 facts.append(known)
         return JudgedFacts(tuple(facts), tuple(refused))
-
-
-@dataclass(frozen=True)
-class NameTheme(Task[ThemeName]):
-    """A theme's name from its members."""
-
-    view = "hierarchy"
-    prompt = "name_theme"
-    result = ThemeName
-    max_tokens = 64
-
-    statements: tuple[str, ...]
-    offline: Callable[[], ThemeName] = field(metadata=NOT_SENT, compare=False)
-
-    def check(self, result: ThemeName) -> None:
-        """A few words on one line. It states nothing: of a "not" it says no more than a heading does."""
-        name = result.name.strip()
-        if not name or "\n" in name or len(name.split()) > _NAME_WORDS:
-            raise ValueError("name must be a phrase of 2 to 8 words")
-        if strays := _new_names(name, SourceTexts(self.statements)):
-            raise ValueError(f"name has {strays[:8]} of no statement: common nouns are written in lower case")
 
 
 def shown_messages(messages: Sequence[Message]) -> tuple[ShownMessage, ...]:

@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from zibaldone.errors import InvalidInput, ModelFailed
-from zibaldone.models.base import ChatRequest, Tokenizer, Turn
+from zibaldone.models.base import ChatRequest, Turn
 from zibaldone.models.logprobs import Drafter
 from zibaldone.text.words import terms
 
 NLL, COVERAGE = "nll", "coverage"
 _TASK = "draft_answer"
+_DRAFT_TOKENS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +69,11 @@ class GainThresholds:
 
 
 @dataclass(frozen=True, slots=True)
-class UncertaintyProbe:
-    """One look at a context."""
-
-    value: float  # the uncertainty
-    entropy: float | None = None  # of a draft's tokens, where a model offers alternatives
-    draft: str = ""
-    fresh_tokens: int = 0  # of the prompt, without what an earlier probe of this question began with alike
-    shared_tokens: int = 0
-    draft_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Gain:
     """By how much a context with more in it leaves less open."""
 
     value: float  # before - after; below 0 when doubt grew
     signal: str  # NLL or COVERAGE
-    before: UncertaintyProbe
-    after: UncertaintyProbe
     thresholds: GainThresholds
     degraded: str = ""  # why this is not the model's signal; "" when it is, or none is configured
 
@@ -98,8 +85,8 @@ class Signal(Protocol):
         """`after` holds all of `before`, its last unit changed or one more."""
 
     @property
-    def probes(self) -> Sequence[UncertaintyProbe]:
-        """All that a model was asked, in order; empty without one."""
+    def probes(self) -> int:
+        """How often a model was asked."""
 
 
 class CoverageSignal:
@@ -117,17 +104,12 @@ class CoverageSignal:
         self._wanted, self._thresholds = dict(wanted), thresholds
         self._terms: dict[str, frozenset[str]] = {}
 
-    @property
-    def probes(self) -> Sequence[UncertaintyProbe]:
-        return ()
+    probes = 0
 
     def gain(self, before: Context, after: Context) -> Gain:
         """Never below 0 but for rounding, as long as `after` only adds."""
-        open_before, open_after = self.uncertainty(before.units), self.uncertainty(after.units)
-        fall = open_before - open_after
-        return Gain(
-            fall, COVERAGE, UncertaintyProbe(open_before), UncertaintyProbe(open_after), self._thresholds
-        )
+        fall = self.uncertainty(before.units) - self.uncertainty(after.units)
+        return Gain(fall, COVERAGE, self._thresholds)
 
     def uncertainty(self, units: Iterable[ShownEpisode]) -> float:
         """The sum over wanted terms of their weight times the probability that no unit settles them."""
@@ -157,32 +139,21 @@ class ReaderSignal:
         self,
         drafter: Drafter,
         offline: CoverageSignal,
-        tokenizer: Tokenizer,
         user: str,
         *,
-        thresholds: GainThresholds = DEFAULTS,
-        measure: Literal["nll", "entropy"] = "nll",
-        draft_tokens: int = 20,
-        alternatives: int = 5,
-        timeout_s: float | None = 10.0,
+        timeout_s: float = 10.0,
     ) -> None:
-        """`measure` "entropy" takes the entropy over the alternatives where the model offers any.
-
-        `timeout_s` is for all probes of the question, from the first on.
-        """
-        self._drafter, self._offline, self._tokenizer, self._user = drafter, offline, tokenizer, user
-        self._thresholds, self._measure = thresholds, measure
-        self._limits = (draft_tokens, alternatives)
+        """`timeout_s` is for all probes of the question, from the first on."""
+        self._drafter, self._offline, self._user = drafter, offline, user
         self._timeout_s = timeout_s
-        self._give_up: float | None = None  # once there was a probe, where there is a timeout
-        self._seen: dict[Context, UncertaintyProbe] = {}
-        self._probes: list[UncertaintyProbe] = []
+        self._give_up: float | None = None  # once there was a probe
+        self._seen: dict[Context, float] = {}
         self._failed = ""
 
     @property
-    def probes(self) -> Sequence[UncertaintyProbe]:
-        """In the order in which they were made."""
-        return tuple(self._probes)
+    def probes(self) -> int:
+        """Contexts that the model has drafted an answer in."""
+        return len(self._seen)
 
     def gain(self, before: Context, after: Context) -> Gain:
         """One probe where `before` was probed already, two at first."""
@@ -192,53 +163,30 @@ class ReaderSignal:
             except ModelFailed as error:
                 self._failed = f"{_TASK}: {error}"
             else:
-                return Gain(first.value - second.value, NLL, first, second, self._thresholds)
+                return Gain(first - second, NLL, self.DEFAULTS)
         return replace(self._offline.gain(before, after), degraded=self._failed)
 
-    def _probe(self, context: Context) -> UncertaintyProbe:
-        if context in self._seen:
-            return self._seen[context]
-        most, alternatives = self._limits
-        draft = self._drafter.draft(
-            ChatRequest(
+    def _probe(self, context: Context) -> float:
+        if context not in self._seen:
+            request = ChatRequest(
                 f"hierarchy.{_TASK}",
                 context.turns(),
-                max_tokens=most,
-                logprobs=alternatives,
+                max_tokens=_DRAFT_TOKENS,
+                logprobs=1,
                 timeout_s=self._left_s(),
                 max_attempts=1,
-            ),
-            self._user,
-        )
-        value = draft.nll
-        if self._measure == "entropy":
-            if draft.entropy is None:
-                raise ModelFailed(f"{self._drafter.name!r} offers no alternatives to measure an entropy by")
-            value = draft.entropy
-        fresh, shared = self._prompt_tokens(context)
-        probe = UncertaintyProbe(value, draft.entropy, draft.text, fresh, shared, draft.draft_tokens)
-        self._seen[context] = probe
-        self._probes.append(probe)
-        return probe
+            )
+            self._seen[context] = self._drafter.doubt(request, self._user)
+        return self._seen[context]
 
-    def _left_s(self) -> float | None:
+    def _left_s(self) -> float:
         """What is left of the question's time. Raises ModelFailed when that is nothing."""
-        if self._timeout_s is None:
-            return None
         if self._give_up is None:
             self._give_up = time.monotonic() + self._timeout_s
         left = self._give_up - time.monotonic()
         if left <= 0:
             raise ModelFailed(f"{self._drafter.name!r} took all of the question's {self._timeout_s:g} s")
         return left
-
-    def _prompt_tokens(self, context: Context) -> tuple[int, int]:
-        """Fresh and shared: what an earlier probe of this question began with is in a server's cache."""
-        pieces = [turn.content for turn in context.turns()[:1]] + list(context.parts)
-        counts = self._tokenizer.count([*pieces, context.question])
-        same = max((_common(one.parts, context.parts) for one in self._seen), default=-1)
-        shared = sum(counts[: same + 1])
-        return sum(counts) - shared, shared
 
 
 def wanted_terms(
@@ -263,16 +211,6 @@ def wanted_terms(
         for term, weight in part.items():
             weights[term] = weights.get(term, 0.0) + weight / whole
     return weights
-
-
-def _common(first: Sequence[str], other: Sequence[str]) -> int:
-    """How many leading parts are the same."""
-    count = 0
-    for a, b in zip(first, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,13 +10,14 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.models.asker import OFFLINE, Asker
+from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.logprobs import Drafter
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import read_question
 from zibaldone.storage.database import Database
+from zibaldone.storage.schema import hierarchy_states
 from zibaldone.views import units
 from zibaldone.views.base import (
     Content,
@@ -25,6 +25,7 @@ from zibaldone.views.base import (
     Generation,
     PrepareContext,
     Query,
+    RestingView,
     Retrieved,
     Snapshot,
     Stale,
@@ -33,7 +34,6 @@ from zibaldone.views.base import (
 from zibaldone.views.hierarchy import forgetting, table
 from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
 from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
-from zibaldone.views.hierarchy.calibration import Thresholds, calibrate, sample_digest
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.evidence import gather
@@ -44,16 +44,14 @@ from zibaldone.views.hierarchy.retrieval import Descent
 from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
+from zibaldone.views.own_rows import generations
 from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 7  # raise it when other nodes would be made of the same log without a model
+_ANALYSIS = 8  # raise it when other nodes would be made of the same log without a model
 _MOST_USERS = 200  # whose levels stay in memory
-_MOVES_AT_ONCE = 1000  # semantics that change their theme in one transaction
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
-
-Read = Callable[[], AbstractContextManager[Connection]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +61,13 @@ class _Batch:
     builder: Builder
     before: State | None  # that it went on from
     prepared: Prepared
-    thresholds: Thresholds
 
 
-class HierarchyView:
+class HierarchyView(RestingView):
     """xMemory: themes, semantics, episodes, messages; read from the top, no deeper than doubt asks for."""
 
     name = NAME
     batch_messages = 128
-    reads_whole = False
-    tended_from = 0
 
     def __init__(
         self,
@@ -91,7 +86,6 @@ class HierarchyView:
         self._embedder, self._tokenizer, self._asker = embedder, tokenizer, asker
         self._drafter = drafter if self.config.reader == "model" else None
         self._levels: UserCache[Levels] = UserCache(_MOST_USERS)
-
         self._units = UnitCache(
             NAME,
             embedder.dimension,
@@ -102,12 +96,11 @@ class HierarchyView:
         )
         self._episodes = UnitCache(EPISODES, embedder.dimension, word_embedder, appends=False)
         self._builders: UserCache[Builder] = UserCache(_MOST_BUILDERS)
-        self._measured: Thresholds | None = None
 
     @property
     def fingerprint(self) -> str:
-        """The embedder, and the sample that its thresholds are measured on; `housekeep` sees to themes."""
-        return f"{_ANALYSIS}/{self._embedder_key}"
+        """The embedder; themes are made when they are looked at."""
+        return f"{_ANALYSIS}/{self._embedder.name}/{self._embedder.dimension}"
 
     def prepare(
         self,
@@ -118,15 +111,14 @@ class HierarchyView:
         """Close episodes, read them, and settle what they say. Raises ModelFailed when the embedder does."""
         if basis is None:
             return None
-        thresholds = self._thresholds(basis.read)
         reader = EpisodeReader(self._asker, self._embedder, basis.user, basis.patient)
         with basis.read() as connection:
-            builder = self._builder(connection, basis.generation, reader, thresholds)
+            builder = self._builder(connection, basis.generation, reader)
             before = table.state(connection, basis.generation) if basis.generation else None
         for done in builder.read(messages):
             if progress:
                 progress(done)
-        return _Batch(builder, before, builder.take(), thresholds)
+        return _Batch(builder, before, builder.take())
 
     def commit(
         self,
@@ -135,12 +127,9 @@ class HierarchyView:
         messages: Sequence[Message],
         prepared: _Batch,
     ) -> None:
-        """New episodes and semantics, and all that are stated again."""
+        """New episodes and semantics."""
         if table.state(connection, generation) != prepared.before:
             raise Stale
-        key = self._embedder_key
-        if table.thresholds(connection, key) is None:
-            table.set_thresholds(connection, key, prepared.thresholds.to_json())
         self._write_rows(connection, generation, prepared.prepared)
         self._keep(connection, generation, prepared.builder, messages[-1].seq)
 
@@ -161,7 +150,7 @@ class HierarchyView:
             if now.generation is not None and usable(now.generation, self.fingerprint) is None:
                 note = "the hierarchy was made with other settings: messages only, until a rebuild"
         offline = CoverageSignal(descent.wanted)
-        signal = ReaderSignal(self._drafter, offline, self._tokenizer, user) if self._drafter else offline
+        signal = ReaderSignal(self._drafter, offline, user) if self._drafter else offline
         inclusion = descent.stage_two(messages, signal, self._tokenizer)
         notes = [note, left_out, inclusion.degraded if inclusion else ""]
         return Retrieved(
@@ -170,7 +159,7 @@ class HierarchyView:
             descent.standing.confidence,
             descent.standing.explain,
             "; ".join(line for line in notes if line),
-            model_calls=len(inclusion.probes) if inclusion else 0,
+            model_calls=inclusion.probes if inclusion else 0,
         )
 
     def _descent(self, now: Snapshot, query: Query, question: Question, vector: Vectors) -> Descent | None:
@@ -197,13 +186,13 @@ class HierarchyView:
 
         return _counted(
             forgetting.forget(connection, generation, seqs, left_open)
-            for generation in table.generations(connection, user)
+            for generation in generations(connection, hierarchy_states, user)
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         return _counted(
-            forgetting.loss(connection, generation, seqs)
-            for generation in table.generations(connection, user)
+            forgetting.Unmade.of(connection, generation, seqs)
+            for generation in generations(connection, hierarchy_states, user)
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
@@ -219,68 +208,40 @@ class HierarchyView:
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Tell anew what a forgetting has left without an episode; arrange themes, and have them named."""
+        """Tell anew what a forgetting has left without an episode."""
         if generation.fingerprint != self.fingerprint:
             return ()
-        thresholds = self._thresholds(database.read)
         reader = EpisodeReader(self._asker, self._embedder, generation.user, patient)
         with database.read(generation.user) as connection:
             if (state := table.state(connection, generation)) is None:
                 return ()
-            builder = self._builder(connection, generation, reader, thresholds)
+            builder = self._builder(connection, generation, reader)
             place, counters = _place(connection, generation), log.state(connection, generation.user)
         for _ in builder.read([]):
             pass
-        builder.structure.arrange(self.config.theme_cap, thresholds.together)
-        if self._asker.has_model:
-            _name_themes(builder)
         prepared = builder.take()
         if prepared.changes_nothing(state):
             builder.place = place
             self._builders.put(generation.user, builder, counters, generation.number)
             return ()
-        self._write_in_parts(database, generation, builder, prepared, state, place)
+        with database.write(generation.user) as connection:
+            if table.state(connection, generation) != state or _place(connection, generation) != place:
+                return ()  # somebody else has gone on from there: the next time
+            self._write_rows(connection, generation, prepared)
+            self._keep(connection, generation, builder, generation.cursor)
+            log.touch(connection, generation.user)
         return ()
-
-    def _write_in_parts(
-        self,
-        database: Database,
-        generation: Generation,
-        builder: Builder,
-        prepared: Prepared,
-        state: State,
-        place: ReadUpTo,
-    ) -> None:
-        """As long as nobody else has gone on from `state` and `place`: then, or after a crash, the next time.
-
-        Until the last part the rows say that themes are to be made as before: whoever comes next makes all.
-        """
-        first, *others = prepared.written.parts(_MOVES_AT_ONCE)
-        parts = [replace(prepared, written=first)]
-        parts += [Prepared((), (), (), written, prepared.state) for written in others]
-        for number, part in enumerate(parts, 1):
-            last = number == len(parts)
-            left = part.state if last else part.state.with_themes_of(state)
-            with database.write(generation.user) as connection:
-                if table.state(connection, generation) != state or _place(connection, generation) != place:
-                    return
-                self._write_rows(connection, generation, replace(part, state=left))
-                if last:
-                    self._keep(connection, generation, builder, generation.cursor)
-                log.touch(connection, generation.user)
-            state = left
-
-    def due(self, connection: Connection, user: str | None = None) -> set[str]:
-        """Of whom a theme waits for a model to name it."""
-        return table.users_with_unnamed(connection, user) if self._asker.has_model else set()
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         table.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """Episodes, semantics and themes, of all generations."""
-        totals = [table.counts(connection, generation) for generation in table.generations(connection, user)]
-        kinds = ("episodes", "semantics", "themes")
+        """Episodes and semantics, of all generations."""
+        totals = [
+            table.counts(connection, generation)
+            for generation in generations(connection, hierarchy_states, user)
+        ]
+        kinds = ("episodes", "semantics")
         return tuple(Counted(kind, sum(total[i] for total in totals)) for i, kind in enumerate(kinds))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
@@ -299,49 +260,27 @@ class HierarchyView:
             ]
 
     def themes(self, connection: Connection, generation: Generation) -> list[Theme]:
-        return themes(connection, generation)
+        """Made of all semantics, now."""
+        return themes(connection, generation, self.config.theme_cap)
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
         """Every episode, in the order in which they were told."""
         return episodes(connection, generation)
 
-    def structure(self, connection: Connection, generation: Generation) -> Structure | None:
-        """What the next batch would go on from, read afresh; None when nothing was made yet."""
-        state = table.state(connection, generation)
-        if state is None:
-            return None
-        return Structure.load(connection, generation, state)
-
-    @property
-    def _embedder_key(self) -> str:
-        return f"{self._embedder.name}/{self._embedder.dimension}/{sample_digest()}"
-
-    def _thresholds(self, read: Read) -> Thresholds:
-        """Measured once per embedder: by whoever comes first, and then stored."""
-        if self._measured is None:
-            with read() as connection:
-                stored = table.thresholds(connection, self._embedder_key)
-            self._measured = Thresholds.from_json(stored) if stored else calibrate(self._embedder)
-        return self._measured
-
     def _builder(
-        self,
-        connection: Connection,
-        generation: Generation | None,
-        reader: EpisodeReader,
-        thresholds: Thresholds,
+        self, connection: Connection, generation: Generation | None, reader: EpisodeReader
     ) -> Builder:
         """The one that wrote the generation's rows last, or one that is loaded from them."""
-        first = State(self._embedder_key)
+        first = State(f"{self._embedder.name}/{self._embedder.dimension}")
         if generation is None:
-            return Builder(Structure(first), reader, self._tokenizer, thresholds)
+            return Builder(Structure(first), reader, self._tokenizer)
         held = self._builders.take(generation.user, generation.number)
         if held is not None and held.goes_on_from(connection, generation, _place(connection, generation)):
             held.reader = reader
             return held
         state = table.state(connection, generation) or first
         structure = Structure.load(connection, generation, state)
-        return Builder.load(connection, generation, structure, reader, self._tokenizer, thresholds)
+        return Builder.load(connection, generation, structure, reader, self._tokenizer)
 
     def _write_rows(self, connection: Connection, generation: Generation, prepared: Prepared) -> None:
         units.remove(connection, NAME, generation, prepared.gone)
@@ -358,26 +297,13 @@ class HierarchyView:
         )
 
 
-def _name_themes(builder: Builder) -> None:
-    """Until one gets no answer. The next time begins behind it, so that it keeps no other from a name."""
-    structure, last = builder.structure, builder.not_named
-    builder.not_named = 0
-    for theme, texts in sorted(structure.unnamed().items(), key=lambda item: (item[0] <= last, item[0])):
-        answer = builder.reader.name_theme(texts)
-        if answer.made_by == OFFLINE:
-            builder.not_named = theme
-            return
-        structure.name(theme, answer.result.name, answer.made_by)
-
-
 def _place(connection: Connection, generation: Generation) -> ReadUpTo:
     return ReadUpTo(generation.cursor, log.state(connection, generation.user).deletions)
 
 
-def _counted(losses: Iterable[forgetting.Loss]) -> tuple[Counted, ...]:
-    every_loss = list(losses)
+def _counted(unmade: Iterable[forgetting.Unmade]) -> tuple[Counted, ...]:
+    every = list(unmade)
     return (
-        Counted("episodes", sum(len(loss.episodes) for loss in every_loss)),
-        Counted("semantics", sum(len(loss.semantics) for loss in every_loss)),
-        Counted("themes", sum(loss.themes for loss in every_loss)),
+        Counted("episodes", sum(len(one.episodes) for one in every)),
+        Counted("semantics", sum(len(one.semantics) for one in every)),
     )

@@ -192,7 +192,8 @@ class KVView(KVStore):
         What had seen what is gone is encoded anew by `housekeep`: nobody who forgets waits for a model.
         """
         self.tiers.drop(user)
-        self.indexes.drop(user)
+        with database.read(user) as connection:
+            self.indexes.drop(user, log.state(connection, user))
         super().refresh(database, user, generation)
 
     def housekeep(

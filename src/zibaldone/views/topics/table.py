@@ -9,13 +9,14 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, select
+from sqlalchemy import Connection, Row, and_, delete, select
 
 from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
-from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import topic_documents, topic_parts, topic_states, view_states
+from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
+from zibaldone.views.own_rows import insert, key_of, of
 from zibaldone.views.topics.library import CURRENT, Key, Library
 from zibaldone.views.topics.markdown.document import Document, Event
 from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
@@ -78,20 +79,20 @@ def save(connection: Connection, generation: Generation, before: Library | None,
     rows = {one.id: _to_row(generation, one) for one in after.everything()}
     changed = [one.id for one in after.everything() if old.get(one.id) != one]
     gone = [doc_id for doc_id in old if doc_id not in rows]
-    _delete(connection, topic_documents, generation, topic_documents.c.document, [*gone, *changed])
-    _insert(connection, topic_documents, [rows[doc_id] for doc_id in changed])
+    own_rows.remove(connection, topic_documents, generation, topic_documents.c.document, [*gone, *changed])
+    insert(connection, topic_documents, [rows[doc_id] for doc_id in changed])
     had: Mapping[Key, tuple[Entry, ...]] = before.parts if before else {}
     differ = [key for key, parts in after.parts.items() if had.get(key) != parts]
     lost = [key for key in had if key not in after.parts]
     entries = [_digest(key) for key in (*lost, *differ)]
-    _delete(connection, topic_parts, generation, topic_parts.c.entry, entries)
-    _insert(connection, topic_parts, [_parts_row(generation, key, after.parts[key]) for key in differ])
+    own_rows.remove(connection, topic_parts, generation, topic_parts.c.entry, entries)
+    insert(connection, topic_parts, [_parts_row(generation, key, after.parts[key]) for key in differ])
     connection.execute(delete(topic_states).where(of(topic_states, generation)))
     stored = [[value for name, value in row.items() if name not in _WHOSE] for row in rows.values()]
     made = blake2b(repr(stored).encode(), digest_size=8).hexdigest()
     connection.execute(
         topic_states.insert().values(
-            **_key(generation),
+            **key_of(generation),
             next_id=after.next_id,
             opened_us=None if after.opened is None else to_us(after.opened),
             digest=made,
@@ -101,19 +102,7 @@ def save(connection: Connection, generation: Generation, before: Library | None,
 
 
 def drop(connection: Connection, generation: Generation) -> None:
-    for table in _ALL:
-        connection.execute(delete(table).where(of(table, generation)))
-
-
-def generations(connection: Connection, user: str) -> list[Generation]:
-    c = topic_states.c
-    query = select(c.generation).where(c.user == user).order_by(c.generation)
-    return [Generation(user, number, "", 0) for number in connection.execute(query).scalars()]
-
-
-def of(table: Any, generation: Generation) -> ColumnElement[bool]:
-    """The generation's rows of one of the view's tables."""
-    return and_(table.c.user == generation.user, table.c.generation == generation.number)
+    own_rows.drop(connection, generation, *_ALL)
 
 
 def _document(row: Row[Any]) -> Document:
@@ -129,20 +118,17 @@ def _document(row: Row[Any]) -> Document:
 
 
 def _event(logged: dict[str, Any]) -> Event:
-    event, time = logged.pop("event"), logged.pop("time", "")
-    return Event(event, When(time) if time else None, logged)
+    time = logged.get("time", "")
+    return Event(logged["event"], When(time) if time else None)
 
 
 def _to_row(generation: Generation, document: Document) -> dict[str, Any]:
-    events = [
-        {"event": event.event, "time": str(event.time) if event.time else "", **event.detail}
-        for event in document.update_log
-    ]
-    return _key(generation) | {
+    events = [{"event": one.event, "time": str(one.time or "")} for one in document.update_log]
+    return key_of(generation) | {
         "document": document.id,
         "summary": document.summary,
         "token_count": document.token_count,
-        "created_time": str(document.created_time) if document.created_time else "",
+        "created_time": str(document.created_time or ""),
         "update_log": json.dumps(events, ensure_ascii=False),
         "aux": json.dumps(dict(document.aux), ensure_ascii=False),
         "body": render_body(document.body),
@@ -152,7 +138,7 @@ def _to_row(generation: Generation, document: Document) -> dict[str, Any]:
 def _parts_row(generation: Generation, key: Key, parts: Sequence[Entry]) -> dict[str, Any]:
     sources, text = key
     lines = [part.line for part in parts]
-    return _key(generation) | {
+    return key_of(generation) | {
         "entry": _digest(key),
         "sources": json.dumps(sources),
         "text": text,
@@ -162,19 +148,3 @@ def _parts_row(generation: Generation, key: Key, parts: Sequence[Entry]) -> dict
 
 def _digest(key: Key) -> str:
     return blake2b(repr(key).encode(), digest_size=12).hexdigest()
-
-
-def _key(generation: Generation) -> dict[str, Any]:
-    return {"user": generation.user, "generation": generation.number}
-
-
-def _insert(connection: Connection, table: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        connection.execute(table.insert(), list(rows))
-
-
-def _delete(
-    connection: Connection, table: Any, generation: Generation, column: Any, values: Sequence[str]
-) -> None:
-    for some in in_chunks(list(values), _PER_STATEMENT):
-        connection.execute(delete(table).where(of(table, generation), column.in_(some)))

@@ -24,6 +24,7 @@ from zibaldone.search.ranker import Mask, read_question
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
+from zibaldone.storage.schema import topic_states
 from zibaldone.text.bounds import as_read
 from zibaldone.validation import to_time
 from zibaldone.views import units
@@ -33,11 +34,13 @@ from zibaldone.views.base import (
     Generation,
     PrepareContext,
     Query,
+    RestingView,
     Retrieved,
     Snapshot,
     Stale,
     TakeSnapshot,
 )
+from zibaldone.views.own_rows import generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector, recallable, tail, usable
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
@@ -72,13 +75,11 @@ class _PreparedLibrary:
     units: list[units.Row]  # of the entries that are new
 
 
-class TopicsView:
+class TopicsView(RestingView):
     """Infini Memory: Markdown documents, one per topic, kept up to date."""
 
     name = NAME
-    reads_whole = False
     batch_messages = 512  # so that few batches of a model's are cut short
-    tended_from = 0
 
     def __init__(
         self,
@@ -207,13 +208,13 @@ class TopicsView:
         """Entries, what they had superseded, what merged ones stood for, summaries, headings."""
         return _counted(
             self._without(connection, generation, seqs, save=True)
-            for generation in table.generations(connection, user)
+            for generation in generations(connection, topic_states, user)
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         return _counted(
             self._without(connection, generation, seqs, save=False)
-            for generation in table.generations(connection, user)
+            for generation in generations(connection, topic_states, user)
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
@@ -263,7 +264,7 @@ class TopicsView:
         units.drop(connection, NAME, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        loaded = [table.load(connection, one) for one in table.generations(connection, user)]
+        loaded = [table.load(connection, one) for one in generations(connection, topic_states, user)]
         libraries = [one for one in loaded if one is not None]
         return (
             Counted("documents", sum(len(one.documents) for one in libraries)),

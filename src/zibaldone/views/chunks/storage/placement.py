@@ -12,36 +12,23 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
-from zibaldone.errors import InvalidInput
 from zibaldone.storage.bucket_blocks import must_be_current
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
-from zibaldone.validation import shown
 from zibaldone.views.base import Generation
+from zibaldone.views.checked_settings import Count, Positive, settings
 from zibaldone.views.chunks.storage.blocks import encode, new_key
 from zibaldone.views.chunks.storage.planning import RecordPlace, Similarity, plan
 from zibaldone.views.chunks.storage.records import RecordStore, invalidate, key_of, of
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class Placement:
     """The memory manager's parameters; docs/decisions.md has the sweeps."""
 
-    block_bytes: int = 64 * 1024  # the paper names none
-    gc_invalid_ratio: float = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
-    staged_blocks: float = 4  # ours: blocks' worth of a namespace's records that may wait for company
-
-    def __post_init__(self) -> None:
-        if (
-            isinstance(self.block_bytes, bool)
-            or not isinstance(self.block_bytes, int)
-            or self.block_bytes < 1
-        ):
-            raise InvalidInput(f"block_bytes must be a whole number above 0, not {shown(self.block_bytes)}")
-        for name in ("gc_invalid_ratio", "staged_blocks"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-                raise InvalidInput(f"{name} must be a number from 0, not {shown(value)}")
+    block_bytes: Count = 64 * 1024  # the paper names none
+    gc_invalid_ratio: Positive = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
+    staged_blocks: Positive = 4  # ours: blocks' worth of a namespace's records that may wait for company
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,15 +46,8 @@ class KVTrace:
 
     considered: int  # blocks scored
     hits: Hits  # where the chosen blocks came from
-    prefill_ms: float  # to the first token, from when all blocks were at hand
-    ms: float
-    rescored: int = 0  # of the blocks scored, those scored again by their own keys
+    ms: float  # from the question to the answer's end
     recent_tokens: int = 0  # of the newest turns, which stand before the question
-    dropped: int = 0  # chosen blocks that the window, or turns that the budget, had no room for
-    probe_ms: float = 0.0  # reading the question
-    score_ms: float = 0.0
-    fetch_ms: float = 0.0
-    by_layer: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # with select="per_layer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +97,22 @@ def answer(
     reader: PoolReader | None,
     index: Index | None,
     user: str,
-    sought: Sequence[Sought],
+    sought: Sought,
     options: Mapping[str, Any],
     *,
     catch: bool = False,
-) -> list[AnswerMade]:
-    """Let the model answer: all questions side by side, or each in one pass with a selection per layer."""
-    if view.config.select == "per_layer" and sought[0].given is None:
-        return [_layered_answer(view, reader, index, user, one, options) for one in sought]
-    sights = [look(view, reader, index, user, one) for one in sought]
+) -> AnswerMade:
+    """Let the model answer, with one selection or one for each layer."""
+    if view.config.select == "per_layer" and sought.given is None:
+        return _layered_answer(view, reader, index, user, sought, options)
     began = time.perf_counter()
-    made = generate(view.encoder, [sight.context for sight in sights], catch=catch, options=options)
-    ms = (time.perf_counter() - began) * 1000
-    return [_described(view, sight, done, ms) for sight, done in zip(sights, made, strict=True)]
+    sight = look(view, reader, index, user, sought)
+    done = generate(view.encoder, sight.context, catch=catch, options=options)
+    selection, ms = sight.selection, (time.perf_counter() - began) * 1000
+    recent = sum(block.tokens for block in selection.newest)
+    trace = KVTrace(selection.considered, sight.hits, ms, recent)
+    made = _answer(view, done, selection.shown, sight.cited, sight.context.kv_tokens, trace)
+    return AnswerMade(made, sight, done)
 
 
 def _layered_answer(
@@ -127,17 +123,12 @@ def _layered_answer(
     sought: Sought,
     options: Mapping[str, Any],
 ) -> AnswerMade:
+    began = time.perf_counter()
     memory = layered(view, reader, index, sought)
     if memory is None or reader is None:
-        return answer(view, None, None, user, [replace(sought, given=())], options)[0]
+        return answer(view, None, None, user, replace(sought, given=()), options)
     done = generate_layered(view.encoder, memory.ids, memory.tokens, memory.choose, options)
-    trace = KVTrace(
-        considered=len(memory.index.blocks),
-        hits=memory.hits,
-        prefill_ms=done.prefill_ms,
-        ms=done.ms,
-        by_layer=memory.by_layer,
-    )
+    trace = KVTrace(len(memory.index.blocks), memory.hits, (time.perf_counter() - began) * 1000)
     seen = cited(reader.read, user, seqs_of(memory.blocks))
     return AnswerMade(_answer(view, done, memory.blocks, seen, memory.tokens, trace), None, done)
 
@@ -156,25 +147,6 @@ def score(
     sight = look(view, None if per_layer else reader, index, user, sought)
     logs = likelihood(view.encoder, sight.context, gold)
     return AnswerScore(logs, len(gold), sight.cited, len(sight.context.ids), sight.context.kv_tokens)
-
-
-def _described(view: KVView, sight: Sight, done: Generated, ms: float) -> AnswerMade:
-    selection, choice = sight.selection, sight.selection.choice
-    probe_ms, score_ms = (choice.probe_ms, choice.score_ms) if choice else (0.0, 0.0)
-    trace = KVTrace(
-        considered=len(choice.index.blocks) if choice else 0,
-        rescored=choice.rescored if choice else 0,
-        recent_tokens=sum(block.tokens for block in selection.newest),
-        dropped=selection.dropped,
-        hits=sight.hits,
-        probe_ms=probe_ms,
-        score_ms=score_ms,
-        fetch_ms=sight.fetch_ms,
-        prefill_ms=done.prefill_ms,
-        ms=probe_ms + score_ms + sight.fetch_ms + ms,
-    )
-    made = _answer(view, done, selection.shown, sight.cited, sight.context.kv_tokens, trace)
-    return AnswerMade(made, sight, done)
 
 
 def _answer(

@@ -5,8 +5,8 @@ How likely an answer is under a memory is measured too: that says more of a weak
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,7 @@ from transformers import DynamicCache
 from zibaldone.errors import InvalidInput
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.encoding import Encoder, cut, joined
-from zibaldone.views.kvcache.model.tap import Inject, Raw, RawKV, Tap, synchronize
+from zibaldone.views.kvcache.model.tap import Inject, Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.turns import question_of, tokens_of
 
 
@@ -46,8 +46,6 @@ class Generated:
     sequences: tuple[tuple[int, ...], ...]  # token ids of each returned answer
     prefill_tokens: int
     raw: Raw | None  # of question and answer, where they were caught
-    prefill_ms: float
-    ms: float
 
 
 def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
@@ -63,69 +61,23 @@ def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
     return left
 
 
-def generate(
-    encoder: Encoder, contexts: Sequence[PromptContext], *, catch: bool, options: Mapping[str, Any]
-) -> list[Generated]:
-    """Answers to questions, side by side, by the model's own `generate`.
-
-    The caches of all are made one, each padded on the left and masked. With `catch` the raw keys of a single
-    greedy or sampled answer are kept. What pads a short question would use up a sliding window, so there only
-    questions of one length go together.
-    """
-    slides = getattr(encoder.tap.model.config.get_text_config(decoder=True), "sliding_window", None)
-    lengths = [len(context.ids) if slides else 0 for context in contexts]
-    by_place: dict[int, Generated] = {}
-    for length in dict.fromkeys(lengths):
-        places = [place for place, one in enumerate(lengths) if one == length]
-        some = _generate(encoder, [contexts[place] for place in places], catch=catch, options=options)
-        by_place.update(zip(places, some, strict=True))
-    return [by_place[place] for place in range(len(contexts))]
-
-
 @torch.no_grad()
-def _generate(
-    encoder: Encoder, contexts: Sequence[PromptContext], *, catch: bool, options: Mapping[str, Any]
-) -> list[Generated]:
-    tap = encoder.tap
-    parts = [context.parts(encoder) for context in contexts]
-    held = [sum(part[0].tokens for part in some) for some in parts]
-    final = max(h + len(c.ids) for h, c in zip(held, contexts, strict=True))
-    longest = max(len(context.ids) for context in contexts)
-    pad = encoder.tokenizer.pad_token_id
-    if pad is None:
-        pad = encoder.tokenizer.eos_token_id or 0
-    ids = torch.full((len(contexts), longest), int(pad), device=tap.device)
-    mask = torch.zeros((len(contexts), max(held) + longest), dtype=torch.long, device=tap.device)
-    for row, (context, tokens) in enumerate(zip(contexts, held, strict=True)):
-        ids[row, longest - len(context.ids) :] = torch.tensor(context.ids, device=tap.device)
-        mask[row, max(held) - tokens : max(held)] = 1
-        mask[row, max(held) + longest - len(context.ids) :] = 1
-    repeats = max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
-    catch = catch and len(contexts) == 1 and repeats == 1
-    began = time.perf_counter()
-    caches = [tap.prefilled(some, final=final, raw=catch) for some in parts]
-    cache = caches[0] if len(caches) == 1 else _side_by_side(caches, max(held))
-    first = _First()
-    out = _run(tap, cache, ids, mask, repeats, {**options}, first, catch=catch)
-    ended = time.perf_counter()
-    returned = _option(tap, options, "num_return_sequences")
-    answers = [
-        tuple(_until_pad(row.tolist(), int(pad), encoder.tokenizer.eos_token_id)) for row in out[:, longest:]
-    ]
-    raw = None
-    if catch:
-        caught = tap.taken(cache)
-        raw = tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in caught)
-    return [
-        Generated(
-            tuple(answers[i * returned : (i + 1) * returned]),
-            len(context.ids),
-            raw,
-            ((first.at or ended) - began) * 1000,
-            (ended - began) * 1000,
-        )
-        for i, context in enumerate(contexts)
-    ]
+def generate(
+    encoder: Encoder, context: PromptContext, *, catch: bool, options: Mapping[str, Any]
+) -> Generated:
+    """An answer, by the model's own `generate`; with `catch` the raw keys of a lone one are kept."""
+    tap, parts = encoder.tap, context.parts(encoder)
+    held = sum(part[0].tokens for part in parts)
+    catch = catch and _repeats(tap, options) == 1
+    cache = tap.prefilled(parts, final=held + len(context.ids), raw=catch)
+    sequences = _run(encoder, cache, held, context.ids, options, catch=catch)
+    raw = tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in tap.taken(cache)) if catch else None
+    return Generated(sequences, len(context.ids), raw)
+
+
+def _repeats(tap: Tap, options: Mapping[str, Any]) -> int:
+    """Rows that a question gets."""
+    return max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
 
 
 def _option(tap: Tap, options: Mapping[str, Any], name: str) -> int:
@@ -138,65 +90,32 @@ def _option(tap: Tap, options: Mapping[str, Any], name: str) -> int:
     return 1
 
 
-class _First:
-    """A stopping criterion that never stops: notes when the first token was there."""
-
-    def __init__(self) -> None:
-        self.at: float | None = None
-
-    def __call__(self, ids: Tensor, scores: object, **_: Any) -> Tensor:
-        del scores
-        if self.at is None:
-            synchronize(ids.device)
-            self.at = time.perf_counter()
-        return torch.zeros(ids.shape[0], dtype=torch.bool, device=ids.device)
-
-
 def _run(
-    tap: Tap,
+    encoder: Encoder,
     cache: DynamicCache,
-    ids: Tensor,
-    mask: Tensor,
-    repeats: int,
-    options: dict[str, Any],
-    first: _First,
+    held: int,
+    ids: Sequence[int],
+    options: Mapping[str, Any],
     *,
-    catch: bool,
-) -> Tensor:
+    catch: bool = False,
+) -> tuple[tuple[int, ...], ...]:
+    """Token ids of each returned answer to a question behind the `held` tokens of a cache."""
+    tap, repeats = encoder.tap, _repeats(encoder.tap, options)
     if repeats > 1:
         cache.batch_repeat_interleave(repeats)  # `generate` repeats ids and mask itself
     given = {
-        "input_ids": ids,
-        "attention_mask": mask,
+        "input_ids": torch.tensor([list(ids)], device=tap.device),
+        "attention_mask": torch.ones((1, held + len(ids)), dtype=torch.long, device=tap.device),
         **cache_argument(tap.model, cache),
         **options,
         "use_cache": True,
     }
-    given["stopping_criteria"] = [*(options.get("stopping_criteria") or []), first]
-    if catch:
-        with tap.open():
-            out = tap.model.generate(**given)
-    else:
+    with tap.open() if catch else nullcontext():
         out = tap.model.generate(**given)
-    return out if isinstance(out, Tensor) else out.sequences  # with return_dict_in_generate
-
-
-def _side_by_side(caches: Sequence[DynamicCache], longest: int) -> DynamicCache:
-    """One cache of several, each padded with zeros on the left."""
-    made = DynamicCache()
-    for index in range(max(len(cache.layers) for cache in caches)):
-        keys: list[Tensor] = []
-        values: list[Tensor] = []
-        like = next(cache.layers[index] for cache in caches if cache.layers)
-        for cache in caches:
-            for padded, held, sample in (
-                (keys, cache.layers[index].keys if cache.layers else None, like.keys),
-                (values, cache.layers[index].values if cache.layers else None, like.values),
-            ):
-                held = sample[:, :, :0] if held is None else held  # nothing stands before this question
-                padded.append(torch.nn.functional.pad(held, (0, 0, longest - held.shape[-2], 0)))
-        made.update(torch.cat(keys), torch.cat(values), index)
-    return made
+    rows = out if isinstance(out, Tensor) else out.sequences  # with return_dict_in_generate
+    end = encoder.tokenizer.eos_token_id
+    pad = end or 0 if encoder.tokenizer.pad_token_id is None else encoder.tokenizer.pad_token_id
+    return tuple(tuple(_until_pad(row.tolist(), int(pad), end)) for row in rows[:, len(ids) :])
 
 
 def _until_pad(ids: Sequence[int], pad: int, end: int | None) -> list[int]:
@@ -256,18 +175,8 @@ def generate_layered(
     `choose` gives exactly `tokens` of memory to each layer. The last token of the question goes through the
     model once more, in `generate`.
     """
-    tap = encoder.tap
-    began = time.perf_counter()
     cache = layered_cache(encoder, ids, tokens, choose)
-    last = torch.tensor([[ids[-1]]], device=tap.device)
-    mask = torch.ones((1, tokens + len(ids)), dtype=torch.long, device=tap.device)
-    first = _First()
-    repeats = max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
-    out = _run(tap, cache, last, mask, repeats, {**options}, first, catch=False)
-    ended = time.perf_counter()
-    end = encoder.tokenizer.eos_token_id
-    answers = tuple(tuple(_until_pad(row.tolist(), -1, end)) for row in out[:, 1:])
-    return Generated(answers, len(ids), None, ((first.at or ended) - began) * 1000, (ended - began) * 1000)
+    return Generated(_run(encoder, cache, tokens + len(ids) - 1, ids[-1:], options), len(ids), None)
 
 
 def answer_ids(encoder: Encoder, answer: str, now: datetime) -> tuple[int, ...]:

@@ -33,7 +33,6 @@ class LayeredMemory:
         in_all = sum(block.tokens for block in index.blocks)
         # The same for all layers, so that one mask serves all; a layer's last block gives what is left.
         self.tokens = min(sought.k * view.config.block_tokens, in_all, room)
-        self.by_layer: dict[int, tuple[int, ...]] = {}
         self.hits = Hits()
         self._used: dict[int, KVBlock] = {}
 
@@ -48,7 +47,7 @@ class LayeredMemory:
         kv_of = view.encoder.tap.shapes[layer].kv_of
         per_layer = [LayerQueries(layer, scaled(view.encoder, layer, queries), None, kv_of)]
         boxes_alone = replace(view.config, rescore=0)
-        places, _, _ = rank(self.index, per_layer, boxes_alone, len(self.index.blocks), frozenset(), None)
+        places, _ = rank(self.index, per_layer, boxes_alone, len(self.index.blocks), frozenset(), None)
         taken: list[KVBlock] = []
         left = self.tokens
         for place in places:
@@ -64,7 +63,6 @@ class LayeredMemory:
             cut((raw[layer],), 0, block.tokens + min(left, 0) if block is last else None)[0]
             for block, raw in zip(taken, fetched.raw, strict=True)
         ]
-        self.by_layer[layer] = tuple(block.number for block in taken)
         self._used.update({block.number: block for block in taken})
         keys = torch.cat([part.keys for part in parts], dim=-2)
         return RawKV(keys, torch.cat([part.values for part in parts], dim=-2))

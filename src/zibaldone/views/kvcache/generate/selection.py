@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -11,7 +10,7 @@ from zibaldone import log
 from zibaldone.views.kvcache.generate.generation import PromptContext, room_for
 from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.retrieve.probe import Choice, last_of
+from zibaldone.views.kvcache.retrieve.probe import last_of
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.pool_reader import PoolReader, Read
@@ -51,8 +50,7 @@ class TurnSelection:
     question: QuestionTokens
     blocks: tuple[KVBlock, ...] = ()  # in their order in sight
     newest: tuple[KVBlock, ...] = ()  # right before the question
-    dropped: int = 0  # chosen blocks, or ranked turns, that there was no room for
-    choice: Choice | None = None  # None: attention was not asked
+    considered: int = 0  # blocks that attention scored
 
     @property
     def shown(self) -> tuple[KVBlock, ...]:
@@ -72,7 +70,6 @@ class Sight:
     context: PromptContext
     cited: tuple[Cited, ...] = ()
     hits: Hits = field(default_factory=Hits)
-    fetch_ms: float = 0.0
 
 
 def look(view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought) -> Sight:
@@ -80,12 +77,10 @@ def look(view: KVView, reader: PoolReader | None, index: Index | None, user: str
     selection = select(view, reader, index, sought)
     if reader is None:
         return Sight(selection, PromptContext(selection.question.ids))
-    began = time.perf_counter()
     chosen = view.fetcher.fetch(reader, selection.blocks)
-    ms = (time.perf_counter() - began) * 1000
     newest = view.fetcher.fetch(reader, selection.newest)
     context = PromptContext(selection.question.ids, chosen.raw + newest.raw)
-    return Sight(selection, context, cited(reader.read, user, selection.seqs), chosen.hits, ms)
+    return Sight(selection, context, cited(reader.read, user, selection.seqs), chosen.hits)
 
 
 def select(view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought) -> TurnSelection:
@@ -99,8 +94,8 @@ def select(view: KVView, reader: PoolReader | None, index: Index | None, sought:
         newest = view.probe.newest(reader, sought.session, room)
         choice = view.probe.choose(reader, index, question, sought.k, behind=newest)
         left = room - sum(block.tokens for block in newest)
-        blocks, dropped = _fitting([[block] for block in choice.blocks], left)
-        return TurnSelection(question, blocks, newest, dropped, choice)
+        blocks = _fitting([[block] for block in choice.blocks], left)
+        return TurnSelection(question, blocks, newest, len(index.blocks))
     budget = min(sought.budget_tokens, room)
     most = min(config.probe_tokens, budget)
     newest = ()
@@ -109,34 +104,24 @@ def select(view: KVView, reader: PoolReader | None, index: Index | None, sought:
     ranked = sought.by_text if sought.given is None else sought.given
     turns = reader.look(manifest.of_turns, ranked)
     left = budget - sum(block.tokens for block in newest)
-    blocks, dropped = _fitting(_others(ranked, turns, seqs_of(newest)), left)
-    return TurnSelection(question, blocks, newest, dropped)
+    standing = seqs_of(newest)
+    others = [turns[seq] for seq in ranked if seq in turns and seq not in standing]
+    return TurnSelection(question, _fitting(others, left), newest)
 
 
-def _others(
-    ranked: Sequence[int], turns: Mapping[int, list[KVBlock]], standing: Sequence[int]
-) -> list[list[KVBlock]]:
-    """Ranked turns that have blocks and do not stand before the question already."""
-    return [turns[seq] for seq in ranked if seq in turns and seq not in standing]
-
-
-def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[tuple[KVBlock, ...], int]:
-    """(the best of these that fit, in the order of the log; how many did not).
-
-    Of a best turn that alone is longer than that, its beginning.
-    """
+def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[KVBlock, ...]:
+    """The best of these that fit, in the order of the log; of one that alone does not, its beginning."""
     taken: list[KVBlock] = []
-    left, dropped = tokens, 0
+    left = tokens
     for blocks in ranked:
         if sum(block.tokens for block in blocks) > left and (taken or len(blocks) == 1):
-            dropped += 1
             continue
         for block in blocks:
             if block.tokens > left:
                 break
             taken.append(block)
             left -= block.tokens
-    return tuple(sorted(taken, key=lambda block: block.chronological)), dropped
+    return tuple(sorted(taken, key=lambda block: block.chronological))
 
 
 def seqs_of(blocks: Sequence[KVBlock]) -> tuple[int, ...]:

@@ -128,12 +128,6 @@ class RawLayer(DynamicLayer):  # type: ignore[misc, unused-ignore]
         return int(super().get_seq_length()) or self.promised
 
 
-def synchronize(device: torch.device) -> None:
-    """Wait until the device has done what it was given, so that a clock means something."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
 def _session() -> TapSession | None:
     session: TapSession | None = getattr(_open, "session", None)
     return session

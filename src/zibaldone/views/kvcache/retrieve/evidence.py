@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import ChannelScore, Message
-from zibaldone.models.base import Tokenizer
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.ranker import read_question, score
-from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.kvcache.retrieve.probe import Choice
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.store import NAME
 from zibaldone.views.toolkit import (
     MOST_UNREAD,
@@ -62,8 +57,8 @@ def retrieved(
     The confidence is the words', which the ranker of all views gives.
     """
     chosen, unread, of_tail = logged
-    by_blocks = _units_of(choice, chosen, words) if choice else []
-    units = [*by_blocks, *to_units(unread, cut(unread, words))]
+    messages = [*chosen.values(), *unread]
+    units = to_units(messages, cut(messages, words))
     considered = (len(choice.index.blocks) if choice else 0) + len(unread)
     notes = "; ".join(filter(None, (note, of_tail)))
     known = _attention(choice)
@@ -73,15 +68,19 @@ def retrieved(
     index.extend(units, embed(words, [unit.text for unit in units]))
     question = read_question(query.text, query.now.date(), index)
     scores = score(index, question, question_vector(words, question)[0])
-    waiting = list(range(len(by_blocks), len(units)))
-    waiting.sort(key=lambda row: (-round(float(scores.total[row]), 4), -units[row].seq))
-    best: dict[int, int] = {}  # by seq, the row of each message's best
-    for row in waiting:
+    best: dict[int, int] = {}  # by seq, the row of each message's best passage by words
+    total = scores.total.round(4).tolist()
+    for row in sorted(range(len(units)), key=lambda row: (-total[row], -units[row].seq)):
         best.setdefault(units[row].seq, row)
-    of_best = Explanation.of(index, scores).of_rows(list(best.values()))
-    known = dict(zip(best, of_best, strict=True)) | known
-    ranked = [(_RANK + rank, 0, unit) for rank, unit in enumerate(by_blocks, 1)]
-    ranked += [(_RANK + rank, 1, units[row]) for rank, row in enumerate(best.values(), 1)]
+    by_words = [seq for seq in best if seq not in chosen]
+    of_words = Explanation.of(index, scores).of_rows([best[seq] for seq in by_words])
+    known = dict(zip(by_words, of_words, strict=True)) | known
+    attended = dict.fromkeys(seq for block in (choice.blocks if choice else ()) for seq in block.tile.seqs)
+    ranked = [
+        (_RANK + rank, place, units[best[seq]])
+        for place, seqs in enumerate(([seq for seq in attended if seq in chosen and seq in best], by_words))
+        for rank, seq in enumerate(seqs, 1)
+    ]
     ranked.sort(key=lambda entry: entry[:2])
     evidence = fill(
         (evidence_of(unit, NAME, 1 / place, known.get(unit.seq, ())) for place, _, unit in ranked),
@@ -89,36 +88,6 @@ def retrieved(
         words.count,
     )
     return Retrieved(evidence, considered, scores.confidence, known.get, notes)
-
-
-def _units_of(choice: Choice, messages: dict[int, Message], tokenizer: Tokenizer) -> list[Unit]:
-    """In the order of the blocks: messages, and of a long one the passage around a block."""
-    units: dict[int, list[Unit]] = {}
-    for unit in to_units(list(messages.values()), cut(list(messages.values()), tokenizer)):
-        units.setdefault(unit.seq, []).append(unit)
-    shares = _shares(choice.index.blocks, {seq for seq, parts in units.items() if len(parts) > 1})
-    best: dict[tuple[int, int], Unit] = {}
-    for block in choice.blocks:
-        for seq in block.tile.seqs:
-            if seq in units:
-                middle = shares.get((seq, block.number), 0.0) * len(messages[seq].content)
-                unit = max(
-                    (u for u in units[seq] if u.start <= middle), key=lambda u: u.start, default=units[seq][0]
-                )
-                best.setdefault(unit.key, unit)
-    return list(best.values())
-
-
-def _shares(every: Sequence[KVBlock], seqs: set[int]) -> dict[tuple[int, int], float]:
-    """(seq, block) -> how much of the message lies before the middle of the block, for these messages."""
-    before: dict[tuple[int, int], float] = {}
-    length = dict.fromkeys(seqs, 0)
-    for block in sorted(every, key=lambda block: block.place) if seqs else ():
-        for seq, tokens in block.tile.runs:
-            if seq in seqs:
-                before[seq, block.number] = length[seq] + tokens / 2
-                length[seq] += tokens
-    return {(seq, number): middle / length[seq] for (seq, number), middle in before.items()}
 
 
 def _attention(choice: Choice | None) -> dict[int, Channels]:

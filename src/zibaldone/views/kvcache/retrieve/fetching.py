@@ -46,11 +46,6 @@ class Fetcher:
         raw, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in blocks])
         return Fetched(tuple(raw), hits)
 
-    def prefetch(self, pool: Pool, blocks: Iterable[KVBlock]) -> None:
-        self._tiers.prefetch(
-            (_key(pool, block), self._reader(pool, block)) for block in blocks if block.slot is not None
-        )
-
     def remake(self, pool: Pool, blocks: Sequence[KVBlock]) -> list[tuple[KVBlock, BlockDraft, Raw]]:
         """Encode those of a segment's blocks again that have no place.
 

@@ -11,12 +11,13 @@ from torch import Tensor
 
 from zibaldone import log
 from zibaldone.errors import BlockMissing
-from zibaldone.fork_safety import ForkSafeLock
+from zibaldone.log import UserState
 from zibaldone.storage.batches import in_chunks
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import checksum
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.kvcache.storage.store import KVStore
+from zibaldone.views.user_cache import UserCache
 
 _USERS = 64  # whose boxes are in memory at a time
 _ROWS = 4096  # read at a time
@@ -42,27 +43,23 @@ class Indexes:
 
     def __init__(self, store: KVStore, device: torch.device) -> None:
         self._store, self._device = store, device
-        self._held: dict[str, Index] = {}
-        self._lock = ForkSafeLock()
+        self._held: UserCache[Index] = UserCache(_USERS)
 
     def get(self, connection: Connection, pool: Pool) -> Index:
         """As of this snapshot: new blocks are read in, and all of them again when something was deleted."""
         user = pool.generation.user
         state = log.state(connection, user)
-        with self._lock:
-            held = self._held.pop(user, None)
-            if held is not None and (held.pool != pool or held.deletions != state.deletions):
-                held = None
-            if held is None or held.version != state.version:
-                held = self._read(connection, pool, held, state.version, state.deletions)
-            self._held[user] = held
-            while len(self._held) > _USERS:
-                del self._held[next(iter(self._held))]
-            return held
+        held = self._held.get(user)
+        if held is not None and (held.pool != pool or held.deletions != state.deletions):
+            held = None
+        if held is None or held.version != state.version:
+            held = self._read(connection, pool, held, state.version, state.deletions)
+            self._held.put(user, held, state)
+        return held
 
-    def drop(self, user: str) -> None:
-        with self._lock:
-            self._held.pop(user, None)
+    def drop(self, user: str, state: UserState) -> None:
+        """Let go of what was before a forgetting."""
+        self._held.drop(user, state)
 
     def _read(
         self, connection: Connection, pool: Pool, held: Index | None, version: int, deletions: int

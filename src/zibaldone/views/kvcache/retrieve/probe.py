@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 from zibaldone.views.kvcache.model.encoding import Encoder
-from zibaldone.views.kvcache.model.tap import Raw, synchronize
+from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import QuestionTokens
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index
@@ -30,9 +29,6 @@ class Choice:
     index: Index
     blocks: tuple[KVBlock, ...]  # the best first
     scores: npt.NDArray[np.float64]  # of every block of the index, a logarithm; -inf for those left out
-    rescored: int  # blocks whose own keys were looked at
-    probe_ms: float
-    score_ms: float
 
 
 class Probe:
@@ -71,11 +67,8 @@ class Probe:
             window = self._encoder.window - len(self._encoder.prefix_ids) - len(question.ids)
             behind = self.newest(reader, session, window)
         before = self._fetcher.fetch(reader, behind).raw
-        began = time.perf_counter()
         asks = bool(index.blocks and self._layers)
         queries = queries_of(self._encoder, question, before, list(self._layers)) if asks else {}
-        synchronize(self._encoder.tap.device)
-        probed = time.perf_counter()
         per_layer = [
             LayerQueries(layer, query, self._layers[layer], self._encoder.tap.shapes[layer].kv_of)
             for layer, query in sorted(queries.items())
@@ -84,10 +77,8 @@ class Probe:
         def keys(blocks: Sequence[KVBlock], layer: int) -> list[Tensor]:
             return self._fetcher.keys(index.pool, blocks, layer)
 
-        best, scores, rescored = rank(index, per_layer, self._encoder.config, k, frozenset(without), keys)
-        chosen = tuple(index.blocks[place] for place in best)
-        ended = time.perf_counter()
-        return Choice(index, chosen, scores, rescored, (probed - began) * 1000, (ended - probed) * 1000)
+        best, scores = rank(index, per_layer, self._encoder.config, k, frozenset(without), keys)
+        return Choice(index, tuple(index.blocks[place] for place in best), scores)
 
 
 def queries_of(

@@ -28,8 +28,8 @@ _MOST_RESCORED, _SHARE = 4096, 10  # candidates, however large the memory; one i
 
 
 # (places in the index, the best first; scores of all blocks, logarithms, -inf for those left out, by boxes
-# unless all were candidates; how many candidates' keys were looked at)
-Ranked = tuple[list[int], npt.NDArray[np.float64], int]
+# unless all were candidates)
+Ranked = tuple[list[int], npt.NDArray[np.float64]]
 
 
 def rank(
@@ -50,13 +50,13 @@ def rank(
     count = len(index.blocks)
     live = [place for place, block in enumerate(index.blocks) if block.number not in without]
     if not live or not per_layer:
-        return [], np.full(count, -np.inf), 0
+        return [], np.full(count, -np.inf)
     wanted = k
     if config.rescore:
         wanted = max(k, min(_MOST_RESCORED, max(config.rescore * k, len(live) // _SHARE)))
         if wanted >= len(live):  # all are candidates: their keys say more than any box
             exact = _rescore(index, per_layer, config, live, k, keys)
-            return [live[i] for i in exact.top(k)], _spread(exact.best, live, count), len(live)
+            return [live[i] for i in exact.top(k)], _spread(exact.best, live, count)
     chosen = torch.tensor(live, device=next(iter(index.boxes.values())).device)
 
     def boxes(layer: int) -> Tensor:
@@ -75,13 +75,11 @@ def rank(
         k=wanted,
     )
     best = scores.top(wanted)
-    rescored = 0
     if config.rescore and len(best) > k:
-        rescored = len(best)
         again = _rescore(index, per_layer, config, [live[i] for i in best], k, keys)
         best = [best[i] for i in again.top(k)]
     softmax = scores.ties[-1] if config.rescore else scores.best
-    return [live[i] for i in best[:k]], _spread(softmax, live, count), rescored
+    return [live[i] for i in best[:k]], _spread(softmax, live, count)
 
 
 def _spread(values: npt.NDArray[np.float64], live: Sequence[int], count: int) -> npt.NDArray[np.float64]:

@@ -65,15 +65,6 @@ class CardLayer:
         cos, sin = self.frequencies.tables(positions)
         return self.rotation.apply(keys[None], cos.to(keys.dtype), sin.to(keys.dtype))[0]
 
-    def rotate_back(self, keys: Tensor, positions: Tensor) -> Tensor:
-        """Keys (heads, tokens, key_dim) from these positions to none, computed in float32.
-
-        Rounding stays: about 5e-6 of the largest key in float32, one in 256 in bfloat16 (docs/kv.md).
-        """
-        cos, sin = self.frequencies.tables(positions)
-        square = self.frequencies.scaling**2
-        return self.rotation.apply(keys[None].float(), cos / square, -sin / square)[0].to(keys.dtype)
-
 
 @dataclass(frozen=True)
 class ModelCard:

@@ -1,21 +1,16 @@
-"""A question for an engine that serves the pool's model, and what the engine left made turns of the log."""
+"""A question for an engine that serves the pool's model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from zibaldone.errors import BlockMissing, InvalidInput
+from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
-from zibaldone.views.kvcache.generate.generation import PromptContext, keys_of
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
-from zibaldone.views.kvcache.model.encoding import Encoder
-from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.retrieve.fetching import placed
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.serving.leavings import LeftKeys
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
 from zibaldone.views.kvcache.serving.scope import KVScope
 from zibaldone.views.kvcache.storage.manifest import KVBlock
@@ -37,7 +32,6 @@ class KVPrompt:
     user: str
     session: str | None
     blocks: tuple[KVBlock, ...]
-    deletions: int  # of the user's log when this was put together
 
     @property
     def memory_tokens(self) -> int:
@@ -64,9 +58,6 @@ def prompt_of(
     index: Index | None,
     user: str,
     sought: Sought,
-    *,
-    keep: str,
-    deletions: int,
 ) -> KVPrompt:
     """Choose, and say what stands where.
 
@@ -89,7 +80,7 @@ def prompt_of(
             card_of(view.encoder).write(path)
         generation = reader.pool.generation
         numbers = tuple(block.number for block in blocks)
-        scope = KVScope(user, generation.number, generation.fingerprint, bool(prefix), numbers, keep)
+        scope = KVScope(user, generation.number, generation.fingerprint, bool(prefix), numbers)
         salt = scope.salt(block.crc for block in blocks)
     memory = (token for block in blocks for token in block.tile.ids)
     return KVPrompt(
@@ -103,36 +94,4 @@ def prompt_of(
         user=user,
         session=sought.session,
         blocks=blocks,
-        deletions=deletions,
     )
-
-
-def left_keys_of(
-    view: KVView, prompt: KVPrompt, reader: PoolReader | None, left: LeftKeys
-) -> list[tuple[Raw, Sequence[int]]]:
-    """(keys, token ids) of question and answer, of what an engine left.
-
-    Raises BlockMissing when what the answer had in sight is gone.
-    """
-    if reader is None:
-        raise BlockMissing(f"user {prompt.user!r} has no blocks any more")
-    fetched = view.fetcher.fetch(reader, prompt.blocks)
-    context = PromptContext(prompt.ids[-prompt.question_tokens :], fetched.raw)
-    answer = answer_of(view.encoder, prompt, left)
-    return keys_of(view.encoder, context, left.raw, answer, prompt.query, prompt.now)
-
-
-def answer_of(encoder: Encoder, prompt: KVPrompt, left: LeftKeys) -> tuple[int, ...]:
-    """The answer's tokens, without the mark of its end."""
-    answer = left.ids[prompt.question_tokens :]
-    end = encoder.tokenizer.eos_token_id
-    return answer[: answer.index(end)] if end in answer else answer
-
-
-def is_of(encoder: Encoder, prompt: KVPrompt, left: LeftKeys, text: str) -> bool:
-    """True if what was left are keys of this question and this answer, and of all that an engine saw."""
-    question = prompt.ids[-prompt.question_tokens :]
-    if left.ids[: prompt.question_tokens] != question or not left.raw or left.raw[0].tokens < len(question):
-        return False
-    answer = answer_of(encoder, prompt, left)
-    return str(encoder.tokenizer.decode(list(answer), skip_special_tokens=True)).strip() == text.strip()

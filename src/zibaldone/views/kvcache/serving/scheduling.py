@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,32 +61,10 @@ class SlotLoad:
     block_ids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SlotLeaving:
-    """Tokens from `start` to `end` of a finished request, out of its blocks."""
-
-    request: str
-    scope: KVScope
-    card: Path
-    ids: tuple[int, ...]  # from `start`, one or more further than `end`
-    start: int
-    end: int
-    block_ids: tuple[int, ...]
-
-
-@dataclass
-class StepWork:
-    """What workers do in one step."""
-
-    loads: list[SlotLoad] = field(default_factory=list)
-    leaves: list[SlotLeaving] = field(default_factory=list)
-
-
 @dataclass
 class _Served:
     """A request, on the scheduler's side; it names no memory where there is neither plan nor error."""
 
-    scope: KVScope | None = None
     plan: LoadPlan | None = None
     error: str = ""
     loaded_tokens: int = 0
@@ -95,7 +73,7 @@ class _Served:
 class SchedulerSide:
     """Holds requests against the pools of a memory's folder, for who has no model of ours."""
 
-    def __init__(self, folder: Path, serving: Serving, config: Any, block_tokens: int) -> None:
+    def __init__(self, folder: Path, serving: Serving, config: Any) -> None:
         """`serving` says which generation serves a user (generations.serving).
 
         `config` is the configuration of the model that is served, as Transformers has it. Raises InvalidInput
@@ -105,12 +83,12 @@ class SchedulerSide:
             raise InvalidInput(
                 f"{str(folder)!r} holds no memory: give the folder of the Memory whose blocks are served"
             )
-        self._serving, self._config, self._block_tokens = serving, config, block_tokens
+        self._serving, self._config = serving, config
         self._database = SqliteDatabase(folder, busy_timeout_s=5.0)
         self._store = KVStore(self._database.folder / FOLDER)
         self._cards: dict[Path, ModelCard] = {}
         self._requests: dict[str, _Served] = {}
-        self._next = StepWork()
+        self._next: list[SlotLoad] = []
 
     def close(self) -> None:
         self._database.close()
@@ -126,31 +104,19 @@ class SchedulerSide:
         if served.plan is not None:
             end = served.plan.tokens
             served.loaded_tokens = tokens
-            self._next.loads.append(SlotLoad(served.plan, end - tokens, end, tuple(block_ids)))
+            self._next.append(SlotLoad(served.plan, end - tokens, end, tuple(block_ids)))
 
-    def take_work(self) -> StepWork:
-        """What workers are to do in the step that begins."""
-        done, self._next = self._next, StepWork()
-        return done
+    def take_loads(self) -> list[SlotLoad]:
+        """What workers are to load for the step that begins."""
+        loads, self._next = self._next, []
+        return loads
 
-    def finish(self, request: Any, block_ids: Sequence[int]) -> tuple[bool, dict[str, Any] | None]:
-        """(True if the blocks have to stay for now, what the response says)."""
+    def finish(self, request: Any) -> dict[str, Any] | None:
+        """What the response says."""
         served = self._requests.pop(request.request_id, _Served())
         if served.error:
-            return False, {KEY: {"loaded_tokens": served.loaded_tokens, "error": served.error}}
-        plan, scope = served.plan, served.scope
-        if plan is None or scope is None:
-            return False, None
-        start = plan.tokens
-        end = min(int(request.num_computed_tokens), len(request.all_token_ids) - 1)
-        ended = str(request.get_finished_reason()) in ("stop", "length")
-        keeps = bool(scope.keep) and ended and start < end <= len(block_ids) * self._block_tokens
-        if keeps:
-            ids = tuple(int(token) for token in request.all_token_ids[start:])
-            self._next.leaves.append(
-                SlotLeaving(request.request_id, scope, plan.card, ids, start, end, tuple(block_ids))
-            )
-        return keeps, {KEY: {"loaded_tokens": served.loaded_tokens}}
+            return {KEY: {"loaded_tokens": served.loaded_tokens, "error": served.error}}
+        return {KEY: {"loaded_tokens": served.loaded_tokens}} if served.plan is not None else None
 
     def _served(self, request: Any) -> _Served:
         served = self._requests.get(request.request_id)
@@ -165,7 +131,7 @@ class SchedulerSide:
             scope = KVScope.of(request.kv_transfer_params)
             if scope is None:
                 return _Served()
-            return _Served(scope, self._plan(scope, list(request.prompt_token_ids or []), request.cache_salt))
+            return _Served(self._plan(scope, list(request.prompt_token_ids or []), request.cache_salt))
         except ZibaldoneError as error:
             return _Served(error=str(error))
         except Exception:  # the border of an engine: it would end with all of its requests

@@ -1,82 +1,55 @@
-"""What a request to a serving engine says of memory: whose, which blocks, and where the rest goes.
+"""What a request to a serving engine says of memory: whose, and which blocks.
 
 Imports no torch.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from hashlib import blake2b
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from zibaldone.errors import InvalidInput
 from zibaldone.validation import key, shown
 
 KEY = "zibaldone"  # our part of a request's kv_transfer_params
 FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_transfer_params and cache_salt"
-_KEEP = re.compile(r"[0-9a-f]{32}")
+Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]  # of a row
 
 
-def _is_number(value: object) -> bool:
-    """True if it can number a row."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-
-
-_FIELDS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    ("user", lambda value: isinstance(value, str), "a user's name"),
-    ("generation", _is_number, "a number"),
-    ("fingerprint", lambda value: isinstance(value, str), "a fingerprint"),
-    ("pinned", lambda value: isinstance(value, bool), "true or false"),
-    (
-        "blocks",
-        lambda value: isinstance(value, list | tuple) and all(map(_is_number, value)),
-        "numbers of blocks",
-    ),
-    (
-        "keep",
-        lambda value: isinstance(value, str) and (not value or bool(_KEEP.fullmatch(value))),
-        "32 hexadecimal digits",
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class KVScope:
     """Of one user, and of one generation of that user's pool."""
 
-    user: str
-    generation: int
-    fingerprint: str
-    pinned: bool  # the pinned prefix stands before the blocks
-    blocks: tuple[int, ...]  # numbers, in the order in which they stand in the prompt
-    keep: str = ""  # a name for the keys of what the request computes; "": they are not left
+    user: Annotated[str, Field(strict=True)]
+    generation: Number
+    fingerprint: Annotated[str, Field(strict=True)]
+    pinned: Annotated[bool, Field(strict=True)]  # the pinned prefix stands before the blocks
+    blocks: tuple[Number, ...]  # in the order in which they stand in the prompt
 
     def params(self) -> dict[str, Any]:
         """As kv_transfer_params."""
-        return {KEY: {**asdict(self), "blocks": list(self.blocks)}}
+        return {KEY: {**asdict(self), "blocks": list(self.blocks)}}  # type: ignore[call-overload, unused-ignore]
 
     @staticmethod
     def of(params: object) -> KVScope | None:
         """What kv_transfer_params say; None where they say nothing of memory. Raises InvalidInput."""
         if not isinstance(params, Mapping) or KEY not in params:
             return None
-        given = params[KEY]
-        if not isinstance(given, Mapping):
-            raise InvalidInput(f"kv_transfer_params[{KEY!r}] must be an object, not {shown(given)}: {FIX}")
-        names = {field.name for field in fields(KVScope)}
-        if missing := sorted(names - {"keep"} - set(given)):
-            raise InvalidInput(f"kv_transfer_params[{KEY!r}] lacks {', '.join(missing)}: {FIX}")
-        if strange := sorted(str(name) for name in set(given) - names):
-            raise InvalidInput(f"kv_transfer_params[{KEY!r}] has no {', '.join(strange)}: {FIX}")
-        for name, fits, what in _FIELDS:
-            if not fits(given.get(name, "")):
-                raise InvalidInput(
-                    f"kv_transfer_params[{KEY!r}][{name!r}] must be {what}, not {shown(given[name])}: {FIX}"
-                )
-        key("user", given["user"])
-        return KVScope(**{**given, "blocks": tuple(given["blocks"])})
+        try:
+            scope = _SCOPES.validate_python(params[KEY])
+        except ValidationError as error:
+            fault = error.errors()[0]
+            place = "".join(f"[{one!r}]" for one in (KEY, *fault["loc"]))
+            raise InvalidInput(
+                f"kv_transfer_params{place}, {shown(fault['input'])}: {fault['msg']}; {FIX}"
+            ) from error
+        key("user", scope.user)
+        return scope
 
     def salt(self, checksums: Iterable[int | None]) -> str:
         """What keeps an engine's prefix cache apart: another for every user, pool, choice and content.
@@ -87,3 +60,6 @@ class KVScope:
         """
         parts = (self.user, self.generation, self.fingerprint, self.pinned, self.blocks, tuple(checksums))
         return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+_SCOPES = TypeAdapter(KVScope)

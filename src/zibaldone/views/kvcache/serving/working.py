@@ -1,4 +1,4 @@
-"""Where an engine computes: memory into one worker's paged cache, and out of it what requests computed.
+"""Where an engine computes: memory into one worker's paged cache.
 
 Imports no engine.
 """
@@ -16,10 +16,9 @@ import torch
 
 from zibaldone.errors import BlockMissing, UnsupportedModel
 from zibaldone.views.kvcache.model.tap import Raw, RawKV
-from zibaldone.views.kvcache.serving.leavings import write_left
 from zibaldone.views.kvcache.serving.model_card import ModelCard
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
-from zibaldone.views.kvcache.serving.scheduling import SlotLeaving, SlotLoad
+from zibaldone.views.kvcache.serving.scheduling import SlotLoad
 from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum
 from zibaldone.views.kvcache.storage.codec import decode
 
@@ -39,7 +38,6 @@ class HeadRange(NamedTuple):
 
     start: int
     end: int
-    leads: bool  # it is the first of the ranks that have these heads
 
 
 def slots_of(block_ids: Sequence[int], block_tokens: int, start: int, end: int) -> PagedSlots:
@@ -56,9 +54,9 @@ def head_range(kv_heads: int, rank: int, ranks: int) -> HeadRange:
     assert max(kv_heads, ranks) % min(kv_heads, ranks) == 0, f"{kv_heads} heads among {ranks} ranks"
     if kv_heads >= ranks:
         share = kv_heads // ranks
-        return HeadRange(rank * share, (rank + 1) * share, leads=True)
+        return HeadRange(rank * share, (rank + 1) * share)
     sharers = ranks // kv_heads
-    return HeadRange(rank // sharers, rank // sharers + 1, leads=rank % sharers == 0)
+    return HeadRange(rank // sharers, rank // sharers + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +65,10 @@ class RankShare:
 
     rank: int  # among those that share every layer's heads
     ranks: int
-    stages: int = 1  # of layers, one after the other
 
 
 class WorkerSide:
-    """Writes memory into one worker's cache, and reads out of it what requests computed."""
+    """Writes memory into one worker's cache."""
 
     def __init__(
         self, layers: Mapping[int, PagedLayer], dtype: torch.dtype, block_tokens: int, share: RankShare
@@ -80,7 +77,6 @@ class WorkerSide:
         self._layers, self._dtype, self._block_tokens, self._share = layers, dtype, block_tokens, share
         self._cards: dict[Path, ModelCard] = {}
         self._failed: set[int] = set()
-        self._left: set[str] = set()
 
     def load(self, loads: Sequence[SlotLoad]) -> None:
         """Before a step's pass: keys at their positions, and values, of all layers."""
@@ -92,25 +88,10 @@ class WorkerSide:
                 self._failed.update(load.block_ids[first:last])
                 _logger.warning("memory was not loaded, and is computed: %s", error)
 
-    def leave(self, leaves: Sequence[SlotLeaving]) -> None:
-        """Keys without positions, and values, of what finished requests computed."""
-        for leave in leaves:
-            try:
-                self._leave(leave)
-            except Exception as error:  # noqa: BLE001 - as above
-                _logger.warning("keys of a request are not left, they will be encoded: %s", error)
-            finally:
-                self._left.add(leave.request)
-
     def take_failed(self) -> set[int]:
         """Blocks that were not filled since this was last asked for."""
         failed, self._failed = self._failed, set()
         return failed
-
-    def take_left(self) -> set[str] | None:
-        """Requests whose blocks are not needed any more."""
-        left, self._left = self._left, set()
-        return left or None
 
     def _load(self, load: SlotLoad) -> None:
         card = self._card(load.plan.card)
@@ -121,28 +102,12 @@ class WorkerSide:
             return
         for number, layer in self._layers.items():
             of_layer = card.layers[number]
-            first_head, end, _ = self._heads(of_layer.kv_heads)
-            heads = slice(first_head, end)
+            heads = slice(*self._heads(of_layer.kv_heads))
             keys = torch.cat([part[number].keys[heads] for part in parts], dim=1)[:, positions - first]
             values = torch.cat([part[number].values[heads] for part in parts], dim=1)[:, positions - first]
             _check(keys, values, layer, number)
             rotated = of_layer.rotate(keys, positions)
             layer.write(RawKV(rotated.to(self._dtype), values.to(self._dtype)), slots.slots)
-
-    def _leave(self, leave: SlotLeaving) -> None:
-        card = self._card(leave.card)
-        heads = self._heads(card.layers[0].kv_heads)
-        slots = slots_of(leave.block_ids, self._block_tokens, leave.start, leave.end)
-        if not heads.leads or len(slots.tokens) < leave.end - leave.start:
-            return  # another rank's; or a window has moved on over a part of it
-        positions = torch.tensor(slots.tokens)
-        raw = {}
-        for number, layer in self._layers.items():
-            kv = layer.read(slots.slots)
-            raw[number] = RawKV(card.layers[number].rotate_back(kv.keys, positions), kv.values)
-        files = min(self._share.ranks, card.layers[0].kv_heads) * self._share.stages
-        root = leave.card.parent.parent
-        write_left(root, leave.scope.user, leave.scope.keep, leave.ids, raw, heads.start, files)
 
     def _heads(self, kv_heads: int) -> HeadRange:
         return head_range(kv_heads, self._share.rank, self._share.ranks)

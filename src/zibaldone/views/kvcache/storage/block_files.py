@@ -34,11 +34,6 @@ def folder_of(root: Path, user: str) -> Path:
     return root / blake2b(user.encode(), digest_size=8).hexdigest()
 
 
-def left_folder(root: Path, user: str) -> Path:
-    """Where a serving engine leaves keys of what a user's requests computed (serving/leavings.py)."""
-    return root / "left" / folder_of(root, user).name
-
-
 def pool_name(generation: int, fingerprint: str) -> str:
     return f"{generation}-{blake2b(fingerprint.encode(), digest_size=6).hexdigest()}"
 
@@ -214,20 +209,6 @@ def remove(folder: Path) -> None:
         return
     except OSError as error:
         raise _as_storage_error(error, folder) from error
-
-
-def drop_left(root: Path, user: str) -> None:
-    """All that an engine left of a user's; what it is about to write there fails, and is encoded later."""
-    folder = left_folder(root, user)
-    aside = folder.with_name(f"{folder.name}.gone")
-    remove(aside)  # of somebody who was killed here
-    try:
-        folder.rename(aside)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise _as_storage_error(error, folder) from error
-    remove(aside)
 
 
 def _write(file: int, data: bytes, at: int) -> None:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, and_, delete, func, select
 
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import kv_blocks, kv_erasures
 from zibaldone.storage.upsert import insert_missing
+from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
+from zibaldone.views.own_rows import key_of, matching, of
 
 _PER_STATEMENT = 500
 _b = kv_blocks.c
-
-
-def of_generation(generation: Generation) -> tuple[Any, Any]:
-    """Conditions for the blocks of a generation."""
-    return (_b.user == generation.user, _b.generation == generation.number)
 
 
 def take_slots(connection: Connection, generation: Generation, count: int) -> list[int]:
@@ -32,20 +28,14 @@ def take_slots(connection: Connection, generation: Generation, count: int) -> li
     waiting = erased_slots[:count]
     c = kv_erasures.c
     for some in in_chunks(waiting, _PER_STATEMENT):
-        connection.execute(
-            delete(kv_erasures).where(
-                c.user == generation.user,
-                c.generation == generation.number,
-                c.kind == "slot",
-                c.place.in_(some),
-            )
-        )
+        these = and_(of(kv_erasures, generation), c.kind == "slot", c.place.in_(some))
+        connection.execute(delete(kv_erasures).where(these))
     return waiting + _free(connection, generation, count - len(waiting), set(erased_slots))
 
 
 def _free(connection: Connection, generation: Generation, count: int, unusable: set[int]) -> list[int]:
     """The first so many places that no row names, without these."""
-    where = (*of_generation(generation), _b.slot.is_not(None))
+    where = (of(kv_blocks, generation), _b.slot.is_not(None))
     taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
     end = max([-1 if last is None else int(last), *unusable])
     if taken + len(unusable) == end + 1:
@@ -58,21 +48,16 @@ def unnamed(
     connection: Connection, generation: Generation, slots: Sequence[int], rows: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Those of these places of blocks, and of boxes, that no row names."""
-    named: set[int] = set()
-    boxed: set[int] = set()
-    for some in in_chunks(slots, _PER_STATEMENT):
-        named |= set(
-            connection.execute(select(_b.slot).where(*of_generation(generation), _b.slot.in_(some))).scalars()
-        )
-    for some in in_chunks([row + 1 for row in rows], _PER_STATEMENT):
-        where = (*of_generation(generation), _b.block.in_(some), _b.boxes_crc.is_not(None))
-        boxed |= {number - 1 for number in connection.execute(select(_b.block).where(*where)).scalars()}
+    query = select(_b.slot).where(of(kv_blocks, generation))
+    named = {row.slot for row in matching(connection, query, _b.slot, slots)}
+    query = select(_b.block).where(of(kv_blocks, generation), _b.boxes_crc.is_not(None))
+    boxed = {row.block - 1 for row in matching(connection, query, _b.block, [row + 1 for row in rows])}
     return [slot for slot in slots if slot not in named], [row for row in rows if row not in boxed]
 
 
 def named(connection: Connection, generation: Generation) -> tuple[set[int], set[int]]:
     """(slots, rows) that a row names."""
-    rows = connection.execute(select(_b.block, _b.slot, _b.boxes_crc).where(*of_generation(generation))).all()
+    rows = connection.execute(select(_b.block, _b.slot, _b.boxes_crc).where(of(kv_blocks, generation))).all()
     return (
         {row.slot for row in rows if row.slot is not None},
         {row.block - 1 for row in rows if row.boxes_crc is not None},
@@ -81,7 +66,7 @@ def named(connection: Connection, generation: Generation) -> tuple[set[int], set
 
 def last_slot(connection: Connection, generation: Generation) -> int:
     """The highest place that a row names; -1 when none does."""
-    highest = connection.execute(select(func.max(_b.slot)).where(*of_generation(generation))).scalar()
+    highest = connection.execute(select(func.max(_b.slot)).where(of(kv_blocks, generation))).scalar()
     return -1 if highest is None else int(highest)
 
 
@@ -90,22 +75,14 @@ def erase(
 ) -> None:
     """Note that nothing lives any more in these places of blocks and of boxes."""
     places = [("slot", slot) for slot in slots] + [("row", row) for row in rows]
-    insert_missing(
-        connection,
-        kv_erasures,
-        [
-            {"user": generation.user, "generation": generation.number, "kind": kind, "place": place}
-            for kind, place in places
-        ],
-    )
+    key = key_of(generation)
+    insert_missing(connection, kv_erasures, [key | {"kind": kind, "place": place} for kind, place in places])
 
 
 def erasures(connection: Connection, generation: Generation) -> tuple[list[int], list[int]]:
     """(slots, rows) that are to be overwritten."""
     c = kv_erasures.c
-    rows = connection.execute(
-        select(c.kind, c.place).where(c.user == generation.user, c.generation == generation.number)
-    )
+    rows = connection.execute(select(c.kind, c.place).where(of(kv_erasures, generation)))
     by_kind: dict[str, list[int]] = {"slot": [], "row": []}
     for row in rows:
         by_kind[row.kind].append(row.place)
@@ -114,7 +91,4 @@ def erasures(connection: Connection, generation: Generation) -> tuple[list[int],
 
 def erased(connection: Connection, generation: Generation) -> None:
     """All of them were overwritten."""
-    c = kv_erasures.c
-    connection.execute(
-        delete(kv_erasures).where(c.user == generation.user, c.generation == generation.number)
-    )
+    own_rows.drop(connection, generation, kv_erasures)

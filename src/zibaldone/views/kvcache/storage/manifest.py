@@ -8,15 +8,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, delete, func, or_, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import kv_attended, kv_blocks, kv_erasures, kv_pools, messages
+from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.config import Alignment
 from zibaldone.views.kvcache.model.turns import Tile
-from zibaldone.views.kvcache.storage.free_slots import erase, of_generation
+from zibaldone.views.kvcache.storage.free_slots import erase
 from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
+from zibaldone.views.own_rows import insert, key_of, matching, of
 
 _PER_STATEMENT = 500
 _b = kv_blocks.c
@@ -68,9 +70,7 @@ def pools(connection: Connection, user: str) -> list[Pool]:
 
 def pool(connection: Connection, generation: Generation) -> Pool | None:
     """The generation's, if it has any."""
-    row = connection.execute(
-        select(kv_pools).where(kv_pools.c.user == generation.user, kv_pools.c.generation == generation.number)
-    ).first()
+    row = connection.execute(select(kv_pools).where(of(kv_pools, generation))).first()
     return _pool(row) if row else None
 
 
@@ -79,11 +79,7 @@ def open_pool(connection: Connection, made: Pool) -> None:
     described = json.dumps({**asdict(made.layout), "boxes": list(made.layers), "align": made.align})
     connection.execute(
         kv_pools.insert().values(
-            user=generation.user,
-            generation=generation.number,
-            fingerprint=generation.fingerprint,
-            layout=described,
-            blocks=0,
+            **key_of(generation), fingerprint=generation.fingerprint, layout=described, blocks=0
         )
     )
 
@@ -91,17 +87,16 @@ def open_pool(connection: Connection, made: Pool) -> None:
 def numbers(connection: Connection, owner: Pool, count: int) -> range:
     """So many numbers that no block had."""
     c = kv_pools.c
-    where = (c.user == owner.generation.user, c.generation == owner.generation.number)
-    first = int(connection.execute(select(c.blocks).where(*where)).scalar_one()) + 1
-    connection.execute(update(kv_pools).where(*where).values(blocks=first + count - 1))
+    where = of(kv_pools, owner.generation)
+    first = int(connection.execute(select(c.blocks).where(where)).scalar_one()) + 1
+    connection.execute(update(kv_pools).where(where).values(blocks=first + count - 1))
     return range(first, first + count)
 
 
 def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock]) -> None:
     rows = [
-        {
-            "user": generation.user,
-            "generation": generation.number,
+        key_of(generation)
+        | {
             "block": block.number,
             "session": block.session,
             "segment": block.segment,
@@ -118,15 +113,14 @@ def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock
         }
         for block in blocks
     ]
-    if rows:
-        connection.execute(kv_blocks.insert(), rows)
+    insert(connection, kv_blocks, rows)
 
 
 def place(connection: Connection, generation: Generation, block: KVBlock) -> None:
     """Say anew where a block's bytes are."""
     connection.execute(
         update(kv_blocks)
-        .where(*of_generation(generation), _b.block == block.number)
+        .where(of(kv_blocks, generation), _b.block == block.number)
         .values(slot=block.slot, crc=block.crc, boxes_crc=block.boxes_crc)
     )
 
@@ -151,7 +145,7 @@ def segment(connection: Connection, generation: Generation, session: str, number
 
 def last_segment(connection: Connection, generation: Generation, session: str) -> list[KVBlock]:
     """The blocks of the session's newest segment; none when there is none."""
-    newest = select(func.max(_b.segment)).where(*of_generation(generation), _b.session == session)
+    newest = select(func.max(_b.segment)).where(of(kv_blocks, generation), _b.session == session)
     where = (_b.session == session, _b.segment == newest.scalar_subquery())
     return _blocks(connection, generation, *where, order=(_b.position, _b.block))
 
@@ -187,7 +181,7 @@ def newest(connection: Connection, generation: Generation, session: str | None, 
 def unmade(connection: Connection, generation: Generation) -> list[tuple[str, int]]:
     """(session, segment) of blocks whose keys are to be made."""
     rows = connection.execute(
-        select(_b.session, _b.segment).where(*of_generation(generation), _b.boxes_crc.is_(None)).distinct()
+        select(_b.session, _b.segment).where(of(kv_blocks, generation), _b.boxes_crc.is_(None)).distinct()
     )
     return sorted((row.session, row.segment) for row in rows)
 
@@ -200,22 +194,21 @@ def users_with_unmade(connection: Connection, user: str | None = None) -> set[st
 
 def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
     """Of messages whose blocks have no keys now."""
-    rows = connection.execute(select(_b.runs).where(*of_generation(generation), _b.boxes_crc.is_(None)))
+    rows = connection.execute(select(_b.runs).where(of(kv_blocks, generation), _b.boxes_crc.is_(None)))
     return {int(seq) for row in rows for seq, _ in json.loads(row.runs)}
 
 
 def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
     """(blocks, tokens)."""
     blocks, tokens = connection.execute(
-        select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(*of_generation(generation))
+        select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(of(kv_blocks, generation))
     ).one()
     return int(blocks), int(tokens)
 
 
 def remove(connection: Connection, generation: Generation, blocks: Sequence[KVBlock]) -> None:
     """Delete rows; their places are to be overwritten."""
-    for some in in_chunks([block.number for block in blocks], _PER_STATEMENT):
-        connection.execute(delete(kv_blocks).where(*of_generation(generation), _b.block.in_(some)))
+    own_rows.remove(connection, kv_blocks, generation, _b.block, [block.number for block in blocks])
     erase(
         connection, generation, [b.slot for b in blocks if b.slot is not None], [b.number - 1 for b in blocks]
     )
@@ -226,47 +219,29 @@ def attend(
 ) -> None:
     """These messages' keys were made with those in sight."""
     rows = [
-        {"user": generation.user, "generation": generation.number, "seq": seq, "attended": other}
+        key_of(generation) | {"seq": seq, "attended": other}
         for other in sorted(set(attended))
         for seq in seqs
     ]
-    if rows:
-        connection.execute(kv_attended.insert(), rows)
+    insert(connection, kv_attended, rows)
 
 
 def attending(connection: Connection, generation: Generation, seqs: Iterable[int]) -> set[int]:
     """Messages whose keys were made with any of these in sight."""
     c = kv_attended.c
-    attenders: set[int] = set()
-    for some in in_chunks(sorted(set(seqs)), _PER_STATEMENT):
-        rows = connection.execute(
-            select(c.seq).where(
-                c.user == generation.user, c.generation == generation.number, c.attended.in_(some)
-            )
-        )
-        attenders |= {int(row.seq) for row in rows}
-    return attenders
+    query = select(c.seq).where(of(kv_attended, generation))
+    return {int(row.seq) for row in matching(connection, query, c.attended, set(seqs))}
 
 
 def forget_attended(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
     """These messages' keys are gone, or made without a view of others."""
-    c = kv_attended.c
-    for some in in_chunks(sorted(set(seqs)), _PER_STATEMENT):
-        connection.execute(
-            delete(kv_attended).where(
-                c.user == generation.user,
-                c.generation == generation.number,
-                or_(c.seq.in_(some), c.attended.in_(some)),
-            )
-        )
+    for column in (kv_attended.c.seq, kv_attended.c.attended):
+        own_rows.remove(connection, kv_attended, generation, column, seqs)
 
 
 def drop(connection: Connection, generation: Generation) -> None:
     """All rows of a generation; its files go when nobody writes."""
-    for table in (kv_pools, kv_blocks, kv_attended, kv_erasures):
-        connection.execute(
-            delete(table).where(table.c.user == generation.user, table.c.generation == generation.number)
-        )
+    own_rows.drop(connection, generation, kv_pools, kv_blocks, kv_attended, kv_erasures)
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
@@ -317,7 +292,7 @@ def _blocks(
     order: Sequence[Any] = (),
     limit: int | None = None,
 ) -> list[KVBlock]:
-    query = select(kv_blocks).where(*of_generation(generation), *where).order_by(*order).limit(limit)
+    query = select(kv_blocks).where(of(kv_blocks, generation), *where).order_by(*order).limit(limit)
     return [_block(row) for row in connection.execute(query)]
 
 

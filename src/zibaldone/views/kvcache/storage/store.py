@@ -20,7 +20,6 @@ from zibaldone.views.kvcache.storage import free_slots, manifest
 from zibaldone.views.kvcache.storage.block_files import (
     PoolFiles,
     checksum,
-    drop_left,
     folder_of,
     pool_name,
     remove,
@@ -113,14 +112,14 @@ class KVStore:
         """What an earlier process left to be overwritten, of every user."""
         if not self.root.is_dir():
             return
+        remove(self.root / "left")  # where an engine left keys of what requests computed, once
         with database.read() as connection:
             users = log.all_users(connection)
         for user in users:
             self.clean(database, user)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
-        """Overwrite what was forgotten; what an engine left of the user's requests goes with it."""
-        drop_left(self.root, user)
+        """Overwrite what was forgotten."""
         self.clean(database, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:

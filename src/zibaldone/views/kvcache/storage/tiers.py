@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -66,9 +66,6 @@ class Lru:
     def bytes(self) -> int:
         return self._bytes
 
-    def __contains__(self, key: Hashable) -> bool:
-        return key in self._blocks
-
 
 class Tiers:
     """Device over host over whatever reads from disk. Keys begin with the user."""
@@ -110,19 +107,6 @@ class Tiers:
     def held(self, key: Hashable) -> Raw | None:
         """A block that is in memory now, wherever."""
         return self._on_device.get(key) or self._on_host.get(key)
-
-    def prefetch(self, wanted: Iterable[tuple[Hashable, Callable[[], Raw]]]) -> None:
-        """Begin to read what the host does not have; returns at once. What cannot be read is left out."""
-        before = dict(self._drops)
-
-        def fill(key: Hashable, read: Callable[[], Raw]) -> None:
-            raw = self._pinned(read())
-            if self._same(key, before):
-                self._on_host.put(key, raw)
-
-        for key, read in wanted:
-            if key not in self._on_device and key not in self._on_host:
-                self._readers.submit(fill, key, read)
 
     def drop(self, user: str) -> None:
         """Nothing of this user is in memory any more, nor will be of what is being read now."""

@@ -81,7 +81,7 @@ class _Shelf:
         """
         changes: dict[str, list[Portion]] = {}
         for doc_id, portions in sorted(planned.updates.items(), key=lambda item: order(item[0])):
-            parts = self._split(doc_id) if self.work.settings.restructure else [doc_id]
+            parts = self._split(doc_id)
             if len(parts) == 1:
                 changes[doc_id] = list(portions)
                 continue
@@ -105,11 +105,10 @@ class _Shelf:
                 token_count=tokens_of(document, self.work),
                 summary=event.summary or document.summary,
             )
-        restructure = self.work.settings.restructure
         for doc_id, document in list(self.documents.items()):
-            if restructure and document.token_count > self.work.settings.split_tokens:
+            if document.token_count > self.work.settings.split_tokens:
                 self._split(doc_id)
-        while restructure:
+        while True:
             merged, gone = merge_small(self.documents, self.work, known=self.before.documents.keys())
             if not merged:
                 break

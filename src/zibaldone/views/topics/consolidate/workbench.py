@@ -25,7 +25,6 @@ from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
 
 R = TypeVar("R", bound=BaseModel)
-V = TypeVar("V")
 _FEW = 20  # entries before which the mean of all is not trusted
 _REMEMBERED = 50_000  # texts whose vectors and token counts are kept
 
@@ -41,7 +40,7 @@ class DocumentProfile:
 
 
 class Workbench:
-    """One user's, kept from step to step: it remembers what it computed, which changes no result.
+    """One user's and one thread's, kept from step to step: it remembers what it computed.
 
     `embed` gives (n, d) unit rows and raises ModelFailed; `ask` answers a task, None is the offline answer.
     """
@@ -61,12 +60,11 @@ class Workbench:
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(n, d) of some texts, at least one."""
-        known = _recalled(self._vectors, texts)
-        if missing := [text for text in dict.fromkeys(texts) if text not in known]:
-            made = dict(zip(missing, self._embed(missing), strict=True))
-            _remember(self._vectors, made)
-            known |= made
-        return np.stack([known[text] for text in texts])
+        if len(self._vectors) > _REMEMBERED:
+            self._vectors.clear()
+        if missing := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
+            self._vectors.update(zip(missing, self._embed(missing), strict=True))
+        return np.stack([self._vectors[text] for text in texts])
 
     def total(self, entries: Sequence[Entry]) -> Vectors:
         """(d,) the sum of the entries' vectors."""
@@ -75,12 +73,12 @@ class Workbench:
         )
 
     def tokens(self, lines: Sequence[str]) -> list[int]:
-        known = _recalled(self._tokens, lines)
-        if missing := [line for line in dict.fromkeys(lines) if line not in known]:
-            made = {line: tokens + 1 for line, tokens in zip(missing, self.count(missing), strict=True)}
-            _remember(self._tokens, made)
-            known |= made
-        return [known[line] for line in lines]
+        if len(self._tokens) > _REMEMBERED:
+            self._tokens.clear()
+        if missing := [line for line in dict.fromkeys(lines) if line not in self._tokens]:
+            counts = self.count(missing)
+            self._tokens |= {line: tokens + 1 for line, tokens in zip(missing, counts, strict=True)}
+        return [self._tokens[line] for line in lines]
 
     def profile(self, document: Document) -> DocumentProfile:
         """Computed once for each body."""
@@ -105,18 +103,6 @@ class Workbench:
         if self._ask is None:
             return TaskAnswer(task.offline(), "", "offline")
         return self._ask(task)
-
-
-def _recalled(kept: Mapping[str, V], keys: Iterable[str]) -> dict[str, V]:
-    """What is kept of these keys, read once: whoever else works with the workbench may empty it meanwhile."""
-    recalled = {key: kept.get(key) for key in keys}
-    return {key: value for key, value in recalled.items() if value is not None}
-
-
-def _remember(kept: dict[str, V], made: Mapping[str, V]) -> None:
-    if len(kept) > _REMEMBERED:
-        kept.clear()
-    kept.update(made)
 
 
 class Work:

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.markdown.entry import Entry, When, known
 
 
@@ -67,17 +66,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the update log: created, updated, split, merged, imported ..."""
+    """One line of the update log: created, updated, split, merged ..."""
 
     event: str
     time: When | None = None
-    detail: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON; not "event", not "time"
 
     def __post_init__(self) -> None:
-        if taken := self.detail.keys() & {"event", "time"}:
-            raise InvalidInput(
-                f"an event's detail cannot be named {min(taken)!r}; give the Event's own field"
-            )
         object.__setattr__(self, "time", known(self.time))
 
 

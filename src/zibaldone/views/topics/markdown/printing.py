@@ -72,4 +72,4 @@ def _printed(block: Block) -> str:
 
 
 def _event(event: Event) -> dict[str, Any]:
-    return {"time": str(event.time or ""), "event": event.event, **event.detail}
+    return {"time": str(event.time or ""), "event": event.event}

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from zibaldone.errors import InvalidInput
 from zibaldone.text.words import terms
 from zibaldone.validation import shown, whole, words
-from zibaldone.views.topics.read.document_index import DocumentIndex, bm25
+from zibaldone.views.topics.read.document_index import DocumentIndex, best_blocks, bm25
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.tool_arguments import (
     LONGEST_PATTERN,
@@ -91,20 +91,11 @@ class Toolset:
         sought = dict.fromkeys(terms(words("query", query))[:_MOST_TERMS], 1.0)
         if not sought:
             raise InvalidInput(f"the query {shown(query)} has no word to search for; give content words")
-        blocks = bm25([document.partitions for document in held], sought)
-        entries = bm25([document.entries for document in held], sought)
-        order = sorted(
-            (
-                (float(score), i, number)
-                for i, scores in enumerate(blocks)
-                for number, score in enumerate(scores)
-            ),
-            key=lambda item: (-item[0], item[1], item[2]),
-        )
+        entries = dict(zip(self._documents, bm25([one.entries for one in held], sought), strict=True))
+        most = min(max(whole("limit", limit), 1), MOST_HITS)
         return tuple(
-            _hit(held[i], number, score, entries[i])
-            for score, i, number in order[: min(max(whole("limit", limit), 1), MOST_HITS)]
-            if score > 0
+            _hit(index, number, score, entries[index.document.id])
+            for index, number, score in best_blocks(held, sought)[:most]
         )
 
     def list_docs(self, offset: int = 0, limit: int = 20) -> Page:

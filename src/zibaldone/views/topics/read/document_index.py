@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +65,20 @@ def bm25(indexes: Sequence[LexicalIndex], wanted: Mapping[str, float]) -> list[D
             rows, counts = index.postings(term)
             score[rows] += weight * idf * saturated(counts, length[rows], K1, B)
     return scores
+
+
+def best_blocks(
+    documents: Sequence[DocumentIndex], wanted: Iterable[str]
+) -> list[tuple[DocumentIndex, int, float]]:
+    """Heading blocks (by their number) that have any of these terms, with their scores, best first."""
+    scores = bm25([document.partitions for document in documents], dict.fromkeys(wanted, 1.0))
+    order = [
+        (-float(score), place, number)
+        for place, given in enumerate(scores)
+        for number, score in enumerate(given)
+        if score > 0
+    ]
+    return [(documents[place], number, -score) for score, place, number in sorted(order)]
 
 
 def _places(document: Document, parts: Sequence[Region]) -> list[EntryPlace]:

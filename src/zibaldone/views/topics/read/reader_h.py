@@ -9,7 +9,7 @@ import numpy as np
 
 from zibaldone.models.asker import Asker
 from zibaldone.text.words import terms
-from zibaldone.views.topics.read.document_index import bm25
+from zibaldone.views.topics.read.document_index import best_blocks
 from zibaldone.views.topics.read.fact_chains import follow
 from zibaldone.views.topics.read.ranking import RankedEntries
 from zibaldone.views.topics.read.reading_index import ReadingIndex
@@ -103,15 +103,8 @@ def partitions(
     index: ReadingIndex, question: str, most: int, without: Sequence[str] = ()
 ) -> list[tuple[str, int]]:
     """(document, number) of the heading blocks that BM25 finds in documents beside these, best first."""
-    held = [(id_, document) for id_, document in index.documents.items() if id_ not in without]
-    scores = bm25([document.partitions for _, document in held], dict.fromkeys(terms(question), 1.0))
-    order = [
-        (-float(score), i, number)
-        for i, given in enumerate(scores)
-        for number, score in enumerate(given)
-        if score > 0
-    ]
-    return [(held[i][0], number) for _, i, number in sorted(order)[:most]]
+    held = [document for id_, document in index.documents.items() if id_ not in without]
+    return [(one.document.id, number) for one, number, _ in best_blocks(held, terms(question))[:most]]
 
 
 def _joined(

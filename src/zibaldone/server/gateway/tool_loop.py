@@ -1,0 +1,337 @@
+"""A model that searches memory by itself: a tool that the client does not know of, run here.
+
+    request + tool ──> upstream ──> calls of the tool alone? searched, and asked again with what was found
+                                ──> anything else is the answer
+
+What follows a round stands behind all that the upstream had for it, byte for byte. Where an answer has calls
+of the client's own, these end it: what was hidden is kept, and put back when the client goes on from there.
+Without it (a restart, another server) the model has the client's calls and their results, and may search
+again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zibaldone.asking.lookup import NOTHING, Filter, to_found, to_lookup
+from zibaldone.errors import InvalidInput
+from zibaldone.rendering import quotation
+from zibaldone.server.gateway.events import EventSplitter, event_data, whole_events, with_data
+from zibaldone.server.gateway.exchange import LONG_BYTES, GatewayExchange
+from zibaldone.server.gateway.json_body import (
+    JsonObject,
+    NotAnObject,
+    Splice,
+    dumped,
+    edited,
+    elements_at,
+    encoded,
+    mapping,
+    read_object,
+    read_values,
+    sequence,
+    set_to,
+)
+from zibaldone.server.gateway.rounds import TOOL, HiddenTurn, Rounds, ToolCall
+from zibaldone.server.gateway.turns import WireTurn, without_thoughts
+from zibaldone.server.gateway.upstream import UpstreamAnswer, whole
+from zibaldone.server.problems import Problem
+from zibaldone.server.settings import MemoryMode
+from zibaldone.text.remembered import sweeping
+from zibaldone.threads import in_thread
+
+_MOST_ROUNDS = 3  # that search, for one answer
+_MOST_CALLS = 4  # of one round
+_NO_MORE = "No more searches for this answer: give it with what you have."
+_TOO_MANY = f"At most {_MOST_CALLS} searches at once: this one was left out."
+_FAILED = "Memory could not be searched just now."
+DONE = b"[DONE]"
+Ask = Callable[[bytes], Awaitable[UpstreamAnswer]]
+
+
+class RoundRefused(Exception):
+    """The upstream refused a later round of an answer of which the client has nothing yet: it gets that."""
+
+    def __init__(self, answer: UpstreamAnswer) -> None:
+        super().__init__("a later round was refused")
+        self.answer = answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What every round's request is made from."""
+
+    body: JsonObject  # without the tool
+    tool: Splice
+    no_more: list[Splice]  # of the request after which no search follows
+
+    def content(self, rest: list[Splice], *, is_last: bool) -> bytes:
+        return encoded(edited(self.body.text, [*(self.no_more if is_last else [self.tool]), *rest]))
+
+
+class ToolLoop:
+    """The rounds of one exchange. `content` is the first request."""
+
+    def __init__(
+        self, exchange: GatewayExchange, rounds: Rounds, request: _Request, seqs: frozenset[int]
+    ) -> None:
+        self._exchange, self._rounds, self._request = exchange, rounds, request
+        recalled = exchange.report.recalled
+        in_context = recalled.evidence if recalled else ()
+        self._shown = seqs | {seq for unit in in_context for seq in unit.sources}
+        self._brought: frozenset[int] = frozenset()  # seqs, by searches of this answer
+        self._behind: list[str] = []  # elements that later requests have behind the client's
+        self._unseen: list[str] = []  # those of them that the client will lack
+        self._latest: list[str] = []  # results of the round before
+        self._searched = 0  # rounds
+        self.content = request.content([], is_last=False)
+
+    async def settled(self, answer: UpstreamAnswer, ask: Ask) -> UpstreamAnswer:
+        """What the client gets for an answer in one piece. Raises a Problem where one breaks off."""
+        with sweeping():
+            while True:
+                data = await whole(answer)
+                try:
+                    body = read_object(data)
+                except NotAnObject:
+                    return _with_content(answer, data)
+                shown = self._rounds.whole(body)
+                await self._end_round()
+                if not self._rounds.goes_on:
+                    return _with_content(answer, encoded(shown))
+                answer = await ask(self._next())
+                if not (answer.is_success and media_type(answer) == "application/json"):
+                    return answer
+
+    async def events(self, answer: UpstreamAnswer, ask: Ask) -> AsyncIterator[list[bytes]]:
+        """The events that the client gets. Raises RoundRefused or a Problem before the first of them."""
+        has_begun = False
+        with sweeping():
+            while True:
+                try:
+                    async for events in split(answer):
+                        if shown := b"".join([await self._event(event) for event in events]):
+                            has_begun = True
+                            yield list(whole_events(shown))
+                finally:
+                    await answer.aclose()
+                if not self._rounds.goes_on:
+                    break
+                try:
+                    answer = await ask(self._next())
+                    if answer.is_success and media_type(answer) == "text/event-stream":
+                        continue
+                    if not has_begun:
+                        raise RoundRefused(answer)
+                    refusal = await _refusal(answer)
+                except Problem as problem:
+                    if not has_begun:
+                        raise
+                    refusal = problem.body(self._exchange.wire.path)
+                yield [_error_event(refusal)]
+                return
+            if rest := self._rounds.show(b""):
+                yield list(whole_events(rest))
+
+    async def _event(self, event: bytes) -> bytes:
+        data = event_data(event)
+        if not data or data == DONE:
+            if not data:
+                return event
+            return b"" if self._rounds.goes_on else self._rounds.show(event)
+        body = event_body(data)
+        if body is None:
+            return event
+        was_over = self._rounds.is_over
+        shown = self._rounds.event(event, body)
+        if self._rounds.is_over and not was_over:
+            await self._end_round()
+        return shown
+
+    def _next(self) -> bytes:
+        """Begin a round; gives its request."""
+        self._searched += 1
+        is_last = self._searched == _MOST_ROUNDS
+        behind = self._rounds.appended(self._request.body, self._behind, self._latest)
+        self._rounds.next(is_last=is_last)
+        return self._request.content([behind], is_last=is_last)
+
+    async def _end_round(self) -> None:
+        """Search for what this round calls for, and keep what the client does not get."""
+        rounds, shop, scope = self._rounds, self._exchange.shop, self._exchange.scope
+        if rounds.renamed is not None:
+            shop.hidden.rename(scope, *rounds.renamed)
+        is_mixed = rounds.ended_well and bool(rounds.own) and bool(rounds.calls or self._unseen)
+        if not (rounds.goes_on or is_mixed):
+            return
+        texts = [await self._search(call, number) for number, call in enumerate(rounds.calls)]
+        results = rounds.results(texts)
+        if rounds.goes_on:
+            self._latest = rounds.as_elements(results)
+            self._behind += rounds.elements() + self._latest
+            self._unseen += rounds.unseen() + self._latest
+            return
+        turn = HiddenTurn(
+            earlier=tuple(self._unseen),
+            last=tuple(rounds.unseen()),
+            results=tuple(results),
+            lead=rounds.lead,
+            words=_solid(without_thoughts(rounds.words())),
+            seqs=self._brought,
+        )
+        shop.hidden.keep(scope, self._exchange.admitted.session, rounds.own[0], turn)
+
+    async def _search(self, call: ToolCall, number: int) -> str:
+        """What the model is told of a call."""
+        if self._rounds.is_last:
+            return _NO_MORE
+        if number >= _MOST_CALLS:
+            return _TOO_MANY
+        exchange = self._exchange
+        try:
+            given = _arguments(call.arguments)
+            lookup = to_lookup(given.pop("query", None), **given)
+            narrowed = lookup.within(Filter(roles=exchange.options.roles, agent=exchange.scope.agent))
+        except InvalidInput as error:
+            return str(error)
+        if narrowed is None:
+            return NOTHING
+        recalled = await exchange.look_up(lookup, narrowed, self._shown)
+        if recalled is None:
+            return _FAILED
+        brought = to_found(recalled, shown_before=bool(self._shown))
+        self._shown |= brought.seqs
+        self._brought |= brought.seqs
+        exchange.report.searched.append(brought)
+        return quotation(brought.text) if brought.evidence else brought.text
+
+
+async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
+    """For a request that is to have the tool, as it goes upstream otherwise; None where it cannot have it."""
+    if exchange.options.mode is MemoryMode.CONTEXT or not exchange.may_recall:
+        return None
+    body, shop = exchange.body, exchange.shop
+    rounds = exchange.wire.rounds(body)
+    if rounds is None or not (rounds.can_go_on(body) and _takes_ours(body["tools"])):
+        exchange.report.reasons.append(f"the model is not offered {TOOL}: this request cannot have it")
+        return None
+    looking = shop.background.start(_hidden(exchange))
+    done, _ = await asyncio.wait([looking], timeout=shop.recall_timeout_s)
+    hidden = looking.result() if done and looking.exception() is None else {}
+    seqs = frozenset(seq for turn in hidden.values() for seq in turn.seqs)
+    before = exchange.wire.continues(body)
+    if before and (real := shop.hidden.real(exchange.scope, before)):
+        renamed = read_object(encoded(content))
+        content = edited(renamed.text, [set_to(renamed, "previous_response_id", dumped(real))])
+    if len(content) > LONG_BYTES:
+        request = await in_thread(_request, content, rounds, hidden)
+    else:
+        request = _request(content, rounds, hidden)
+    return ToolLoop(exchange, rounds, request, seqs)
+
+
+def _takes_ours(tools: object) -> bool:
+    """True if a list of tools can have ours, and none of them is called like it."""
+    given = [mapping(tool) for tool in sequence(tools)]
+    names = [tool.get("name") or mapping(tool.get("function")).get("name") for tool in given]
+    return isinstance(tools, list | None) and TOOL not in names
+
+
+async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
+    """What was hidden of the answers in a request, by their places in its list."""
+    hidden: dict[int, HiddenTurn] = {}
+    keeps = exchange.wire.continues(exchange.body) or exchange.wire.conversation(exchange.body)
+    for turn in exchange.admitted.turns:
+        for call_id in _call_ids(turn, results=bool(keeps)):
+            kept = await exchange.shop.hidden.of_call(exchange.scope, exchange.admitted.session, call_id)
+            if kept is not None and kept.words in ("", _solid(turn.message.content)):
+                hidden[turn.place] = kept
+    return hidden
+
+
+def _call_ids(turn: WireTurn, *, results: bool) -> list[str]:
+    """Of the calls in a turn; with `results` of those that it answers, too."""
+    metadata = turn.message.metadata
+    ids = [mapping(call).get("id") for call in sequence(metadata.get("tool_calls"))]
+    if results:
+        ids.append(metadata.get("tool_call_id"))
+    return [call_id for call_id in ids if isinstance(call_id, str) and call_id]
+
+
+def _request(content: str, rounds: Rounds, hidden: Mapping[int, HiddenTurn]) -> _Request:
+    body = read_object(encoded(content))
+    if hidden:
+        body = read_object(encoded(edited(body.text, rounds.restored(body, hidden))))
+    tools = sequence(body["tools"])
+    if tools:
+        end = elements_at(body.text, body.member("tools").value_start)[-1][1]
+        tool = Splice(end, end, f",{rounds.offer}")
+        return _Request(body, tool, [])
+    tool = set_to(body, "tools", f"[{rounds.offer}]")
+    return _Request(body, tool, [tool, set_to(body, "tool_choice", rounds.no_calls)])
+
+
+def _arguments(given: str) -> dict[str, Any]:
+    """A call's arguments. Raises InvalidInput, which the model reads."""
+    try:
+        read = json.loads(given or "{}")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{TOOL} takes a JSON object, and this was none: {error}") from error
+    if not isinstance(read, dict):
+        raise InvalidInput(f"{TOOL} takes a JSON object with a query")
+    known = ("query", "since", "until", "session", "role", "order")
+    return {name: value for name, value in read.items() if name in known}
+
+
+def _solid(words: str) -> str:
+    return "".join(words.split())
+
+
+def event_body(data: bytes) -> dict[str, Any] | None:
+    """The object that an event carries, if it is one."""
+    if not data or data == DONE:
+        return None
+    try:
+        return read_values(data)
+    except NotAnObject:
+        return None
+
+
+async def split(answer: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
+    """The events as they come; the last one also when it does not end as it should."""
+    splitter = EventSplitter()
+    async for chunk in answer.aiter_bytes():
+        yield list(splitter.events(chunk))
+    if rest := splitter.rest():
+        yield [rest]
+
+
+def media_type(answer: UpstreamAnswer) -> str:
+    """Of its body, in small letters."""
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _with_content(answer: UpstreamAnswer, data: bytes) -> UpstreamAnswer:
+    headers = [pair for pair in answer.headers.multi_items() if pair[0].lower() not in _OF_BODY]
+    return UpstreamAnswer(answer.status_code, headers=headers, content=data)
+
+
+_OF_BODY = ("content-encoding", "content-length", "transfer-encoding")
+
+
+async def _refusal(answer: UpstreamAnswer) -> Mapping[str, Any]:
+    """What a refusal says."""
+    body = event_body(await whole(answer))
+    if body is not None and body.get("error") is not None:
+        return body
+    message = f"the upstream answered {answer.status_code} in the middle of an answer"
+    return {"error": {"message": message, "type": "api_error", "code": str(answer.status_code)}}
+
+
+def _error_event(refusal: Mapping[str, Any]) -> bytes:
+    """As clients of all formats read it in a stream."""
+    return with_data(b"event: error", encoded(dumped({**refusal, "type": "error"})))

@@ -1,0 +1,167 @@
+"""The three wire formats behind one face, each by its own client library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import anthropic
+import openai
+
+Json = dict[str, Any]
+_SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+@dataclass
+class Said:
+    """An answer."""
+
+    text: str
+    calls: list[tuple[str, str]]  # id, name
+    used: tuple[int, int]  # tokens in, out
+    memory: Json
+    echo: list[Json]  # as the client sends it back
+    types: list[str]  # of its parts
+    name: str  # as a request goes on from it
+
+
+class ChatWire:
+    """Chat completions."""
+
+    path, list_name = "chat/completions", "messages"
+    weather: ClassVar[Json] = {
+        "type": "function",
+        "function": {"name": "weather", "strict": True, "parameters": _SCHEMA},
+    }
+
+    def __init__(self, address: str, **headers: str) -> None:
+        self.client = openai.OpenAI(
+            base_url=f"{address}/v1", api_key="k", default_headers=headers, max_retries=0
+        )
+
+    def ask(self, history: list[Json], *, stream: bool, **options: Any) -> Said:
+        """One request."""
+        given = {"model": "fake", "messages": history, **options}
+        if stream:
+            with self.client.chat.completions.stream(
+                **given, stream_options={"include_usage": True}
+            ) as events:
+                chunks = [event.chunk for event in events if event.type == "chunk"]
+                answer = events.get_final_completion()
+            assert len({chunk.id for chunk in chunks}) == 1
+            (memory,) = [chunk.model_extra["memory"] for chunk in chunks if "memory" in chunk.model_extra]
+        else:
+            answer = self.client.chat.completions.create(**given)
+            memory = answer.model_extra["memory"]
+        message = answer.choices[0].message
+        echo = message.model_dump(exclude_none=True, exclude={"parsed"})
+        for call in echo.get("tool_calls", ()):
+            call["function"].pop("parsed_arguments", None)
+            call.pop("index", None)
+        assert message.role == "assistant"
+        assert answer.choices[0].finish_reason == ("tool_calls" if message.tool_calls else "stop")
+        return Said(
+            message.content or "",
+            [(call.id, call.function.name) for call in message.tool_calls or ()],
+            (answer.usage.prompt_tokens, answer.usage.completion_tokens),
+            memory,
+            [echo],
+            [],
+            answer.id,
+        )
+
+    def result(self, call_id: str, words: str) -> Json:
+        """Of a call."""
+        return {"role": "tool", "tool_call_id": call_id, "content": words}
+
+
+class ResponsesWire:
+    """Responses."""
+
+    path, list_name = "responses", "input"
+    weather: ClassVar[Json] = {"type": "function", "name": "weather", "strict": True, "parameters": _SCHEMA}
+
+    def __init__(self, address: str, **headers: str) -> None:
+        self.client = openai.OpenAI(
+            base_url=f"{address}/v1", api_key="k", default_headers=headers, max_retries=0
+        )
+
+    def ask(self, history: list[Json], *, stream: bool, **options: Any) -> Said:
+        """One request."""
+        given = {"model": "fake", "input": history, **options}
+        if stream:
+            with self.client.responses.stream(**given) as events:
+                numbers = [event.sequence_number for event in events]
+                answer = events.get_final_response()
+                assert numbers == sorted(set(numbers))
+        else:
+            answer = self.client.responses.create(**given)
+        assert all(tool.name != "search_memory" for tool in answer.tools)
+        echo = [
+            {k: v for k, v in item.model_dump(exclude_none=True).items() if k != "parsed_arguments"}
+            for item in answer.output
+        ]
+        return Said(
+            answer.output_text,
+            [(item.call_id, item.name) for item in answer.output if item.type == "function_call"],
+            (answer.usage.input_tokens, answer.usage.output_tokens),
+            answer.model_extra["memory"],
+            echo,
+            [item.type for item in answer.output],
+            answer.id,
+        )
+
+    def result(self, call_id: str, words: str) -> Json:
+        """Of a call."""
+        return {"type": "function_call_output", "call_id": call_id, "output": words}
+
+
+class MessagesWire:
+    """Anthropic's messages."""
+
+    path, list_name = "messages", "messages"
+    weather: ClassVar[Json] = {"name": "weather", "input_schema": _SCHEMA}
+
+    def __init__(self, address: str, **headers: str) -> None:
+        self.client = anthropic.Anthropic(
+            base_url=address, api_key="k", default_headers=headers, max_retries=0
+        )
+
+    def ask(self, history: list[Json], *, stream: bool, **options: Any) -> Said:
+        """One request."""
+        given = {"model": "fake", "max_tokens": 99, "messages": history, **options}
+        memory: Json = {}
+        if stream:
+            with self.client.messages.stream(**given) as events:
+                for event in events:
+                    if event.type == "message_delta":
+                        memory = event.model_extra["memory"]
+                answer = events.get_final_message()
+        else:
+            answer = self.client.messages.create(**given)
+            memory = answer.model_extra["memory"]
+        calls = [(block.id, block.name) for block in answer.content if block.type == "tool_use"]
+        assert answer.stop_reason == ("tool_use" if calls else "end_turn")
+        content = [block.model_dump(exclude_none=True) for block in answer.content]
+        return Said(
+            "\n\n".join(block.text for block in answer.content if block.type == "text"),
+            calls,
+            (answer.usage.input_tokens, answer.usage.output_tokens),
+            memory,
+            [{"role": "assistant", "content": content}],
+            [block.type for block in answer.content],
+            answer.id,
+        )
+
+    def result(self, call_id: str, words: str) -> Json:
+        """Of a call."""
+        result = {"type": "tool_result", "tool_use_id": call_id, "content": words}
+        return {"role": "user", "content": [result]}
+
+
+WIRES = {wire.path: wire for wire in (ChatWire, ResponsesWire, MessagesWire)}
