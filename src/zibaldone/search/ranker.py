@@ -221,7 +221,8 @@ def features(
     values["replies"] = index.replies()
     values["date"], names_day = _dates(index, question)
     values["length"] = np.log1p(index.lexical.lengths())
-    covers = np.maximum(covered**_COVERED_POWER, names_day) * heard
+    covers = np.maximum(values["covers"] ** _COVERED_POWER, names_day)
+    covers[(index.by_assistant > 0) & ~heard] = 0
     is_said = question.aim is Aim.SAID
     values["covers"] = covers if is_said else _of_people_first(index, covers, inside)
     values["by_assistant"] = index.by_assistant * (0 if is_said else 1 - values["covers"])
@@ -324,6 +325,7 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], F
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
     covered, whole, unseen = np.zeros(n), 1e-9, 0.0
+    covers, all_idfs = np.zeros(n), 1e-9
     heard = witnesses(index, question)
     lengths = {radius: _of_people(index.windows[radius].relative_lengths, index) for radius in RADII}
     for word in _matched(index, question):
@@ -331,12 +333,15 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], F
         unseen += 0.0 if heard[word.exact].any() else word.weight
         there, likeness = index.windows[0].spread(word.rows, word.likeness)
         covered[there] += word.weight * np.minimum(likeness, 1)
+        covers[there] += word.idf * np.minimum(likeness, 1)
+        all_idfs += word.idf
         for radius in RADII:
             window = index.windows[radius]
             there, inside = window.spread(word.rows, word.frequencies)
             totals[radius][there] += word.idf * saturated(inside, lengths[radius][there])
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
+    values["covers"] = (covers / all_idfs).astype(np.float32)
     return values, (covered / whole).astype(np.float32), unseen / whole, heard
 
 
