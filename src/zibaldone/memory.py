@@ -57,7 +57,7 @@ from zibaldone.rebuilding.difference import BuildDiff
 from zibaldone.rebuilding.estimate import RebuildEstimate
 from zibaldone.rebuilding.rebuilder import Rebuilder
 from zibaldone.rebuilding.variants import OWN, Own
-from zibaldone.recall import DEFAULT_FLOOR, Order, recall, search, to_order
+from zibaldone.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall, search, to_order
 from zibaldone.recalled import Recall
 from zibaldone.replicas import ReplicaReads
 from zibaldone.retention import Retention
@@ -414,7 +414,7 @@ class Memory:
         until: TimeLike | None = None,
         metadata: Mapping[str, Any] | None = None,
         agent: Key | None = None,
-        budget_tokens: int = 1000,
+        budget_tokens: int = RECALL_TOKENS,
         views: Sequence[str] | None = None,
         floor: float | None = None,
         noise: bool = False,

@@ -40,6 +40,7 @@ from zibaldone.views.toolkit import PASSAGE_TOKENS, described
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
+RECALL_TOKENS = 2000  # a context, unless somebody says otherwise; docs/results.md has what shorter ones hold
 DEFAULT_FLOOR = 0.04  # docs/decisions.md has the trade-off curve
 Order = Literal["best", "first", "last"]
 ORDERS: tuple[Order, ...] = get_args(Order)

@@ -18,6 +18,7 @@ from zibaldone.adapters.quotation import without_tags
 from zibaldone.aio import AsyncMemory
 from zibaldone.core import DEFAULT_SESSION, Evidence
 from zibaldone.errors import InvalidInput, MissingExtra
+from zibaldone.recall import RECALL_TOKENS
 from zibaldone.rendering import indented, mark
 from zibaldone.validation import count, function, key, option, shown
 
@@ -52,7 +53,7 @@ class MemoryService(BaseMemoryService):
         *,
         uri: str | None = None,
         user: Callable[[str, str], str] = user_of_app,
-        budget_tokens: int = 1000,
+        budget_tokens: int = RECALL_TOKENS,
         **_: Any,
     ) -> None:
         """Over a memory, or the folder of a `uri`: zibaldone:///absolute/path, zibaldone://relative/path.

@@ -21,6 +21,7 @@ from zibaldone.errors import InvalidInput, MissingExtra, ZibaldoneError
 from zibaldone.items import ItemPut, Items, StoredItem
 from zibaldone.memory import Memory
 from zibaldone.message_input import to_messages
+from zibaldone.recall import RECALL_TOKENS
 from zibaldone.threads import in_thread
 from zibaldone.validation import count, key, shown
 
@@ -54,7 +55,7 @@ Node = Callable[[Any, RunnableConfig], dict[str, list[BaseMessage]]]
 
 
 def recall_node(
-    memory: Memory, *, user: str | None = None, user_key: str = "user_id", budget_tokens: int = 1000
+    memory: Memory, *, user: str | None = None, user_key: str = "user_id", budget_tokens: int = RECALL_TOKENS
 ) -> Node:
     """A node that puts what memory says of the user's last message right before it, as a quotation.
 

@@ -15,6 +15,7 @@ from zibaldone.adapters.quotation import recalled_for, without_tags
 from zibaldone.aio import AsyncMemory
 from zibaldone.core import DEFAULT_SESSION
 from zibaldone.errors import MissingExtra
+from zibaldone.recall import RECALL_TOKENS
 from zibaldone.rendering import quotation
 
 try:
@@ -46,7 +47,7 @@ class RecallBlock(BaseMemoryBlock[str]):
     name: str = "earlier_conversations"
     memory: AsyncMemory = Field(exclude=True, repr=False)
     user: str = Field(min_length=1)
-    budget_tokens: int = Field(default=1000, ge=1)
+    budget_tokens: int = Field(default=RECALL_TOKENS, ge=1)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
         return await self._recalled([_turn(message) for message in messages or []], self.budget_tokens)

@@ -21,6 +21,7 @@ from zibaldone.aio import AsyncMemory
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput, MissingExtra
 from zibaldone.message_input import to_messages
+from zibaldone.recall import RECALL_TOKENS
 from zibaldone.validation import count, key, option, shown
 
 try:
@@ -53,7 +54,7 @@ class MemorySession:
         *,
         user: str,
         session_settings: SessionSettings | None = None,
-        budget_tokens: int = 1000,
+        budget_tokens: int = RECALL_TOKENS,
     ) -> None:
         """`budget_tokens` is what `with_recall` may add to a request at most. Raises InvalidInput."""
         self.session_id = key("session_id", session_id)

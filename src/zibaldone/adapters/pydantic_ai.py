@@ -17,6 +17,7 @@ from zibaldone.adapters.quotation import recalled_for
 from zibaldone.aio import AsyncMemory
 from zibaldone.core import DEFAULT_SESSION
 from zibaldone.errors import MissingExtra, ZibaldoneError
+from zibaldone.recall import RECALL_TOKENS
 from zibaldone.validation import count, flag, function, key, option
 
 try:
@@ -51,7 +52,7 @@ class UserMemory(AbstractCapability[AgentDepsT]):
     memory: AsyncMemory
     _: KW_ONLY
     user: str | Callable[[RunContext[AgentDepsT]], str]  # or who the user of a run is
-    budget_tokens: int = 1000  # of what is recalled for a request
+    budget_tokens: int = RECALL_TOKENS  # of what is recalled for a request
     tools: bool = True  # whether the model may recall and remember on its own
     _seen: list[ModelMessage] = field(default_factory=list, init=False, repr=False)  # by the last request
 

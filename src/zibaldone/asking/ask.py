@@ -17,7 +17,7 @@ from typing import ClassVar, Protocol
 
 from pydantic import Field
 
-from zibaldone.asking.lookup import Filter, Lookup, to_lookup
+from zibaldone.asking.lookup import CLEAR, Filter, Lookup, to_lookup
 from zibaldone.core import Citation, Evidence
 from zibaldone.deadline import Deadline
 from zibaldone.errors import InvalidInput, RecallGivenUp
@@ -245,7 +245,7 @@ class Asking:
             fresh = [unit for unit in more.evidence if not unit.standing]
             seen.update(seq for unit in fresh for seq in unit.sources)
             self._parts.append(more)
-            self._asked.append(lookup.query)
+            self._asked.append(lookup.query + _said_of(more, fresh))
             made.append(lookup)
             new += fresh
         united = unite(self._parts, self.question, self.budget_tokens, self.count)
@@ -329,6 +329,13 @@ class Asking:
             steps=tuple(self._steps),
             marks=tuple(marks),
         )
+
+
+def _said_of(recall: Recall, fresh: Sequence[Evidence]) -> str:
+    """What a model is told of a query that brought little: else a miss looks like a hit."""
+    if not fresh:
+        return " (nothing new)"
+    return "" if recall.confidence >= CLEAR else " (nothing further clearly about it)"
 
 
 def shown_evidence(unit: Evidence) -> ShownEvidence:

@@ -162,7 +162,7 @@ def import_(
 def recall(
     *,
     question: Annotated[str, typer.Argument(help="What to remember.")],
-    budget: Annotated[int, typer.Option("--budget", "-b", help="At most so many tokens.")] = 1000,
+    budget: Annotated[int, typer.Option("--budget", "-b", help="At most so many tokens.")] = 2000,
     session: InSession = None,
     exclude_session: NotInSession = None,
     roles: Roles = None,

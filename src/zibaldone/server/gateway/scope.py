@@ -18,6 +18,7 @@ from typing import Any
 from starlette.datastructures import Headers
 
 from zibaldone.errors import InvalidInput
+from zibaldone.recall import RECALL_TOKENS
 from zibaldone.server.access import Principal, named_in
 from zibaldone.server.gateway.json_body import JsonObject, NotAnObject, mapping, read_object, text
 from zibaldone.server.gateway.turns import WireTurn
@@ -25,7 +26,7 @@ from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode, to_mode
 
 MEMBER = "memory"  # of a request's body, and of an answer's
-_DEFAULT_BUDGET_TOKENS, _MOST_BUDGET_TOKENS = 1000, 100_000
+_DEFAULT_BUDGET_TOKENS, _MOST_BUDGET_TOKENS = RECALL_TOKENS, 100_000
 _LONGEST_NAME = 512
 # As coding agents write metadata.user_id: who, and behind that the session; newer ones write it as JSON.
 _WITH_SESSION = re.compile(r"(?P<user>.+)_session_(?P<session>[0-9a-fA-F-]{8,})")

@@ -9,13 +9,14 @@ from typing import Any
 from starlette.responses import Response
 
 from zibaldone.core import Decision
+from zibaldone.recall import RECALL_TOKENS
 from zibaldone.recalled import Recall
 from zibaldone.server.page.door import PageAction, PageCall
 from zibaldone.server.page.warming import warm
 
 _PASSAGES, _MOST_PASSAGES = 15, 200
 _RECENT = 12  # sessions on a first page without a question
-_BUDGET, _MOST_BUDGET = 1000, 32_000  # tokens of a recall
+_BUDGET, _MOST_BUDGET = RECALL_TOKENS, 32_000  # tokens of a recall
 _SHOWN_DECISIONS = 60
 _LONGEST_QUESTION = 2000  # characters
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Json, JsonValue, model_validator
 
 from zibaldone.asking.ask import MOST_ROUNDS
-from zibaldone.recall import Order
+from zibaldone.recall import RECALL_TOKENS, Order
 from zibaldone.validation import to_time
 
 PAGE, LONGEST_PAGE = 100, 1000
@@ -228,7 +228,7 @@ class RecallJson(NarrowedJson):
     model_config = _fields("anyOf", query={"type": "string"}, messages={"type": "array", "minItems": 1})
     query: str | None = None
     messages: list[NewMessageJson] | None = Field(None, max_length=1000)
-    budget_tokens: Budget = 1000
+    budget_tokens: Budget = RECALL_TOKENS
     views: list[View] | None = Field(None, min_length=1, max_length=20)
     floor: float | None = Field(None, ge=0, le=1, description="Recall nothing below this confidence.")
 
