@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from zibaldone import Message
+from zibaldone.comparing.questions import made_questions
 from zibaldone.errors import InvalidInput
 from zibaldone.importers.importing import read_file
 
@@ -36,6 +37,7 @@ class Question:
     answers: tuple[str, ...] = ()  # forms of the right answer, the reference first
     nuggets: tuple[str, ...] = ()  # what a rubric wants an answer to say
     known: bool = True  # False: memory does not hold it, and the right answer says so
+    phrases: tuple[str, ...] = ()  # of the evidence, where a message is not wanted whole
     faulted: bool = False  # an audit says that its gold answer or its evidence is wrong
 
 
@@ -50,6 +52,8 @@ class Conversation:
 
     def evidence(self, question: Question) -> list[str]:
         """The words of its evidence, without descriptions of images; words of their own only."""
+        if question.phrases:
+            return list(question.phrases)
         texts = (_IMAGE.sub("", self.messages[seq - 1].content) for seq in question.evidence)
         return [text for text in texts if text]
 
@@ -283,6 +287,17 @@ LOADERS: Mapping[str, Callable[[Path], Iterator[Conversation]]] = {
     "realmem": realmem,
     "mab": mab,
 }
+
+
+def made(conversation: Conversation) -> Conversation:
+    """The conversation, with questions of what one message alone says, whoever says it: see `compare`."""
+    questions = (
+        Question(
+            one.id, one.text, one.kind, one.now, len(conversation.messages), one.seqs, phrases=one.evidence
+        )
+        for one in made_questions(conversation.messages)
+    )
+    return replace(conversation, questions=tuple(questions))
 
 
 def load(name: str, path: Path) -> list[Conversation]:

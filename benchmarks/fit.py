@@ -1,33 +1,38 @@
 """The ranker's weights, fitted on some data sets and judged on others.
 
-    python -m benchmarks.fit DATA [--budgets 1000,2000] [--every 3] [--ablate]
+    python -m benchmarks.fit DATA [--budgets 1000,2000] [--every 3] [--ablate] [--encoder CACHE] [--json OUT]
 
 DATA is as `pin` has it. There are two kinds of talk, among people and with an assistant, and each has weights
-of its own, fitted by `listwise`, every data set counting as much as another. The first row of a
-data set is the shipped weights; "left out" never saw that data set, or, of the only one of its kind, the
-conversation; "without" a feature (`--ablate`), all others are fitted anew on all sets of the kind. A share is
-the evidence recalled from the messages view alone, beside the change against the shipped weights and its
-standard error.
+of its own, fitted by `listwise`, every data set counting as much as another; "made" is one, of questions of
+what one message alone says, whoever says it. The first row of a data set is the shipped weights; "left out"
+never saw that data set, or, of the only one of its kind, the conversation; "without" a feature (`--ablate`),
+all others are fitted anew on all sets of the kind. A share is the evidence recalled from the messages view
+alone, beside the change against the shipped weights and its standard error. With `--encoder`, vectors are
+`encoder`'s, of what people say; what assistants say, ten times as much, is ranked by its words.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 
-from benchmarks.data import Conversation, Question, load
+from benchmarks import results
+from benchmarks.data import Conversation, Question, load, made
+from benchmarks.encoder import Encoder
 from benchmarks.listwise import Contests, LineCounter, balanced, contests, fit, to_vector
 from benchmarks.pin import SETS
+from benchmarks.pin import Row as Share
 from zibaldone.choosing import choose
 from zibaldone.comparing.evidence import share_found
 from zibaldone.comparing.table import Column, share, tabulate
-from zibaldone.core import Evidence, Scope
+from zibaldone.core import MACHINES, Evidence, Scope
+from zibaldone.models.base import Embedder
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.planning import plan
@@ -48,6 +53,10 @@ from zibaldone.views.messages import MessagesView
 from zibaldone.views.toolkit import evidence_of, question_vector, rows_offered, to_units
 
 _FITTED_ON = ("locomo", "beam 100K", "beam 500K", "realmem", "longmemeval")
+_JUDGED_ON = (*_FITTED_ON, "beam 1M")
+_PATH_1M = "beam/1M"
+_MADE = {False: "made, among people", True: "made, with an assistant"}
+_FIXED = ("length",)  # what a unit costs is no matter of likelihood
 _MOST_RIVALS = 400  # of an assistant's units in one contest; they stand for all
 
 
@@ -67,7 +76,10 @@ class Asked:
         """What is relevant against all else that may be recalled; None where nothing relevant may be."""
         index = self.talk.index
         relevant = np.zeros(len(index), dtype=bool)
-        relevant[index.rows_of(set(self.question.evidence))] = True
+        rows = index.rows_of(set(self.question.evidence))
+        if self.question.phrases:
+            rows = [r for r in rows if share_found(self.wanted, [index.units[r].text])] or rows
+        relevant[rows] = True
         relevant &= self.visible
         if not relevant.any():
             return None
@@ -77,9 +89,9 @@ class Asked:
             kept = np.random.default_rng(0).choice(others, _MOST_RIVALS, replace=False)
             stands_for[others] = 0
             stands_for[kept] = len(others) / _MOST_RIVALS
-        rows = np.flatnonzero((stands_for > 0) | relevant)
-        places = np.flatnonzero(relevant[rows]).tolist()
-        return contests([self.features[rows]], [places], stands_for[rows])
+        entered = np.flatnonzero((stands_for > 0) | relevant)
+        places = np.flatnonzero(relevant[entered]).tolist()
+        return contests([self.features[entered]], [places], stands_for[entered])
 
     def recalled(self, weights: TalkWeights, budget: int, count: Callable[[str], int]) -> float:
         """The share of its evidence that is recalled from messages alone when these weights rank."""
@@ -104,16 +116,22 @@ class Talk:
     units: tuple[Evidence, ...]
 
 
-def ask(data: str, conversation: Conversation, every: int) -> list[Asked]:
-    """Every so many questions with evidence of a conversation, their features worked out."""
-    embedder = shared_static_embedder()
-    view = MessagesView(embedder, embedder, embedder)
+def ask(data: str, conversation: Conversation, every: int, embedder: Embedder) -> list[Asked]:
+    """Every so many questions with evidence of a conversation, and made ones, their features worked out."""
+    static = shared_static_embedder()
+    view = MessagesView(static, static, static)
     units = to_units(conversation.messages, view.prepare(conversation.messages).cuts)
-    index = UnitIndex(embedder.dimension, embedder)
-    index.extend(units, embed(embedder, [unit.text for unit in units]))
+    index = UnitIndex(embedder.dimension, static)
+    vectors = np.zeros((len(units), embedder.dimension), dtype=np.float32)
+    rows = [row for row, unit in enumerate(units) if embedder is static or unit.role not in MACHINES]
+    vectors[rows] = embed(embedder, [units[row].text for row in rows])
+    index.extend(units, vectors)
     talk = Talk(index, tuple(evidence_of(unit, MessagesView.name) for unit in units))
+    given = [(data, one) for one in conversation.questions if one.known and one.evidence]
+    own = made(conversation).questions if data in _FITTED_ON else ()
+    asked_of_one = [(_MADE[bool(index.with_assistant.any())], one) for one in own]
     asked = []
-    for question in [one for one in conversation.questions if one.known and one.evidence][::every]:
+    for data_, question in [*given[::every], *asked_of_one[::every]]:
         now = question.asked_at or units[-1].time
         read = read_question(question.text, now.date(), index)
         vector, _ = question_vector(embedder, read)
@@ -122,7 +140,7 @@ def ask(data: str, conversation: Conversation, every: int) -> list[Asked]:
         matrix = np.stack([values[name] for name in FEATURES], axis=1)
         shared = score(index, read, vector).assistant
         wanted = conversation.evidence(question)
-        asked.append(Asked(data, talk, question, wanted, matrix, visible, shared))
+        asked.append(Asked(data_, talk, question, wanted, matrix, visible, shared))
     return asked
 
 
@@ -130,10 +148,13 @@ def fitted(asked: Iterable[Asked], own: Weights, without: str = "") -> Weights:
     """The likeliest weights; every data set counts as much. What has none in `own` gets none."""
     by_data: dict[str, list[Contests]] = {}
     for one in asked:
-        if (contest := one.contests()) is not None:
+        fits = one.data in (*_FITTED_ON, *_MADE.values())
+        if fits and (contest := one.contests()) is not None:
             by_data.setdefault(one.data, []).append(contest)
-    kept = [column for column, name in enumerate(FEATURES) if name != without and getattr(own, name)]
     start = to_vector(own)
+    if without:
+        start[FEATURES.index(without)] = 0
+    kept = [column for column in np.flatnonzero(start).tolist() if FEATURES[column] not in _FIXED]
     return Weights(*np.round(fit(balanced(list(by_data.values())), kept, start), 3).tolist())
 
 
@@ -145,6 +166,13 @@ class Row:
     weights: str
     shares: npt.NDArray[np.float64]  # (questions, budgets)
     change: npt.NDArray[np.float64]  # against the shipped ones
+
+    def written(self, budgets: Sequence[int]) -> Iterable[Share]:
+        """As `pin` writes it."""
+        n = len(self.shares)
+        for at, budget in enumerate(budgets):
+            of = self.shares[:, at]
+            yield Share(self.data, self.weights, budget, float(of.mean()), float(of.std()) / n**0.5, n)
 
     def column(self, budget: int) -> str:
         change = self.change[:, budget]
@@ -208,15 +236,19 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--budgets", default="1000,2000")
     parser.add_argument("--every", type=int, default=1, help="of so many questions one, where time is short")
+    parser.add_argument("--encoder", type=Path, help="vectors of the small encoder, cached in this file")
+    parser.add_argument("--json", type=Path, help="write the rows there, too")
     parser.add_argument(
         "--ablate", action="store_true", help="take each feature out, and fit the others anew"
     )
     options = parser.parse_args()
     budgets = [int(budget) for budget in options.budgets.split(",")]
+    embedder = Encoder(options.encoder) if options.encoder else shared_static_embedder()
     kinds: dict[bool, list[Asked]] = {}
-    for name in _FITTED_ON:
-        for conversation in load(name.split()[0], options.data / SETS[name]):
-            some = ask(name, conversation, options.every)
+    written: list[Share] = []
+    for name in _JUDGED_ON:
+        for conversation in load(name.split()[0], options.data / SETS.get(name, _PATH_1M)):
+            some = ask(name, conversation, options.every, embedder)
             kinds.setdefault(bool(some and some[0].talk.index.with_assistant.any()), []).extend(some)
     console = Console()
     for asked in kinds.values():
@@ -228,6 +260,10 @@ def main() -> None:
         ]
         console.print(tabulate("evidence recall (change against the shipped weights)", columns, rows))
         console.print("\n".join(said))
+        written += [share for row in rows for share in row.written(budgets)]
+    if options.json:
+        title = f"Evidence by the messages view, vectors of {embedder.name}"
+        results.write(options.json, {"title": title, "rows": [asdict(share) for share in written]})
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ def loss(
     value, gradient, hessian = 0.0, np.zeros(len(weights)), np.zeros((len(weights), len(weights)))
     for contest in data:
         scores = contest.differences @ weights.astype(np.float32)
+        scores[contest.rivals == 0] = -np.inf  # its relevant siblings are in nobody's way
         highest = np.maximum(scores.max(axis=1, keepdims=True), 0)  # the relevant item's own score is 0
         odds = np.exp(scores - highest) * contest.rivals
         total = np.exp(-highest) + odds.sum(axis=1, keepdims=True)
@@ -107,14 +108,12 @@ def fit(
     start: Doubles | None = None,
     prior: Prior | None = None,
 ) -> Doubles:
-    """(d,) the weights that make the relevant items likeliest; 0 for every feature that is not `kept`.
+    """(d,) the weights that make the relevant items likeliest; what is not `kept` stays as `start` has it.
 
-    `start` (d,) is where to look first: near the minimum it saves steps.
+    `start` (d,) is 0 where there is none; near the minimum it saves steps.
     """
     columns = list(kept)
-    weights = np.zeros(data[0].differences.shape[2])
-    if start is not None:
-        weights[columns] = start[columns]
+    weights = np.zeros(data[0].differences.shape[2]) if start is None else start.astype(np.float64)
     value, gradient, hessian = loss(data, weights, prior)
     for _ in range(_MOST_STEPS):
         step = np.zeros_like(weights)

@@ -1,12 +1,13 @@
 """The few figures that no change may lower: how much of what a question needs stands in the recalled text.
 
-    python -m benchmarks.pin DATA [--json OUT] [--only SET ...]
+    python -m benchmarks.pin DATA [--json OUT] [--only SET ...]      # "felt" and "made" are sets, too
 
 DATA holds `locomo-dev.json`, `beam/100K`, `beam/500K`, `realmem`, `longmemeval-s-sample.json` and `mab`, as
 `data` reads them; what is not there is left out. Evidence is a message, found when 80 % of its content words
 stand in one recalled message; a row is a mean over questions, beside its standard error. Beside the default
 recall stand BM25 and thirty lines of both words and vectors, over people's own turns. What does not beat
-these on the data that it was made for has to explain itself.
+these on the data that it was made for has to explain itself. "Made" are questions of what one message alone
+says, whoever says it, as `compare` makes them, of a conversation of each set: `bm25` is over all turns there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,8 +28,9 @@ import numpy.typing as npt
 
 import zibaldone
 from benchmarks import results
-from benchmarks.data import Conversation, Question, load
+from benchmarks.data import Conversation, Question, load, made
 from zibaldone import Memory, Message
+from zibaldone.importers.importing import read_file
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.text.words import content_words, terms, words
 
@@ -41,6 +43,8 @@ SETS = {
     "longmemeval": "longmemeval-s-sample.json",
     "mab": "mab",
 }
+_MADE_OF = ("locomo", "beam 100K", "realmem", "longmemeval")
+_DEMO = Path(zibaldone.__file__).parent / "demo" / "conversation.jsonl"
 _FELT = Path(__file__).parent / "felt"
 _CHATS = ("demo", "nurse", "workshop", "agent")
 _FOUND = 0.8
@@ -53,9 +57,9 @@ Figure = tuple[str, str, int, float]  # set, row, budget, what one question got
 class Turns:
     """What people said in a conversation, ranked by thirty lines; a question sees the first of it."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[Message], *, of_all: bool = False) -> None:
         self.embedder = shared_static_embedder()
-        self.turns = [message for message in messages if message.role != "assistant"]
+        self.turns = [message for message in messages if of_all or message.role != "assistant"]
         texts = [turn.content for turn in self.turns]
         self.vectors = self.embedder.embed([text[:2000] or "_" for text in texts])
         self.tokens = [count + 8 for count in self.embedder.count(texts)]
@@ -110,6 +114,26 @@ def figures(name: str, conversation: Conversation) -> list[Figure]:
         if conversation.data == "mab":
             return list(_lists(conversation, memory))
         return list(_evidence(name, conversation, memory))
+
+
+def made_figures(name: str, conversation: Conversation) -> list[Figure]:
+    """Questions made of a conversation, answered by whoever has the answer."""
+    turns, conversation = Turns(conversation.messages, of_all=True), made(conversation)
+    got = []
+    with TemporaryDirectory() as folder, Memory(folder) as memory:
+        memory.add(conversation.messages, user=_USER)
+        memory.maintain(user=_USER)
+        for question in conversation.questions:
+            wanted = conversation.evidence(question)
+            for budget in BUDGETS:
+                rows = {
+                    "recall": _recalled(memory, question, budget, None),
+                    "bm25": turns.recall(question, budget, turns.bm25),
+                }
+                for row, texts in rows.items():
+                    share = sum(_is_found(text, texts) for text in wanted) / len(wanted)
+                    got.append((f"made {name}", row, budget, share))
+    return got
 
 
 def _evidence(name: str, conversation: Conversation, memory: Memory) -> Iterator[Figure]:
@@ -179,10 +203,16 @@ def _lists(conversation: Conversation, memory: Memory) -> Iterator[Figure]:
             )
 
 
+def demo_conversation() -> Conversation:
+    """The conversation that comes with the package."""
+    (talk,) = read_file(_DEMO).conversations
+    messages = (replace(message, seq=seq) for seq, message in enumerate(talk.messages, 1))
+    return Conversation("demo", "demo", tuple(messages), ())
+
+
 def felt(chat: str) -> list[Figure]:
     """Questions as people type them: all that one needs is there, or nothing where nothing was said."""
-    demo = Path(zibaldone.__file__).parent / "demo" / "conversation.jsonl"
-    file = demo if chat == "demo" else _FELT / f"{chat}_chat.jsonl"
+    file = _DEMO if chat == "demo" else _FELT / f"{chat}_chat.jsonl"
     got: list[Figure] = []
     with TemporaryDirectory() as folder, Memory(folder) as memory:
         memory.import_(file, user=_USER)
@@ -233,7 +263,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pin", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--json", type=Path, help="write the rows there, too")
-    parser.add_argument("--only", nargs="*", default=[*SETS, "felt"], help="some of the data sets")
+    parser.add_argument("--only", nargs="*", default=[*SETS, "felt", "made"], help="some of the data sets")
     options = parser.parse_args()
     there = {name: options.data / path for name, path in SETS.items() if name in options.only}
     with ProcessPoolExecutor(2) as pool:
@@ -244,6 +274,11 @@ def main() -> None:
             for conversation in load(name.split()[0], path)
         ]
         jobs += [pool.submit(felt, chat) for chat in _CHATS if "felt" in options.only]
+        if "made" in options.only:
+            ours = demo_conversation()
+            talks = {name: options.data / SETS[name] for name in _MADE_OF}
+            firsts = {name: load(name.split()[0], path)[0] for name, path in talks.items() if path.exists()}
+            jobs += [pool.submit(made_figures, *some) for some in ({"demo": ours} | firsts).items()]
         rows = summed(figure for job in jobs for figure in job.result())
     if options.json:
         results.write(options.json, {"title": "Evidence", "rows": [asdict(row) for row in rows]})

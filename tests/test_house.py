@@ -358,7 +358,7 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_195,
+    ".": 10_197,
     "adapters": 1_861,
     "asking": 551,
     "cli": 3_963,
@@ -366,15 +366,15 @@ CEILINGS = {
     "demo": 406,
     "importers": 3_688,
     "kv": 642,
-    "models": 2_727,
+    "models": 2_728,
     "rebuilding": 741,
-    "search": 2_751,
+    "search": 2_785,
     "server": 9_696,
     "storage": 4_928,
     "testing": 507,
     "text": 3_019,
     "verification": 988,
-    "views": 2_065,
+    "views": 2_067,
     "views/chunks": 2_976,
     "views/hierarchy": 3_222,
     "views/kvcache": 5_432,
@@ -382,7 +382,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_342,
 }
-TESTS_CEILING = 54_920
+TESTS_CEILING = 54_960
 
 
 def lines_in(path: Path) -> int:

@@ -28,6 +28,21 @@ def test_a_failing_embedder_loses_nothing(opened):
     assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}
 
 
+def test_an_encoder_reads_the_question_as_it_is(opened):
+    """Its words in their order; only a table of words is asked for the content words alone."""
+    read = []
+
+    class Reading(HashEmbedder):
+        def embed(self, texts):
+            read.extend(texts)
+            return super().embed(texts)
+
+    memory = opened(embedder=Reading())
+    memory.add("My dentist is Dr. Moss.", user="ann")
+    memory.recall("Who is the dentist?", user="ann")
+    assert read[-1] == "Who is the dentist?"
+
+
 def test_a_memory_says_whether_its_recalls_wait_for_others(opened):
     """What is embedded waits for nobody; another embedder may be a server."""
     assert opened().is_embedded

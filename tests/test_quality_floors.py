@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from zibaldone import Memory
-from zibaldone.comparing.evidence import is_found
+from zibaldone.comparing.evidence import is_found, share_found
+from zibaldone.comparing.questions import made_questions
+from zibaldone.comparing.systems import units_of
 from zibaldone.demo.sample import CONVERSATION, USER
 
 BUDGET_TOKENS = 200  # few enough that no view finds everything
@@ -16,9 +18,9 @@ NOW = datetime(2025, 4, 8, tzinfo=UTC)  # the day after the last message
 # Share of the phrases found. Raise a floor when a view gets better; lower it only with a reason in
 # docs/decisions.md. Two of the 77 phrases below what was measured.
 FLOORS = {
-    "messages": 0.688,  # without rules of language, which were made on this conversation
-    "chunks": 0.584,
-    "hierarchy": 0.506,
+    "messages": 0.649,  # without rules of language, which were made on this conversation
+    "chunks": 0.675,
+    "hierarchy": 0.61,
     "topics": 0.532,
 }
 
@@ -65,3 +67,12 @@ def test_a_view_recalls_as_much_as_it_did(memory, view):
     """Evidence recall is not below the view's floor, without a model."""
     memory.maintain(user=USER, views=[view])
     assert evidence_recall(memory, view) >= FLOORS[view]
+
+
+def test_what_one_message_alone_says_is_found_whoever_says_it(memory):
+    """Of the questions that `compare` makes of the conversation nine in ten are answered in 500 tokens."""
+    shares = []
+    for made in made_questions(memory.messages(user=USER)):
+        recall = memory.recall(made.text, user=USER, budget_tokens=500, floor=0, now=made.now)
+        shares.append(share_found(made.evidence, units_of(recall)))
+    assert sum(shares) / len(shares) >= 0.9

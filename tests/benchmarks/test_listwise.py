@@ -86,10 +86,10 @@ def test_an_item_may_stand_for_several():
 
 
 def test_the_start_of_a_fit_decides_nothing(made_up):
-    """The loss has one minimum; what is not kept stays 0 wherever one starts."""
-    started = fit([made_up], [0, 1], np.array([3.0, 3.0, 3.0, 3.0]))
+    """The loss has one minimum; what is not kept stays where one starts."""
+    started = fit([made_up], [0, 1], np.array([3.0, 3.0, 0.0, 0.0]))
     assert started == pytest.approx(fit([made_up], [0, 1]), abs=1e-3)
-    assert started[2:].tolist() == [0.0, 0.0]
+    assert fit([made_up], [0], np.array([0.0, 3.0, 0.0, 0.0]))[1:].tolist() == [3.0, 0.0, 0.0]
 
 
 def test_a_prior_holds_weights_of_which_data_say_nothing(made_up):

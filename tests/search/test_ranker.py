@@ -303,6 +303,20 @@ def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk):
     assert talk.ranked("Which fertiliser for pear trees did I suggest?")[0] != reply
 
 
+def test_what_an_assistant_alone_said_is_not_held_back(talk):
+    """A name or a day that no person spoke of brings the assistant's words; said by both, the person's."""
+    talk.fill()
+    named, dated = talk.say(
+        "[x] Helper: The novel is Piranesi.", "[y] Helper: The fair opens on 9 July 2024.", role="assistant"
+    )
+    (own,) = talk.say("[z] Bea: My boat is called Albatross.")
+    (said_again,) = talk.say("[z] Helper: Albatross is a fine name for a boat.", role="assistant")
+    assert talk.ranked("Who or what is Piranesi?")[0] == named
+    assert talk.ranked("What was said about 9 July 2024?")[0] == dated
+    ranked = talk.ranked("What is Albatross?")
+    assert ranked.index(own) < ranked.index(said_again)
+
+
 def test_a_unit_that_nobody_has_embedded_yet_stands_at_the_mean():
     """Neither before nor behind the others; where nothing is embedded, nothing has a cosine."""
     rows, alone = Matrix(2), Matrix(2)
@@ -406,11 +420,11 @@ def test_each_kind_of_talk_has_its_weights():
     ]
     index.extend(units, np.zeros((4, ZEROS), dtype=np.float32))
     assert index.with_assistant.tolist() == [True, True, False, False]
-    nothing, words = Weights(), Weights(lexical=1.0)
+    nothing, heavy = Weights(), Weights(length=1.0)
     question = read_question("bees", START.date(), index)
     for weights, heard in (
-        (TalkWeights(words, nothing), [False, False, True, True]),
-        (TalkWeights(nothing, words), [True, True, False, False]),
+        (TalkWeights(heavy, nothing), [False, False, True, True]),
+        (TalkWeights(nothing, heavy), [True, True, False, False]),
     ):
         total = score(index, question, np.zeros(ZEROS, dtype=np.float32), weights).total
         assert (total > 0).tolist() == heard

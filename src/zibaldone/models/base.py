@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ class Tokenizer(Protocol):
         """Tokens of each text, without any that mark beginning or end."""
 
 
+@runtime_checkable
 class WordEmbedder(Embedder, Tokenizer, Protocol):
     """A table of vectors: quick enough to ask for single words; it says in how many pieces it knows one."""
 

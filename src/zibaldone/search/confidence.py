@@ -109,9 +109,9 @@ def witnesses(index: UnitIndex, question: Question) -> _Mask:
     """(n,) which units can bear witness to an answer.
 
     People's, where somebody asks about themselves: what an assistant goes on about, of blood types say, is no
-    sign that the user has told his own. Nor what only asks the same: it is such a question over again, or ends
-    with a question and has fewer other content words than that has; unless another speaker, who is heard,
-    speaks next, and may have answered.
+    sign that the user has told his own. Nor what only asks the same: it is such a question over again, or
+    ends with a question and has fewer other content words than that has; unless another speaker, who is
+    heard, speaks next, and may have answered.
     """
     theirs = question.asks_own and question.aim is not Aim.SAID
     people = index.by_people if theirs else np.ones(len(index), dtype=bool)

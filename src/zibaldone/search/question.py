@@ -39,7 +39,7 @@ class Question:
 
     @property
     def subject(self) -> str:
-        """Its content words alone: what is embedded. The other words only blur a mean of word vectors."""
+        """Its content words alone."""
         return " ".join(form for form, _ in self.terms)
 
 

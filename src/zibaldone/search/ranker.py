@@ -1,10 +1,11 @@
-"""The one ranker: the score of every unit for a question is a weighted sum of ten features of structure.
+"""The one ranker: the score of every unit for a question is a weighted sum of eleven features of structure.
 
 There are two kinds of talk, and a session says itself which it is: among people, where turns are short, lean
 on their neighbours and say who they are of; and with an assistant, where the user's turns stand for
 themselves and what the assistant says is many times as much and seldom what is looked for. Each kind has its
 weights (`python -m benchmarks.fit` fits them, and judges them on data that they were not fitted on). All are
-log-odds, so that units of all compare; cosines are in standard deviations, so that another embedder's serve.
+log-odds, so that units of all compare; BM25 and cosines are in standard deviations from the mean of what
+people say, so that they hold for a question of three words or of a page, and for any embedder.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
+_MOST_DEVIATIONS = 10  # of BM25: where people say nothing of a question, an assistant's is far off
+_COVERED_POWER = 3  # of the share of the question's words: half of them say little
 _NAMES_A_DAY = 0.4  # `date` of what names a day, where the question asks when
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
@@ -41,7 +44,7 @@ class Weights:
     "It" is the unit, with the passages around it where a person's message was cut.
     """
 
-    lexical: float = 0.0  # BM25 (natural logarithm) of the question's words and their synonyms in it
+    lexical: float = 0.0  # BM25 of the question's words and their synonyms in it, standardised
     lexical_2: float = 0.0  # in its window of 2
     lexical_5: float = 0.0  # in its window of 5
     dense: float = 0.0  # its cosine with the question, from the mean of what people say, standardised
@@ -50,7 +53,9 @@ class Weights:
     date: float = 0.0  # 1: said in the time that the question names, or soon after; 1.5: that very day
     length: float = 0.0  # logarithm of its words that are no stop words, and 1
     session: float = 0.0  # the best of its session, of `lexical` and `dense` in standard deviations
-    by_assistant: float = 0.0  # an assistant says it, by how much assistants say; 0 when that is asked for
+    covers: float = 0.0  # 0 to 1: how much of the question it has, see _of_people_first
+    by_assistant: float = 0.0  # an assistant says it, by how much assistants say, less where it `covers`; 0
+    # when that is asked for
 
 
 FEATURES = tuple(field.name for field in fields(Weights))
@@ -78,8 +83,8 @@ class TalkWeights:
 DEFAULT_WEIGHTS = TalkWeights(
     Weights(
         lexical=0.1,
-        lexical_2=0.2,
-        lexical_5=0.2,
+        lexical_2=0.45,
+        lexical_5=0.5,
         dense=0.45,
         speaker=2.5,
         replies=0.6,
@@ -87,18 +92,19 @@ DEFAULT_WEIGHTS = TalkWeights(
         session=0.07,
     ),
     Weights(
-        lexical=0.1,
-        lexical_5=0.05,
+        lexical=0.2,
+        lexical_5=0.2,
         dense=0.45,
         speaker=2.0,
         date=1.0,
         session=0.25,
+        covers=4.0,
         length=-0.4,
         by_assistant=-1.5,
     ),
 )
 _WINDOWED = ("lexical_2", "lexical_5", "session")
-_CLUES = ("speaker", "replies", "date", "length", "by_assistant")
+_CLUES = ("speaker", "replies", "date", "covers", "length", "by_assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +129,10 @@ class Scores:
     """(n,) float32 each, in the order of rows."""
 
     total: Floats
-    lexical: Floats  # BM25 in what is said in one breath
+    lexical: Floats  # BM25, natural logarithm, in what is said in one breath
     dense: Floats  # cosine, in standard deviations from the mean
     context: Floats  # the weighted features of windows and session
-    clues: Floats  # the weighted features of speaker, turn, time and length
+    clues: Floats  # the weighted features of speaker, turn, time, length and of all that is asked together
     confidence: float  # see confidence.confidence
     assistant: AssistantShare = _BESIDE
 
@@ -167,7 +173,7 @@ def score(
     share = _SAID if question.aim is Aim.SAID else _BESIDE
     return Scores(
         total,
-        values["lexical"],
+        values["bm25"],
         values["dense"],
         context,
         clues,
@@ -196,24 +202,42 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
 def features(
     index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], Coverage]:
-    """Every feature that Weights names, (n,) each, unweighted, and what speaks for an answer."""
+    """Every feature that Weights names, and `bm25`, (n,) each, unweighted, and what speaks for an answer."""
     of_rows = index.vectors.products(vector)
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
     values, covered, unseen, heard = _lexical(index, question)
     people = index.by_people
+    values["bm25"] = values["lexical"]
+    for name in ("lexical", "lexical_2", "lexical_5"):
+        values[name] = np.minimum(standardised(values[name], people), _MOST_DEVIATIONS)
     breath = index.windows[0]
     values["dense"] = standardised(breath.sum(centred) / breath.sizes, people)
-    own = standardised(values["lexical"], people) + values["dense"]
+    own = values["lexical"] + values["dense"]
     values["session"] = index.best_of_session(own, people if inside is None else people & inside)
     values["speaker"] = np.zeros(len(index), dtype=np.float32)
     for name in question.speakers:  # who may have been forgotten since the question was read
         values["speaker"][index.speakers.get(name, [])] = 1
     values["replies"] = index.replies()
-    values["date"] = _dates(index, question)
+    values["date"], names_day = _dates(index, question)
     values["length"] = np.log1p(index.lexical.lengths())
-    values["by_assistant"] = index.by_assistant * np.float32(question.aim is not Aim.SAID)
+    covers = np.maximum(values["covers"] ** _COVERED_POWER, names_day)
+    covers[(index.by_assistant > 0) & ~heard] = 0
+    is_said = question.aim is Aim.SAID
+    values["covers"] = covers if is_said else _of_people_first(index, covers, inside)
+    values["by_assistant"] = index.by_assistant * (0 if is_said else 1 - values["covers"])
     return values, Coverage(covered, unseen, heard, cosines)
+
+
+def _of_people_first(index: UnitIndex, covers: Floats, inside: Mask | None) -> Floats:
+    """(n,) how much of the question each unit has; of an assistant's, what people's own words leave of it.
+
+    Who has all of a question's words, or names the day that it names, most likely answers it. An assistant
+    says again what people say; what nobody else said is its to tell.
+    """
+    people = index.by_people
+    best = covers[people if inside is None else people & inside].max(initial=0)
+    return np.where(people, covers, covers * (1 - best)).astype(np.float32)
 
 
 def _cosines(rows: Matrix, products: Floats) -> Floats:
@@ -226,9 +250,12 @@ def _cosines(rows: Matrix, products: Floats) -> Floats:
     return cosines
 
 
-def _dates(index: UnitIndex, question: Question) -> Floats:
-    """(n,) see Weights; what is said long after a long time, or names a day of a short one, counts half."""
-    dates = np.zeros(len(index), dtype=np.float32)
+def _dates(index: UnitIndex, question: Question) -> tuple[Floats, Mask]:
+    """(n,) see Weights, and which units name a day of a short time that the question names.
+
+    What is said long after a long time, or names a day of a short one, counts half.
+    """
+    dates, names_day = np.zeros(len(index), dtype=np.float32), np.zeros(len(index), dtype=bool)
     if question.asks_when:
         dates[[row for row, _, _ in index.named_days]] = _NAMES_A_DAY
     for first, last in question.days:
@@ -239,9 +266,12 @@ def _dates(index: UnitIndex, question: Question) -> Floats:
             continue
         dates = np.maximum(dates, then * np.float32(1.5) + after)
         for row, first_named, last_named in index.named_days:
-            if first_named >= first and last_named <= last and not then[row]:
+            if first_named < first or last_named > last:
+                continue
+            names_day[row] = True
+            if not then[row]:
                 dates[row] = max(dates[row], 1.5 if after[row] else 0.5)
-    return np.asarray(dates, dtype=np.float32)
+    return np.asarray(dates, dtype=np.float32), names_day
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +325,7 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], F
     n = len(index)
     totals = {radius: np.zeros(n) for radius in RADII}
     covered, whole, unseen = np.zeros(n), 1e-9, 0.0
+    covers, all_idfs = np.zeros(n), 1e-9
     heard = witnesses(index, question)
     lengths = {radius: _of_people(index.windows[radius].relative_lengths, index) for radius in RADII}
     for word in _matched(index, question):
@@ -302,12 +333,15 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], F
         unseen += 0.0 if heard[word.exact].any() else word.weight
         there, likeness = index.windows[0].spread(word.rows, word.likeness)
         covered[there] += word.weight * np.minimum(likeness, 1)
+        covers[there] += word.idf * np.minimum(likeness, 1)
+        all_idfs += word.idf
         for radius in RADII:
             window = index.windows[radius]
             there, inside = window.spread(word.rows, word.frequencies)
             totals[radius][there] += word.idf * saturated(inside, lengths[radius][there])
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
+    values["covers"] = (covers / all_idfs).astype(np.float32)
     return values, (covered / whole).astype(np.float32), unseen / whole, heard
 
 

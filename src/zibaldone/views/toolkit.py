@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import NOISE, NOISES, ChannelScore, Evidence, Message
 from zibaldone.errors import ModelFailed
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.narrowing import KeyTest, Narrowing
 from zibaldone.rendering import line, line_tokens
@@ -43,7 +43,7 @@ PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
 OFFERED = (
     2.0  # budgets' worth of units that a view retrieves: recall may find better use for some of the room
 )
-_OF_A_MESSAGE = 0.25  # of the budget: on RealMem .000 / +.009 of the evidence at 1,000 / 2,000 tokens
+_OF_A_MESSAGE = 0.5  # of the budget, and its best passage whatever it takes; a quarter: BEAM 500K -.10
 _PARTNERED = 8  # units whose partners come with them
 _PARTNER_SHARE = 16  # a partner is at most such a part of the budget
 MOST_UNREAD = 1000  # messages behind a cursor that one recall looks through, where units are made of them
@@ -174,13 +174,15 @@ def usable(generation: Generation | None, fingerprint: str) -> Generation | None
 def question_vector(embedder: Embedder, question: Question) -> tuple[Vectors, str]:
     """(d,) float32, and why it is zero: an embedder that fails leaves words alone to search by.
 
-    Also zero for a question that has no content words.
+    A table of words is asked for the content words alone, which the others only blur in a mean; an encoder
+    reads the question. Also zero for a question that has no content words.
     """
     nothing = np.zeros(embedder.dimension, dtype=np.float32)
     if not question.terms:
         return nothing, ""
     try:
-        return embed(embedder, [question.subject])[0], ""
+        text = question.subject if isinstance(embedder, WordEmbedder) else question.text
+        return embed(embedder, [text])[0], ""
     except ModelFailed as error:
         return nothing, f"by words only: {error}"
 
@@ -242,8 +244,8 @@ def _some_of_each(rows: Sequence[int], index: UnitIndex, budget_tokens: int) -> 
     last: list[int] = []
     for row in rows:
         unit = index.units[row]
+        is_more = taken[unit.seq] > 0 and taken[unit.seq] + unit.tokens > _OF_A_MESSAGE * budget_tokens
         taken[unit.seq] += unit.tokens
-        is_more = unit.kind == PASSAGE and taken[unit.seq] > _OF_A_MESSAGE * budget_tokens
         (last if is_more else first).append(row)
     return first + last
 

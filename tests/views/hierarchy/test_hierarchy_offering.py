@@ -191,12 +191,12 @@ def test_nothing_known_has_no_confidence() -> None:
     assert offered("Who plays the bassoon?", Held()).confidence == 0.0
     assert offered("Who plays the bassoon?", Held()).evidence == ()
     known, unknown = offered("Who plays the bassoon?"), offered("quantum chromodynamics lecture")
-    assert unknown.confidence < 0.1 < 0.5 < known.confidence
+    assert unknown.confidence < 0.2 < 0.5 < known.confidence
 
 
 def test_the_message_that_says_it_comes_first_with_all_its_fields() -> None:
     """Its speaker, time, session and seq; the tokens of its line; its dates resolved."""
-    first = offered("Who plays the bassoon?").evidence[0]
+    first = offered("Who plays the bassoon in the town orchestra?").evidence[0]
     assert (first.sources, first.speaker, first.session, first.time) == ((1,), "Bea", "1", MUSIC[0].time)
     assert first.text == "I play the bassoon in the town orchestra since yesterday (7 May 2023)."
     assert (first.view, first.kind, first.place) == ("hierarchy", "message", 0)
