@@ -19,7 +19,7 @@ from datetime import timedelta
 from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel
 from rich.console import Console
@@ -331,13 +331,13 @@ def make_rows(answers: Iterable[ReadAnswer]) -> list[ReadRow]:
 def publish(output: Path) -> None:
     """Put a run's figures, without its questions and answers, among those of the results page."""
     run = json.loads(output.read_text(encoding="utf-8"))
-    page = {"title": "Answers, read and judged", "note": _NOTE, "rows": []}
+    page: dict[str, Any] = {"title": "Answers, read and judged", "note": _NOTE, "rows": []}
     if PUBLISHED.exists():
         page = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     kinds = ("data", "system", "tokens")
     rows = {tuple(row[kind] for kind in kinds): row for row in page["rows"]}
     for row in run["rows"]:
-        new = {
+        new: dict[str, Any] = {
             "data": " ".join(run["command"].split()[3:5]).removesuffix(".json"),
             "system": row["system"],
             "tokens": row["budget_tokens"] or "all",

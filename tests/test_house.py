@@ -358,7 +358,7 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_197,
+    ".": 10_204,
     "adapters": 1_861,
     "asking": 551,
     "cli": 3_963,

@@ -78,6 +78,7 @@ from zibaldone.validation import (
     flag,
     function,
     key,
+    keys,
     members,
     number,
     option,
@@ -856,9 +857,7 @@ class Memory:
                 most=most,
                 skip=skipped,
                 words=whole_text("words", words),
-                among=None
-                if among is None
-                else {key("session", session) for session in members("among", among)},
+                among=None if among is None else keys("among", among),
                 since=narrowing.since,
                 until=narrowing.until,
                 within=log.seqs_within(connection, user, to_narrowing(agent=agent)),

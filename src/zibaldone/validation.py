@@ -30,6 +30,7 @@ MOST: Mapping[str, int] = {
     "exclude_seqs": 100_000,
     "seqs": 1_000_000,  # to be forgotten
     "roles": 100,
+    "among": 10_000,  # sessions of a list
     "metadata": 1_000,  # keys, operators and values of a filter, at any depth
     "views": 100,
     "texts": 100_000,  # to be looked for
@@ -51,6 +52,13 @@ def members(what: str, given: Iterable[T]) -> list[T]:
     if is_long or len(taken) > most:
         raise TooMany(f"{what} can be at most {most:,} in one call: make several calls")
     return taken
+
+
+def keys(what: str, given: Iterable[Key]) -> frozenset[str]:
+    """Check a list of names. Raises InvalidInput."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidInput(f"{what} must be a list of names, not {shown(given)}")
+    return frozenset(key(f"a name of {what}", name) for name in members(what, given))
 
 
 def key(what: str, value: object) -> str:
