@@ -382,7 +382,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_342,
 }
-TESTS_CEILING = 54_960
+TESTS_CEILING = 54_970
 
 
 def lines_in(path: Path) -> int:

@@ -11,7 +11,7 @@ from zibaldone import Evidence, Memory, Message
 from zibaldone.core import Scope
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall import in_period_first
-from zibaldone.rendering import header, verbatim
+from zibaldone.rendering import header, mark, verbatim
 from zibaldone.search.request import Aim
 from zibaldone.text.sentences import sentences
 from zibaldone.views.base import Query
@@ -123,6 +123,9 @@ def _check_text(found):
         if unit.ends_inside and (after is None or after.sources != unit.sources):
             assert found.text.startswith(" …", end)
             end += 2
+        if unit.also_said:
+            assert found.text.startswith(" (also said ", end)
+            end += len(mark(unit))
     assert len(found.text) == end
 
 
