@@ -100,8 +100,8 @@ def _write(answer: Answer) -> None:
 
 def _note_step(step: Step) -> None:
     """A look, on standard error."""
-    if step.answered:
-        out.note(f"{step.number}. answers")
+    if step.number and not step.queries:
+        out.note(f"{step.number}. {'answers' if step.answered else 'gives no answer'}")
         return
     queries = "; ".join(f"{lookup.query!r}" for lookup in step.queries) or "the question"
     out.note(f"{step.number}. looks for {queries}: {out.count(len(step.added), 'message')}")
