@@ -20,7 +20,8 @@ SCHEMA = schemathesis.openapi.from_dict(document(OPERATIONS, "0"))
 DESCRIBED = {operation.ok().label: operation.ok() for operation in SCHEMA.get_all_operations()}
 # What no JSON Schema can say of a request; whatever else it allows has to be accepted.
 UNSAID = re.compile(
-    r"must be before|outside the years|content\[\d+\]|^messages\[\d+\]|is the user's: give the question"
+    r"needs a chat model|must be before|outside the years"
+    r"|content\[\d+\]|^messages\[\d+\]|is the user's: give the question"
     r"|this memory never had|destroys a user's key, and this memory has none|a key is of all"
 )
 
