@@ -69,7 +69,7 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
 
 
 def mark(unit: Evidence) -> str:
-    """What stands behind a unit's words: when they were said again, and that they hold no more.
+    """The remark behind a unit's words: when they were said again, and that they hold no more.
 
     Of what always holds, when it was said.
     """

@@ -16,7 +16,7 @@ _FEWEST_WORDS = 5  # a shorter unit leans on what was said before it
 
 
 class Said:
-    """What the units of a context say, as it grows."""
+    """The words of a context's units, as it grows."""
 
     def __init__(self, candidates: Iterable[Evidence]) -> None:
         """Words weigh as much as they are rare among all `candidates`."""

@@ -36,7 +36,7 @@ class TitledSession:
 
 
 class _Span(NamedTuple):
-    """Of a session, its first and last seq, and their times in microseconds."""
+    """A session's first and last seq, and their times in microseconds."""
 
     session: str
     first: int
@@ -138,7 +138,7 @@ def _spans_within(connection: Connection, user: str, within: Collection[int]) ->
 
 
 def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, tuple[str, bool]]:
-    """Of each message its title, or else its first words; and if its time is known."""
+    """Each message's title, or else its first words; and if its time is known."""
     m = messages.c
     words: ColumnElement[str] = m.content.label("words")  # sealed, it can only be opened whole
     if seals_of(connection) is None:

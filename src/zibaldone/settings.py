@@ -131,7 +131,7 @@ def _openai_embedder(model: str, api_key: str | None) -> Embedder:
 def reranker(
     given: Reranker | str | FromEnvironment | None, chat: ChatModel | None
 ) -> Reranker | Literal["chat"] | None:
-    """What was given, or named, or else the reranker that the environment names.
+    """The reranker that was given or named, or else the one that the environment names.
 
     Raises InvalidInput, MissingExtra and ModelFailed.
     """

@@ -64,14 +64,14 @@ def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: s
 
 
 async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What the call gives, of the threads that all such calls share; see `in_thread_of`."""
+    """Call in one of the threads that all such calls share; see `in_thread_of`."""
     return await in_thread_of(None, call, *args, **kwargs)
 
 
 async def in_thread_of(
     limiter: CapacityLimiter | None, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """What the call gives, of the threads of a limiter.
+    """Call in one of the threads of a limiter.
 
     Cancelled, it raises that when the call has ended: a write's fate is known.
     A call that has not begun when it is cancelled never does; one that asks `is_waited_for` may end early.

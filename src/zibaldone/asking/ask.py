@@ -78,7 +78,7 @@ class ShownEvidence:
 
 @dataclass(frozen=True)
 class AskStep(Task[StepResult]):
-    """What was found so far: enough, or what next?"""
+    """Judge what was found so far: enough, or what next?"""
 
     view: ClassVar = "ask"
     prompt: ClassVar = "step"
@@ -125,7 +125,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model says of a question, and what it was shown."""
+    """A model's answer to a question, and the evidence that it was shown."""
 
     question: str
     text: str  # "" where the model gave none
@@ -332,7 +332,7 @@ class Asking:
 
 
 def _said_of(recall: Recall, fresh: Sequence[Evidence]) -> str:
-    """What a model is told of a query that brought little: else a miss looks like a hit."""
+    """A word for the model on a query that brought little: else a miss looks like a hit."""
     if not fresh:
         return " (nothing new)"
     return "" if recall.confidence >= CLEAR else " (nothing further clearly about it)"

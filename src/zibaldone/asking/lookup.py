@@ -26,7 +26,7 @@ UNCLEAR = "Nothing clearly about this. The nearest:"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a recall is narrowed to. `since` is in, `until` is not; None: all."""
+    """The limits of a recall. `since` is in, `until` is not; None: all."""
 
     session: Key | None = None
     exclude_session: Key | None = None
@@ -119,7 +119,7 @@ def _is_day(given: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a lookup brought, as a model reads it."""
+    """The passages of a lookup, as a model reads them."""
 
     text: str
     evidence: tuple[Evidence, ...]
@@ -127,7 +127,7 @@ class Found:
 
     @property
     def seqs(self) -> frozenset[int]:
-        """Of all messages that were shown."""
+        """Seqs of all messages that were shown."""
         return frozenset(seq for unit in self.evidence for seq in unit.sources)
 
     def shorter(self, tokens: int) -> Found:
@@ -139,7 +139,7 @@ class Found:
 
 
 def to_found(recall: Recall, *, shown_before: bool = False) -> Found:
-    """What a recall with `floor=0` brought; of what is perhaps about something else, the nearest alone.
+    """The passages of a recall with `floor=0`; of what is perhaps about something else, the nearest alone.
 
     What always holds is left out: a model that looks for something has not asked for it. Where it took the
     place of a message that says just that, the message comes.

@@ -50,7 +50,7 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """What a trace calls it."""
+        """Its name in a trace."""
 
     @property
     def batch(self) -> int:

@@ -21,7 +21,7 @@ _Mask = npt.NDArray[np.bool_]
 # Log-odds, fitted by `python -m benchmarks.confidence DATA`, which judges them with each data set left out.
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What speaks for an answer, and against; as weights, what each is worth.
+    """Signs for an answer and against it; as weights, the worth of each.
 
     All are times BESIDE where a day that memory knows is asked about, or a speaker and one word more.
     """
@@ -55,7 +55,7 @@ _LATIN = regex.compile(r"\p{Latin}+")
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Of a question in an index; shares are of the question's words, by their idf."""
+    """A question's words and vector in an index; shares are of the words, by their idf."""
 
     covered: Floats  # (n,) the share that each unit has; a synonym counts by its cosine squared
     unseen: float  # the share that no unit has which bears witness
@@ -87,7 +87,7 @@ def _is_of_day(index: UnitIndex, question: Question) -> bool:
 
 
 def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: _Mask | None) -> Signs:
-    """What speaks for an answer to a question that has words."""
+    """Signs for an answer to a question that has words."""
     heard = coverage.witnesses if inside is None else coverage.witnesses & inside
     mean = float(coverage.cosines.sum()) / (len(index) + SILENT)
     matches = (coverage.covered + NEAR * (coverage.cosines - mean))[heard]

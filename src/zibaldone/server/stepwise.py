@@ -11,7 +11,7 @@ from zibaldone.asking.ask import Answer, Step
 
 
 async def stepwise(memory: AsyncMemory, question: str, **options: Any) -> AsyncGenerator[Step | Answer]:
-    """What `AsyncMemory.ask` does, step by step, and at last what it gives; closed, it is given up."""
+    """The steps of `AsyncMemory.ask`, and at last its answer; closed, it is given up."""
     loop = asyncio.get_running_loop()
     steps: asyncio.Queue[Step | None] = asyncio.Queue()
 

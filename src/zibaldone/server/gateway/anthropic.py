@@ -213,7 +213,7 @@ class MessageRounds(ListedRounds):
 
 
 def _object(given: object) -> object:
-    """What a streamed call gives its tool; of what cannot be read nothing."""
+    """The arguments of a streamed call; of what cannot be read nothing."""
     if isinstance(given, str):
         with suppress(ValueError, RecursionError):
             given = json.loads(given)

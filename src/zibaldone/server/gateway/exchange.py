@@ -266,7 +266,7 @@ class GatewayExchange:
         return dict(self.wire.with_memory(*given))
 
     async def look_up(self, lookup: Lookup, narrowed: Filter, shown: frozenset[int]) -> Recall | None:
-        """What a search of the model brings, without what it has seen; None where it fails or is late."""
+        """The passages of a search of the model, without what it has seen; None where it fails or is late."""
         limit_s = max(self.shop.recall_timeout_s, _SEARCH_S)
         if self._storing is not None:  # what the request says is then known, and not found
             await asyncio.wait([self._storing], timeout=limit_s)
@@ -308,7 +308,7 @@ class GatewayExchange:
     async def _in_time(
         self, limit_s: float, work: Callable[[float], Coroutine[Any, Any, Recall]]
     ) -> Recall | None:
-        """What `work` recalls, told until when by the loop's clock; what is late stops soon."""
+        """The recall of `work`, told until when by the loop's clock; what is late stops soon."""
         shop = self.shop
         if shop.late >= _MOST_LATE:
             self._degrade("recall_busy", "nothing recalled: earlier recalls still run")

@@ -161,7 +161,7 @@ class Gateway:
     async def _answering(
         self, request: Request, exchange: GatewayExchange, content: bytes, loop: ToolLoop | None
     ) -> Response:
-        """What the client gets; of an error, and of what nobody can read, the question alone is stored."""
+        """The client's answer; of an error, and of what nobody can read, the question alone is stored."""
         wire, report = exchange.wire, exchange.report
         send = partial(self._send, request, wire.path, plain=True)
         again = partial(send, is_again=True)

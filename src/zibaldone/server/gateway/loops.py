@@ -1,4 +1,4 @@
-"""What the gateway put into a request stays the same in those that go on from it.
+"""Repeat in later requests what the gateway put into the one that they go on from.
 
 An agent that uses tools sends the same turn again with each result. A model server has all of that in its
 prefix cache, as long as what was recalled before that turn is the same, byte for byte, and so is what the
@@ -28,7 +28,7 @@ _KEPT_S = 3600.0  # after its last use
 
 
 class Kept(Generic[T]):
-    """What requests may go on from. It keeps words of messages: a forgetting empties it."""
+    """Earlier requests that others may go on from. It keeps words of messages: a forgetting empties it."""
 
     def __init__(self, memory: AsyncMemory, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._memory = memory
@@ -52,7 +52,7 @@ class Kept(Generic[T]):
                 self._kept.popitem(last=False)
 
     async def there(self, key: bytes) -> T | None:
-        """What was kept, if all of it is still in the log: other processes forget, too."""
+        """The kept turn, if all of it is still in the log: other processes forget, too."""
         _, user, seqs, kept = self._kept.get(key, (0.0, "", frozenset(), None))
         for seq in seqs:
             if await self._memory.get(seq, user=user) is None:
@@ -71,12 +71,12 @@ class LoopRecalls(Kept[Recall]):
         self.note(loop, user, seqs, replace(recalled, trace=trace))
 
     async def recalled(self, loop: bytes) -> Recall | None:
-        """What was recalled for it."""
+        """The recall that was made for it."""
         return await self.there(loop)
 
 
 class HiddenTurns(Kept[HiddenTurn]):
-    """What clients did not get of answers that they go on from, by the first call that they did get."""
+    """Hidden turns of answers that clients go on from, by the first call that they did get."""
 
     def __init__(self, memory: AsyncMemory, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(memory, clock=clock)
@@ -89,11 +89,11 @@ class HiddenTurns(Kept[HiddenTurn]):
             self._names.popitem(last=False)
 
     def real(self, scope: MemoryScope, shown: str) -> str | None:
-        """What the upstream calls it; None: the same."""
+        """Its name at the upstream; None: the same."""
         return self._names.get(_key(scope, shown))
 
     async def of_call(self, scope: MemoryScope, session: str, call_id: str) -> HiddenTurn | None:
-        """What was hidden beside a call of the client's; some upstreams count calls in each conversation."""
+        """The turn hidden beside a call of the client's; some upstreams count calls in each conversation."""
         with sweeping():
             turn = await self.there(_key(scope, session, call_id))
             if turn is not None:

@@ -63,7 +63,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class HiddenTurn:
-    """What a client did not get of an answer that has calls of its own. It sends the answer back without."""
+    """The part of an answer with a client's own calls that it did not get, and does not send back."""
 
     earlier: tuple[str, ...]  # elements of the rounds before the last one, JSON
     last: tuple[str, ...]  # of the last one
@@ -94,7 +94,7 @@ class Rounds(ABC):
     @property
     @abstractmethod
     def calls(self) -> list[ToolCall]:
-        """Of our tool in this round."""
+        """Calls of our tool in this round."""
 
     @property
     @abstractmethod
@@ -119,11 +119,11 @@ class Rounds(ABC):
 
     @abstractmethod
     def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
-        """What the client gets for an event of a stream; may be nothing."""
+        """The client's events for one of a stream; may be none."""
 
     @abstractmethod
     def whole(self, body: JsonObject) -> str:
-        """What the client gets for an answer in one piece, if none follows."""
+        """The client's answer for one in one piece, if none follows."""
 
     @abstractmethod
     def words(self) -> str:
@@ -134,7 +134,7 @@ class Rounds(ABC):
         """This round as it goes back to the upstream: JSON elements of the request's list."""
 
     def unseen(self) -> list[str]:
-        """What of them a client lacks when it sends back what it got; the lead is how many it has."""
+        """The elements that a client lacks when it sends back what it got; the lead is how many it has."""
         return self.elements()
 
     @property
@@ -144,10 +144,10 @@ class Rounds(ABC):
 
     @abstractmethod
     def result(self, call_id: str, words: str) -> Mapping[str, Any]:
-        """What a call brought."""
+        """The result of a call."""
 
     def results(self, texts: Sequence[str]) -> list[str]:
-        """What this round's calls brought, JSON."""
+        """The results of this round's calls, JSON."""
         return [dumped(self.result(call.id, words)) for call, words in zip(self.calls, texts, strict=True)]
 
     def as_elements(self, results: list[str]) -> list[str]:
@@ -225,7 +225,7 @@ class ListedRounds(Rounds):
         return [part for _, part in sorted(self._parts.items())]
 
     def visible(self) -> list[Mapping[str, Any]]:
-        """What the client gets of this round: no thoughts that lead to hidden calls alone."""
+        """The client's part of this round: no thoughts that lead to hidden calls alone."""
         shown: list[Mapping[str, Any]] = []
         held: list[Mapping[str, Any]] = []
         for part in self.in_order():

@@ -98,7 +98,7 @@ def _client_session(headers: Headers) -> str | None:
 
 
 def memory_options(headers: Headers, body: JsonObject, mode: MemoryMode) -> MemoryOptions:
-    """What `memory` in the body says, and `mode` unless it says one. Raises a 400 Problem."""
+    """Options of `memory` in the body, and `mode` unless it says one. Raises a 400 Problem."""
     given = body[MEMBER]
     if given is None:
         given = {}

@@ -63,7 +63,7 @@ class RoundRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What every round's request is made from."""
+    """The parts that every round's request is made from."""
 
     body: JsonObject  # without the tool
     tool: Splice
@@ -91,7 +91,7 @@ class ToolLoop:
         self.content = request.content([], is_last=False)
 
     async def settled(self, answer: UpstreamAnswer, ask: Ask) -> UpstreamAnswer:
-        """What the client gets for an answer in one piece. Raises a Problem where one breaks off."""
+        """The client's answer for one in one piece. Raises a Problem where one breaks off."""
         with sweeping():
             while True:
                 data = await whole(answer)
@@ -186,7 +186,7 @@ class ToolLoop:
         shop.hidden.keep(scope, self._exchange.admitted.session, rounds.own[0], turn)
 
     async def _search(self, call: ToolCall, number: int) -> str:
-        """What the model is told of a call."""
+        """The result of a call, for the model."""
         if self._rounds.is_last:
             return _NO_MORE
         if number >= _MOST_CALLS:
@@ -242,7 +242,7 @@ def _takes_ours(tools: object) -> bool:
 
 
 async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
-    """What was hidden of the answers in a request, by their places in its list."""
+    """Hidden turns of the answers in a request, by their places in its list."""
     hidden: dict[int, HiddenTurn] = {}
     keeps = exchange.wire.continues(exchange.body) or exchange.wire.conversation(exchange.body)
     for turn in exchange.admitted.turns:
@@ -254,7 +254,7 @@ async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
 
 
 def _call_ids(turn: WireTurn, *, results: bool) -> list[str]:
-    """Of the calls in a turn; with `results` of those that it answers, too."""
+    """Ids of the calls in a turn; with `results` of those that it answers, too."""
     metadata = turn.message.metadata
     ids = [mapping(call).get("id") for call in sequence(metadata.get("tool_calls"))]
     if results:
@@ -311,7 +311,7 @@ async def split(answer: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
 
 
 def media_type(answer: UpstreamAnswer) -> str:
-    """Of its body, in small letters."""
+    """The media type of its body, in small letters."""
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -324,7 +324,7 @@ _OF_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 
 async def _refusal(answer: UpstreamAnswer) -> Mapping[str, Any]:
-    """What a refusal says."""
+    """The words of a refusal."""
     body = event_body(await whole(answer))
     if body is not None and body.get("error") is not None:
         return body

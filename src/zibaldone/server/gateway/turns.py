@@ -53,7 +53,7 @@ def wire_turn(shape: Mapping[str, Any], place: int = -1) -> WireTurn | None:
 
 
 def without_thoughts(words: str) -> str:
-    """What a model says, without what it thinks aloud before."""
+    """A model's words, without what it thinks aloud before."""
     return _THOUGHTS.sub("", words)
 
 

@@ -88,7 +88,7 @@ class ReadSession(Arguments):
 
 
 class ReadNotes(Arguments):
-    """What is noted of the user and still holds: rules, facts, people, preferences, plans, decisions.
+    """Notes of the user that still hold: rules, facts, people, preferences, plans, decisions.
 
     With `about`, only what is near it, the nearest first.
     """
@@ -253,7 +253,7 @@ def _place(start: str) -> tuple[int, int]:
 
 
 def _part(message: Message, skip: int, most: int) -> Evidence:
-    """Of a message, some `most` characters behind the first `skip`; cut, it says where to read on."""
+    """Some `most` characters of a message behind the first `skip`; cut, it says where to read on."""
     assert message.time is not None  # what is stored has one
     text, rest = message.content[skip : skip + most], message.content[skip + most :]
     if rest:

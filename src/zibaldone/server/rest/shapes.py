@@ -472,7 +472,7 @@ class StepJson(OutputShape):
 
 
 class AnswerJson(OutputShape):
-    """What a model says of a question, and what it was shown."""
+    """A model's answer to a question, and the evidence that it was shown."""
 
     question: str
     text: str = Field(description="Empty where no model gave one; then the evidence is what there is.")
