@@ -360,7 +360,7 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 10_204,
     "adapters": 1_861,
-    "asking": 551,
+    "asking": 565,
     "cli": 3_963,
     "comparing": 640,
     "demo": 406,
@@ -382,7 +382,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_342,
 }
-TESTS_CEILING = 54_970
+TESTS_CEILING = 54_990
 
 
 def lines_in(path: Path) -> int:

@@ -156,6 +156,24 @@ def test_a_filter_holds_for_all_that_a_model_asks(memory):
     assert [unit.sources for unit in answer.evidence.evidence] == [(81,)]
 
 
+def test_another_part_of_a_long_message_can_be_asked_for(memory):
+    """What was shown of it does not keep the rest away."""
+    days = " ".join(f"Stage {n} of the ride goes over the pass of {n} windmills." for n in range(1, 61))
+    memory.add({"role": "assistant", "content": f"Here is your plan. {days} Pack a raincoat."}, user="ann")
+    model = ScriptedModel(
+        [
+            {"queries": [{"query": "stage 57 windmills", "role": "assistant"}]},
+            {"answer": "x", "sources": [86]},
+        ]
+    )
+    memory.ask("Here is your plan: stage 1?", user="ann", chat=model, budget_tokens=600)
+    before, after = (" ".join(texts(request)) for request in model.requests)
+    assert "Stage 1 of the ride" in before
+    assert "Stage 57 of the ride" not in before
+    assert "Stage 57 of the ride" in after
+    assert after.count("Stage 1 of the ride") == 1
+
+
 def test_a_model_is_told_of_queries_that_bring_nothing(memory):
     """What has no match, and what was shown already."""
     queries = [{"query": "quantum chromodynamics"}, {"query": "Pip", "session": "nowhere"}]

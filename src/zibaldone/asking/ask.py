@@ -17,7 +17,7 @@ from typing import ClassVar, Protocol
 
 from pydantic import Field
 
-from zibaldone.asking.lookup import CLEAR, Filter, Lookup, to_lookup
+from zibaldone.asking.lookup import CLEAR, Filter, Lookup, shown_whole, to_lookup
 from zibaldone.core import Citation, Evidence
 from zibaldone.deadline import Deadline
 from zibaldone.errors import InvalidInput, RecallGivenUp
@@ -26,6 +26,7 @@ from zibaldone.models.task import NOT_SENT, Task, TaskResult
 from zibaldone.recall import Order, unite
 from zibaldone.recalled import Recall
 from zibaldone.rendering import mark, weekday
+from zibaldone.search.unit import PASSAGE
 
 MOST_ROUNDS, MOST_QUERIES = 10, 4
 _ROUND_SHARE = 0.4  # of the budget: what the first look, and each round, may add
@@ -239,11 +240,18 @@ class Asking:
         new: list[Evidence] = []
         lookups = [query.lookup() for query in reply.result.queries[:MOST_QUERIES]]
         room = max(_LEAST_TOKENS, self._share() // len(lookups))
-        seen = {seq for unit in evidence.evidence for seq in unit.sources}
+        shown = {(unit.sources, unit.place) for unit in evidence.evidence}
+        seen = shown_whole(evidence.evidence)
+        again = sum(unit.tokens for unit in evidence.evidence if unit.kind == PASSAGE)
         for lookup in lookups:
-            more = self._recall(lookup, min(room, self.budget_tokens), seen)
-            fresh = [unit for unit in more.evidence if not unit.standing]
-            seen.update(seq for unit in fresh for seq in unit.sources)
+            more = self._recall(lookup, min(room + again, self.budget_tokens), seen)
+            fresh = [
+                unit
+                for unit in more.evidence
+                if not unit.standing and (unit.sources, unit.place) not in shown
+            ]
+            shown.update((unit.sources, unit.place) for unit in fresh)
+            seen |= shown_whole(fresh)
             self._parts.append(more)
             self._asked.append(lookup.query + _said_of(more, fresh))
             made.append(lookup)

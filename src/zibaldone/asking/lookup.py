@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.recall import Order, to_order
 from zibaldone.recalled import Recall
 from zibaldone.rendering import NO_DATE, header, in_order, indented, mark
+from zibaldone.search.unit import PASSAGE
 from zibaldone.validation import Key, TimeLike, key, shown, to_time, words
 
 CLEAR = 0.2  # of the questions that are given less than this, one in eight can be answered: docs/results.md
@@ -136,6 +137,11 @@ class Found:
         while tokens > 0 and len(kept) > 1:
             tokens -= kept.pop().tokens
         return _found(kept, clear=self.clear)
+
+
+def shown_whole(evidence: Iterable[Evidence]) -> frozenset[int]:
+    """Seqs of messages that need not be shown again: of a long one another passage may be wanted."""
+    return frozenset(seq for unit in evidence if unit.kind != PASSAGE for seq in unit.sources)
 
 
 def to_found(recall: Recall, *, shown_before: bool = False) -> Found:

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zibaldone.asking.lookup import NOTHING, Filter, to_found, to_lookup
+from zibaldone.asking.lookup import NOTHING, Filter, shown_whole, to_found, to_lookup
 from zibaldone.errors import InvalidInput
 from zibaldone.rendering import quotation
 from zibaldone.server.gateway.events import EventSplitter, event_data, whole_events, with_data
@@ -82,7 +82,7 @@ class ToolLoop:
         self._exchange, self._rounds, self._request = exchange, rounds, request
         recalled = exchange.report.recalled
         in_context = recalled.evidence if recalled else ()
-        self._shown = seqs | {seq for unit in in_context for seq in unit.sources}
+        self._shown = seqs | shown_whole(in_context)
         self._brought: frozenset[int] = frozenset()  # seqs, by searches of this answer
         self._behind: list[str] = []  # elements that later requests have behind the client's
         self._unseen: list[str] = []  # those of them that the client will lack
@@ -204,7 +204,7 @@ class ToolLoop:
         if recalled is None:
             return _FAILED
         brought = to_found(recalled, shown_before=bool(self._shown))
-        self._shown |= brought.seqs
+        self._shown |= shown_whole(brought.evidence)
         self._brought |= brought.seqs
         exchange.report.searched.append(brought)
         return quotation(brought.text) if brought.evidence else brought.text
