@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from topic_texts import bodies, documents, entries, lines
 
@@ -83,6 +83,7 @@ def test_a_body_alone_is_read_again(body):
 
 @often
 @given(lines)
+@example("<seq=?>Ann likes tea.")
 def test_a_text_settles_at_the_first_reading(text):
     """However odd a text by hand, reading what was made of it changes nothing more."""
     body = parse_body(text)
@@ -91,10 +92,14 @@ def test_a_text_settles_at_the_first_reading(text):
 
 @often
 @given(lines)
+@example("<seq=?>Ann likes tea.")
 def test_no_word_of_a_text_is_lost(text):
-    """Every word of a body by hand is still there when the document is written again."""
+    """Every word of a body by hand is still there when the document is written again.
+
+    "<seq=?>" is none: it says that an entry has no signature.
+    """
     rendered = render_body(parse_body(text))
-    assert _words(text) <= _words(rendered)
+    assert _words(text.replace("<seq=?>", " ")) <= _words(rendered)
 
 
 @often
