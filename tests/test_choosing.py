@@ -235,3 +235,13 @@ def test_a_day_that_does_not_fit_is_not_told():
     made = chosen([first, again], whole + 3)
     assert [e.also_said for e in made.evidence] == [()]
     assert len(chosen([first, again], whole + 40).evidence[0].also_said) == 1
+
+
+def test_another_value_is_no_repetition():
+    """One word may be all that differs between what held and what holds."""
+    said = "On Sunday we stay with my parents by the lake, grill trout in the garden and sleep in the {} room"
+    units = [unit(said.format(room), seq) for seq, room in enumerate(("attic", "cellar"), 1)]
+    others = [unit(f"Note {n}: the tram to the harbour was late again.", n) for n in range(3, 40)]
+    made = chosen([*units, *others], 2000)
+    assert {1, 2} <= {seq for e in made.evidence for seq in e.sources}
+    assert not any(e.also_said for e in made.evidence)

@@ -358,9 +358,9 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_204,
+    ".": 10_193,
     "adapters": 1_861,
-    "asking": 565,
+    "asking": 574,
     "cli": 3_963,
     "comparing": 640,
     "demo": 406,
@@ -369,7 +369,7 @@ CEILINGS = {
     "models": 2_728,
     "rebuilding": 741,
     "search": 2_785,
-    "server": 9_696,
+    "server": 9_703,
     "storage": 4_928,
     "testing": 507,
     "text": 3_019,
@@ -382,7 +382,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_342,
 }
-TESTS_CEILING = 54_990
+TESTS_CEILING = 55_070
 
 
 def lines_in(path: Path) -> int:

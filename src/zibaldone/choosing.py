@@ -87,7 +87,8 @@ class _Context:
         self._opened: set[tuple[str, int]] = set()  # (session, day) that have their header
         self._years: set[int] = set()  # that a header names
         self._repeats: set[tuple[str | None, str, int]] = set()
-        self._said = Said(())
+        self._said = Said()
+        self._again: set[Place] = set()  # what says the same as a unit that is in
         self._views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
 
     def fill_all(
@@ -99,7 +100,6 @@ class _Context:
         """Part by part, as `choose` says."""
         if plan is not None and standing:
             self.fill("standing", standing, plan.standing_tokens)
-        self._said = Said(candidates)
         self.fill("evidence", candidates, self.left)
         self.count_again()
         self.fill("evidence", candidates, self.left)
@@ -129,12 +129,13 @@ class _Context:
         for rank, unit in enumerate(candidates, 1):
             self._query.deadline.check()
             place = (part, rank)
-            if place in self._kept:
+            if place in self._kept or place in self._again:
                 continue
             self._candidates[place] = unit
             reason, cost = self._refused.get(place) or self._refusal(unit), self._cost(unit)
             if not (reason or unit.standing) and cost <= left and (already := self._said.again(unit)):
                 left -= self._say_when(already, unit, left)
+                self._again.add(place)
                 reason = f"message {self._kept[already].sources[0]} says the same, and is in already"
             if not reason and cost <= left:
                 left -= cost

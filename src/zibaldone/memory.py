@@ -448,14 +448,21 @@ class Memory:
                     "chat= goes with rounds=, and rounds= without views, floor, noise and exclude_seqs"
                 )
             narrowed = Filter(session, exclude_session, roles, since, until, metadata, agent)
-            question_text, _ = to_question(query, messages)
-            return (
-                self._asking(
-                    question_text, user, chat, rounds, budget_tokens, narrowed, now, timeout_s, gathers=True
-                )
-                .run()
-                .evidence
+            turns = list(messages) if isinstance(messages, Iterator) else messages
+            asking = self._asking(
+                to_question(query, turns)[0],
+                user,
+                chat,
+                rounds,
+                budget_tokens,
+                narrowed,
+                now,
+                timeout_s,
+                gathers=True,
+                messages=turns,
+                order=to_order(order),
             )
+            return asking.run().evidence
         least_confidence = DEFAULT_FLOOR if floor is None else number("floor", floor, least=0, most=1)
         question_text, repeated = to_question(query, messages)
         narrowing = to_narrowing(
@@ -522,7 +529,8 @@ class Memory:
         whole. A `filter` narrows all of it. `on_step` is called after the first look and after every request.
 
         A model that fails, talks nonsense or takes longer than `timeout_s` leaves the plain recall as
-        `evidence`, and `marks` that say so. Raises InvalidInput where there is no model.
+        `evidence`, and `marks` that say so. Raises InvalidInput where there is no model, and RecallGivenUp
+        where `timeout_s` is over before there is a recall.
         """
         narrowed = option("filter", filter, Filter) or Filter()
         return self._asking(
@@ -550,11 +558,14 @@ class Memory:
         *,
         on_step: Callable[[Step], None] | None = None,
         gathers: bool = False,
+        messages: MessageLike | Iterable[MessageLike] | None = None,
+        order: Order = "best",
     ) -> Asking:
         whose = key("user", user)
         asker = self._asker if chat is None else Asker(_a_chat_model(chat), self._meter, self._tokenizer)
         if not asker.has_model:
             raise no_model()
+        to_narrowing(**{name: value for name, value in narrowed.options().items() if name != "session"})
         text = words("question", question)
         if not text.strip():
             raise InvalidInput("a question needs words")
@@ -564,7 +575,9 @@ class Memory:
             number("timeout_s", timeout_s, least=0, most=_LONGEST_S)
 
         def recalled(query: str, narrowed: Filter, **options: Any) -> Recall:
-            return self.recall(query, user=whose, floor=0, now=now, **narrowed.options(), **options)
+            return self.recall(
+                query, messages=messages, user=whose, floor=0, now=now, **narrowed.options(), **options
+            )
 
         def still_there(seqs: Collection[int]) -> bool:
             with self._database.read(whose) as connection:
@@ -584,6 +597,7 @@ class Memory:
             deadline=Deadline.after(timeout_s),
             on_step=on_step,
             gathers=gathers,
+            order=order,
         )
 
     def warm(self, *, user: Key) -> None:

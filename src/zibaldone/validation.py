@@ -21,7 +21,7 @@ _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 _SHORT.maxlevel = 3
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_YEAR_MIN, _YEAR_MAX = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 # How many members a collection that a caller gives may have, by the argument's name.
 MOST: Mapping[str, int] = {
@@ -161,7 +161,7 @@ def to_time(value: TimeLike, what: str = "time") -> datetime:
                 f"{what} {shown(value)} is not an ISO 8601 date and time, such as '2023-05-08T13:56'"
             ) from error
     elif not isinstance(value, datetime):
-        if not _YEAR_MIN.timestamp() <= value <= _YEAR_MAX.timestamp():  # a NaN is not, either
+        if not EARLIEST.timestamp() <= value <= LATEST.timestamp():  # a NaN is not, either
             raise InvalidInput(
                 f"{what} {shown(value)} is not epoch seconds: if it is milliseconds, divide by 1000"
             )
@@ -170,7 +170,7 @@ def to_time(value: TimeLike, what: str = "time") -> datetime:
         value = value.replace(tzinfo=UTC)
     offset = value.utcoffset() or timedelta()
     value = value.replace(tzinfo=timezone(offset) if offset else UTC)
-    if not _YEAR_MIN <= value <= _YEAR_MAX:
+    if not EARLIEST <= value <= LATEST:
         raise InvalidInput(f"{what} {value!s} is outside the years 1 to 9999")
     return value
 

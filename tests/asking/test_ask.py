@@ -364,3 +364,69 @@ def test_a_real_client_at_a_server_that_answers(memory):
         answer = memory.ask("Who is Pip?", user="ann", chat=chat)
     assert answer.text == "Pip"
     assert answer.citations
+
+
+def test_a_failing_model_leaves_all_of_the_plain_recall(memory):
+    """Not the smaller first look; and so does a recall in rounds whose model wants nothing more."""
+    plain = memory.recall("canal towards the lock", user="ann", budget_tokens=500)
+    down = ScriptedModel(lambda _: ModelUnavailable("down"))
+    asked = memory.ask("canal towards the lock", user="ann", chat=down, budget_tokens=500).evidence
+    idle = ScriptedModel(lambda _: {"queries": []})
+    gathered = memory.recall("canal towards the lock", user="ann", chat=idle, rounds=1, budget_tokens=500)
+    assert {unit.sources for unit in asked.evidence} == {unit.sources for unit in plain.evidence}
+    assert {unit.sources for unit in gathered.evidence} == {unit.sources for unit in plain.evidence}
+
+
+def test_a_recall_in_rounds_keeps_to_the_chat_and_the_order(memory):
+    """What the chat says is not recalled again, and an order that there is not is refused."""
+    chat = [
+        {"role": "user", "content": ANN[0]["content"]},
+        {"role": "user", "content": "Who is Pip the beagle?"},
+    ]
+    idle = ScriptedModel(lambda _: {"queries": []})
+    recalled = memory.recall(messages=iter(chat), user="ann", chat=idle, rounds=1)
+    assert ANN[0]["content"] not in recalled.text
+    assert ANN[2]["content"] in recalled.text
+    with pytest.raises(InvalidInput, match="order"):
+        memory.recall("Pip", user="ann", chat=idle, rounds=1, order="bogus")
+
+
+def test_a_number_is_a_session_s_name(memory):
+    """In a filter, too."""
+    memory.add("I moved to Lisbon.", user="ann", session=5)
+    model = ScriptedModel([{"answer": "Lisbon", "sources": [86]}])
+    answer = memory.ask("Where did I move?", user="ann", chat=model, filter=Filter(session=5))
+    assert [unit.text for unit in answer.evidence.evidence] == ["I moved to Lisbon."]
+
+
+def test_the_end_of_time_is_no_error(memory):
+    """The day after the last one that there is does not exist."""
+    query = {"query": "Pip", "until": "9999-12-30"}
+    model = ScriptedModel([{"queries": [query]}, {"answer": "Pip", "sources": [81]}])
+    assert memory.ask("Who is Pip?", user="ann", chat=model).text == "Pip"
+
+
+def test_no_request_is_made_after_the_deadline(memory):
+    """The time was over before the model's turn."""
+    model = ScriptedModel([])
+    answer = memory.ask(
+        "Who is Pip?", user="ann", chat=model, timeout_s=0.3, on_step=lambda _: threading.Event().wait(0.4)
+    )
+    assert not model.requests
+    assert answer.degraded
+    assert answer.evidence
+
+
+def test_a_last_bad_answer_leaves_a_request_for_the_answer(memory):
+    """With one round, a look that cannot be read is followed by the answer, not by a second look."""
+    model = ScriptedModel(["no JSON", {"answer": "Pip", "sources": [81]}])
+    answer = memory.ask("Who is Pip?", user="ann", chat=model, rounds=1)
+    assert (answer.text, len(model.requests)) == ("Pip", 2)
+
+
+def test_a_filter_that_ends_before_it_begins_is_refused(memory):
+    """As in a recall."""
+    with pytest.raises(InvalidInput, match="before until"):
+        memory.ask(
+            "Pip?", user="ann", chat=ScriptedModel([]), filter=Filter(since="2030-01-01", until="2020-01-01")
+        )

@@ -33,7 +33,8 @@ _ROUND_SHARE = 0.4  # of the budget: what the first look, and each round, may ad
 _LEAST_TOKENS = 100  # that a query has room for
 _ANSWER_TOKENS = 2048
 EMPTY = "memory holds nothing that may be recalled here"
-_NEVER = "the model never came to an answer"
+TOO_LITTLE = "nothing of what there is fits the budget: give budget_tokens= more"
+NEVER = "the model never came to an answer"
 FORGOTTEN = "a message that the answer was made from has been forgotten meanwhile"
 
 
@@ -180,6 +181,8 @@ class Asking:
     deadline: Deadline
     on_step: Callable[[Step], None] | None = None
     gathers: bool = False  # True: only evidence is wanted
+    order: Order = "best"  # of the first look
+    _whole: list[Recall] = field(default_factory=list)  # the plain recall
     _parts: list[Recall] = field(default_factory=list)
     _steps: list[Step] = field(default_factory=list)
     _asked: list[str] = field(default_factory=list)
@@ -189,29 +192,32 @@ class Asking:
         """The answer, or the plain recall, marked. Raises RecallGivenUp before the first look is there."""
         evidence = self._first_look()
         if not evidence:
-            return self._ended(evidence, StepResult(known=False), EMPTY)
+            there_is = bool(evidence.trace.decisions)
+            return self._ended(evidence, StepResult(known=False), TOO_LITTLE if there_is else EMPTY)
         calls, most_calls = 0, self.rounds + (not self.gathers)
         while calls < most_calls:
             rounds_left = self.rounds - calls
-            began = time.perf_counter()
-            reply = self._say(evidence, rounds_left, is_last=calls + 1 == most_calls)
-            calls += max(reply.calls, 1)
-            if reply.degraded:
-                return self._ended(evidence, StepResult(), reply.degraded, reply, began)
-            if reply.result.is_answer or not reply.result.queries:
-                return self._ended(evidence, reply.result, "", reply, began)
+            began, reply = time.perf_counter(), None
             try:
+                self.deadline.check()
+                reply = self._say(evidence, rounds_left, repair=calls + 2 < most_calls)
+                calls += max(reply.calls, 1)
+                if reply.unusable and calls < most_calls:
+                    continue
+                if reply.degraded:
+                    return self._ended(evidence, StepResult(), reply.degraded, reply, began)
+                if reply.result.is_answer or not reply.result.queries:
+                    return self._ended(evidence, reply.result, "", reply, began)
                 evidence = self._look(evidence, reply, began)
-            except RecallGivenUp as error:
+            except (RecallGivenUp, InvalidInput) as error:
                 return self._ended(evidence, StepResult(), str(error), reply, began)
-        return self._ended(
-            evidence, StepResult(), "" if self.gathers else "the model never came to an answer"
-        )
+        return self._ended(evidence, StepResult(), "" if self.gathers else NEVER)
 
     def _first_look(self) -> Recall:
         """A recall of the question: all of it where that is all there is, else its share of the budget."""
         began = time.perf_counter()
-        whole = self._recall(Lookup(self.question), self.budget_tokens, ())
+        whole = self._recall(Lookup(self.question, order=self.order), self.budget_tokens, ())
+        self._whole.append(whole)
         self._parts.append(whole)
         is_all = sum(decision.evidence.tokens for decision in whole.trace.decisions) <= self.budget_tokens
         room = self.budget_tokens if is_all else self._share()
@@ -220,7 +226,7 @@ class Asking:
         self._step((), evidence.evidence, evidence.tokens, began)
         return evidence
 
-    def _say(self, evidence: Recall, rounds_left: int, *, is_last: bool) -> TaskAnswer[StepResult]:
+    def _say(self, evidence: Recall, rounds_left: int, *, repair: bool) -> TaskAnswer[StepResult]:
         task = AskStep(
             question=self.question,
             now=_shown_time(self.now),
@@ -231,7 +237,7 @@ class Asking:
         )
         left_s = self.deadline.left_s()
         return self.asker.ask(
-            task, user=self.user, timeout_s=None if left_s == float("inf") else left_s, repair=not is_last
+            task, user=self.user, timeout_s=None if left_s == float("inf") else left_s, repair=repair
         )
 
     def _look(self, evidence: Recall, reply: TaskAnswer[StepResult], began: float) -> Recall:
@@ -315,6 +321,8 @@ class Asking:
         marks = [fault] if fault else []
         if reply is not None:
             self._step((), (), evidence.tokens, began, reply, answered=bool(text))
+        if not text and result.known:  # what a plain recall brings, behind what was asked for
+            evidence = unite([*self._parts, *self._whole], self.question, self.budget_tokens, self.count)
         shown = {seq for unit in evidence.evidence for seq in unit.sources}
         if shown and not self.still_there(shown):
             text, marks = "", [FORGOTTEN]

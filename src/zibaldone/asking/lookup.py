@@ -16,7 +16,7 @@ from zibaldone.recall import Order, to_order
 from zibaldone.recalled import Recall
 from zibaldone.rendering import NO_DATE, header, in_order, indented, mark
 from zibaldone.search.unit import PASSAGE
-from zibaldone.validation import Key, TimeLike, key, shown, to_time, words
+from zibaldone.validation import LATEST, Key, TimeLike, key, shown, to_time, words
 
 CLEAR = 0.2  # of the questions that are given less than this, one in eight can be answered: docs/results.md
 NEAREST = 3  # passages that are shown all the same
@@ -55,9 +55,10 @@ class Lookup:
 
     def within(self, narrowed: Filter) -> Filter | None:
         """This lookup inside of what its caller may see; None where nothing is in both."""
-        session = narrowed.session if self.session is None else self.session
+        own = None if narrowed.session is None else key("session", narrowed.session)
+        session = own if self.session is None else self.session
         roles = narrowed.roles if self.role is None else (self.role,)
-        if narrowed.session is not None and key("session", narrowed.session) != session:
+        if own is not None and own != session:
             return None
         if narrowed.roles is not None and self.role is not None and self.role not in narrowed.roles:
             return None
@@ -106,7 +107,7 @@ def _time(name: str, given: object) -> datetime | None:
         return None
     time = to_time(given, name)  # type: ignore[arg-type] # it raises for all else
     if name == "until" and isinstance(given, str) and _is_day(given):
-        time += timedelta(days=1)
+        time = min(time + timedelta(days=1), LATEST)
     return time
 
 

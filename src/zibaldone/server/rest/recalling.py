@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 
 from starlette.responses import Response, StreamingResponse
@@ -9,7 +10,9 @@ from starlette.responses import Response, StreamingResponse
 from zibaldone.asking.ask import Answer, Step
 from zibaldone.asking.lookup import Filter
 from zibaldone.core import Evidence
+from zibaldone.errors import ZibaldoneError
 from zibaldone.recalled import Recall
+from zibaldone.server.problems import problem_of
 from zibaldone.server.rest.operation import Reply, RestCall, operation
 from zibaldone.server.rest.shapes import (
     AnswerJson,
@@ -91,6 +94,9 @@ async def ask(call: RestCall[UserQuery, AskJson]) -> Reply | Response:
             yield _event(first)
             async for step in shown:
                 yield _event(step)
+        except ZibaldoneError as error:  # the stream has begun: its status is said
+            problem = problem_of(error).body("/v1/memory/ask")
+            yield f"event: error\ndata: {json.dumps(problem)}\n\n"
         finally:
             await steps.aclose()  # of a client that is gone
 

@@ -249,7 +249,8 @@ class AskJson(NarrowedJson):
     budget_tokens: Budget = Field(2500, description="Of all evidence that the model is shown.")
     timeout_s: float = Field(120, gt=0, le=600, description="Then what was recalled stands in.")
     stream: bool = Field(
-        False, description="Server-sent events: a `step` as each look is made, then the `answer`."
+        False,
+        description="Server-sent events: a `step` for each look, then `answer`, or `error`.",
     )
 
 
