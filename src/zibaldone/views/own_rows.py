@@ -1,4 +1,4 @@
-"""What a view says to tables of its own, whose keys begin with user and generation."""
+"""Statements of a view to tables of its own, whose keys begin with user and generation."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def themes(connection: Connection, generation: Generation, cap: int) -> list[The
 
 
 def _name(semantics: Sequence[Semantic]) -> str:
-    """What these speak of most, without the names of those who say so."""
+    """The terms that these speak of most, without the names of those who say so."""
     texts = [semantic.text for semantic in semantics]
     speakers = {said.speaker for semantic in semantics for said in semantic.statements}
     parties = frozenset(word for speaker in speakers for word in words(speaker))

@@ -25,7 +25,7 @@ _SELF = 1.0  # w_ii: a node is as similar to itself as can be
 
 @settings
 class StageOne:
-    """What the paper and its code choose (section 3.3)."""
+    """The settings of the paper and its code (section 3.3)."""
 
     pool: Count = 40  # semantics by similarity to the query: the candidates
     near: Count = 10  # of the pool, that one of it covers at most

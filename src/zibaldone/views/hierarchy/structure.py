@@ -59,7 +59,7 @@ class Structure:
         return made
 
     def background(self) -> Background:
-        """What the next episode is read against."""
+        """The state that the next episode is read against."""
         return Background(
             self.state.next_episode, self.state.next_semantic, self.known, self.df, self.statements
         )

@@ -244,7 +244,7 @@ def remove_episodes(connection: Connection, generation: Generation, keys: Sequen
 
 
 def write(connection: Connection, generation: Generation, changes: Written) -> None:
-    """What a batch, or a forgetting, did to semantics."""
+    """The changes to semantics by a batch, or by a forgetting."""
     key = key_of(generation)
     s, t = hierarchy_semantics.c, hierarchy_statements.c
     numbers = [*changes.gone, *(row.id for row in changes.semantics)]

@@ -107,12 +107,12 @@ class SchedulerSide:
             self._next.append(SlotLoad(served.plan, end - tokens, end, tuple(block_ids)))
 
     def take_loads(self) -> list[SlotLoad]:
-        """What workers are to load for the step that begins."""
+        """The blocks that workers are to load for the step that begins."""
         loads, self._next = self._next, []
         return loads
 
     def finish(self, request: Any) -> dict[str, Any] | None:
-        """What the response says."""
+        """The part of the response about memory: tokens loaded, and an error."""
         served = self._requests.pop(request.request_id, _Served())
         if served.error:
             return {KEY: {"loaded_tokens": served.loaded_tokens, "error": served.error}}

@@ -1,4 +1,4 @@
-"""What a request to a serving engine says of memory: whose, and which blocks.
+"""Memory in a request to a serving engine: whose, and which blocks.
 
 Imports no torch.
 """
