@@ -35,10 +35,10 @@ from benchmarks import results
 from benchmarks.data import Conversation, Question, load
 from benchmarks.pin import SETS
 from zibaldone import Memory, Message
-from zibaldone.comparing.table import Column, tabulate
+from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall import DEFAULT_FLOOR
+from zibaldone.recall.recall import DEFAULT_FLOOR
 from zibaldone.search.confidence import SIGNS, WEIGHTS, Signs, signs
 from zibaldone.search.ranker import features, read_question, score
 from zibaldone.search.unit_index import UnitIndex

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from zibaldone import Message
-from zibaldone.comparing.questions import made_questions
+from zibaldone.cli.compare.questions import made_questions
 from zibaldone.errors import InvalidInput
 from zibaldone.importers.importing import read_file
 

@@ -28,14 +28,14 @@ from benchmarks.encoder import Encoder
 from benchmarks.listwise import Contests, LineCounter, balanced, contests, fit, to_vector
 from benchmarks.pin import SETS
 from benchmarks.pin import Row as Share
-from zibaldone.choosing import choose
-from zibaldone.comparing.evidence import share_found
-from zibaldone.comparing.table import Column, share, tabulate
+from zibaldone.cli.compare.evidence import share_found
+from zibaldone.cli.compare.table import Column, share, tabulate
 from zibaldone.core import MACHINES, Evidence, Scope
 from zibaldone.models.base import Embedder
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.planning import plan
+from zibaldone.recall.packing import choose
+from zibaldone.recall.planning import plan
 from zibaldone.search.lexical import Floats
 from zibaldone.search.ranker import (
     DEFAULT_WEIGHTS,

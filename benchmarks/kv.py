@@ -28,10 +28,10 @@ from benchmarks import results
 from benchmarks.data import Conversation, load
 from benchmarks.scores import bleu1, f1_original
 from zibaldone import Memory, Message
-from zibaldone.comparing.evidence import Mean
-from zibaldone.comparing.table import Column, tabulate
+from zibaldone.api.kv import KVMemory, MemArt, TurnFormat, chat, plain
+from zibaldone.cli.compare.evidence import Mean
+from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.errors import InvalidInput
-from zibaldone.kv import KVMemory, MemArt, TurnFormat, chat, plain
 from zibaldone.views.kvcache.config import BEST, PAPER
 from zibaldone.views.kvcache.generate.generation import PromptContext, answer_ids, generate, likelihood
 from zibaldone.views.kvcache.model.turns import question_of

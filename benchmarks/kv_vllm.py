@@ -25,10 +25,10 @@ from rich.table import Table
 from benchmarks import results
 from benchmarks.data import load
 from benchmarks.kv import load_pretrained
-from zibaldone.comparing.table import Column, tabulate
+from zibaldone.api.kv import KVMemory, KVPrompt, MemArt
+from zibaldone.api.memory import Memory
+from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.core import Message
-from zibaldone.kv import KVMemory, KVPrompt, MemArt
-from zibaldone.memory import Memory
 
 _ANSWER_TOKENS = 8  # of the answers that are held against KVMemory.generate's
 _SPARE_TOKENS = 256  # of vLLM's window, for a question and its answer
@@ -165,7 +165,7 @@ def _engine(served: Path, *, memory_folder: Path, options: argparse.Namespace) -
 
     transfer = KVTransferConfig(
         kv_connector="ZibaldoneConnector",
-        kv_connector_module_path="zibaldone.kv.vllm",
+        kv_connector_module_path="zibaldone.adapters.vllm",
         kv_role="kv_both",
         kv_load_failure_policy="fail",  # a figure of something else would be no figure
         kv_connector_extra_config={"folder": str(memory_folder)},

@@ -28,8 +28,8 @@ from benchmarks import results
 from benchmarks.data import LOADERS, Conversation, Question, load
 from benchmarks.scores import bleu1, f1_original, f1_set
 from zibaldone import settings
-from zibaldone.comparing.evidence import Mean
-from zibaldone.comparing.systems import (
+from zibaldone.cli.compare.evidence import Mean
+from zibaldone.cli.compare.systems import (
     USER,
     Engine,
     Equipment,
@@ -38,7 +38,8 @@ from zibaldone.comparing.systems import (
     check_systems,
     make_system,
 )
-from zibaldone.comparing.table import Column, error, share, tabulate
+from zibaldone.cli.compare.table import Column, error, share, tabulate
+from zibaldone.core.threads import side_by_side
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Turn
@@ -46,8 +47,7 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.models.task import Task, TaskResult
-from zibaldone.rendering import header
-from zibaldone.threads import side_by_side
+from zibaldone.text.rendering import header
 
 VIEW, ASK = "bench", "ask"
 PUBLISHED = results.RESULTS / "read.json"

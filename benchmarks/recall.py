@@ -24,9 +24,9 @@ from rich.table import Table
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load
 from zibaldone import settings
-from zibaldone.comparing.evidence import Mean, is_found, share_found
-from zibaldone.comparing.systems import Equipment, Recalled, check_systems, make_system
-from zibaldone.comparing.table import Column, error, share, tabulate
+from zibaldone.cli.compare.evidence import Mean, is_found, share_found
+from zibaldone.cli.compare.systems import Equipment, Recalled, check_systems, make_system
+from zibaldone.cli.compare.table import Column, error, share, tabulate
 from zibaldone.models.static import shared_static_embedder
 
 SYSTEMS = ("bm25-user", "hybrid", "messages", "zibaldone")

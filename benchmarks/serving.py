@@ -45,7 +45,7 @@ from benchmarks import results
 from benchmarks.data import Conversation, load
 from benchmarks.speed import repeated
 from zibaldone import Memory, Message
-from zibaldone.comparing.table import Column, tabulate
+from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.core import MACHINES
 
 ARMS = ("session", "gateway", "same")

@@ -35,7 +35,7 @@ from rich.console import Console
 from benchmarks import results
 from benchmarks.data import load
 from zibaldone import Memory, Message
-from zibaldone.comparing.table import Column, tabulate
+from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.encryption import KEY_BYTES
 

@@ -24,51 +24,13 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
-    {"child_process", "core", "deadline", "errors", "fork_safety", "threads"},
-    {
-        "search",
-        "models",
-        "storage",
-        "text",
-        "recalled",
-        "rendering",
-        "validation",
-        "message_input",
-        "message_objects",
-        "narrowing",
-        "audit",
-        "log",
-        "session_list",
-        "importers",
-        "settings",
-    },
+    {"core", "errors"},
+    {"text", "models", "storage", "search", "settings", "log", "importers"},
     {"views"},
-    {
-        "backlog",
-        "choosing",
-        "forgetting",
-        "forgetting_steps",
-        "generations",
-        "imports",
-        "ingest",
-        "inspection",
-        "leases",
-        "maintenance",
-        "outdating",
-        "planning",
-        "rebuilding",
-        "repeating",
-        "recall",
-        "replicas",
-        "retention",
-        "right_of_way",
-        "shredding",
-        "timeline",
-        "verification",
-        "worker",
-    },
-    {"asking", "memory", "documents", "items", "profile", "aio", "kv", "testing", ""},
-    {"__main__", "adapters", "cli", "comparing", "demo", "server"},
+    {"engine"},
+    {"recall"},
+    {"api", "testing", ""},
+    {"__main__", "adapters", "cli", "server"},
 )
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
 
@@ -224,7 +186,7 @@ def test_a_class_name_is_used_once():
 
 # Words that name nothing: good for a line, such as `[len(one) for one in texts]`, and for no longer.
 EMPTY_WORDS = {"one", "found", "said", "asked", "told"}
-STORED = {("asking/ask.py", "asked")}  # names of a protocol, or of what is stored, which stay as they are
+STORED = {("recall/ask.py", "asked")}  # names of a protocol, or of what is stored, which stay as they are
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, *COMPREHENSIONS)
 
@@ -288,8 +250,8 @@ def test_what_outlives_a_line_is_called_by_what_it_is():
 
 
 def test_the_vocabulary_imports_no_sibling():
-    """core.py and errors.py stand on their own."""
-    assert list(imported(SOURCE / "core.py")) == []
+    """core and errors.py stand on their own."""
+    assert list(imported(SOURCE / "core" / "__init__.py")) == []
     assert list(imported(SOURCE / "errors.py")) == []
 
 
@@ -304,23 +266,17 @@ def test_views_never_import_each_other():
 
 
 def test_importers_know_only_the_vocabulary():
-    """An importer stands on core, errors, text and the border where messages come in."""
+    """An importer stands on core, errors, text and the border of the log where messages come in."""
     for path in SOURCE.glob("importers/*.py"):
-        known = {top(other) for other in imported(path)}
-        assert known <= {
-            "importers",
-            "core",
-            "validation",
-            "message_input",
-            "message_objects",
-            "errors",
-            "text",
-        }, path
+        known = {".".join(other) if top(other) == "log" else top(other) for other in imported(path)}
+        assert known <= {"importers", "core", "log.message_input", "log.message_objects", "errors", "text"}, (
+            path
+        )
 
 
 # Where processes are started, and by what: Python by `child_process` alone.
 STARTED = {
-    ("child_process.py", "subprocess.Popen"),
+    ("core/child_process.py", "subprocess.Popen"),
     ("settings.py", "subprocess.run"),  # the command that prints a key
 }
 OF_PROCESSES = ("subprocess", "multiprocessing", "pty", "concurrent.futures.process")
@@ -358,22 +314,21 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 10_193,
-    "adapters": 1_861,
-    "asking": 574,
-    "cli": 3_963,
-    "comparing": 640,
-    "demo": 406,
+    ".": 714,
+    "adapters": 2_007,
+    "api": 2_822,
+    "cli": 5_009,
+    "core": 719,
+    "engine": 4_440,
     "importers": 3_688,
-    "kv": 642,
+    "log": 2_497,
     "models": 2_728,
-    "rebuilding": 741,
+    "recall": 1_715,
     "search": 2_785,
-    "server": 9_703,
+    "server": 9_704,
     "storage": 4_928,
     "testing": 507,
-    "text": 3_019,
-    "verification": 988,
+    "text": 3_233,
     "views": 2_067,
     "views/chunks": 2_976,
     "views/hierarchy": 3_222,
@@ -382,7 +337,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_342,
 }
-TESTS_CEILING = 55_070
+TESTS_CEILING = 55_030
 
 
 def lines_in(path: Path) -> int:
@@ -412,7 +367,7 @@ def test_the_tests_stay_within_their_ceiling():
 
 def test_the_vocabulary_is_short():
     """core.py is a vocabulary, and stays short."""
-    assert len((SOURCE / "core.py").read_text(encoding="utf-8").splitlines()) < 220
+    assert len((SOURCE / "core" / "__init__.py").read_text(encoding="utf-8").splitlines()) < 220
 
 
 @pytest.mark.parametrize("folder", ["src", "docs"])

@@ -8,7 +8,7 @@ import pytest
 from anywhere import EVERYWHERE
 from chunk_model import chunk_model
 from zibaldone import MemAttention, Placement
-from zibaldone.memory import MAINTAINED
+from zibaldone.api.memory import MAINTAINED
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 WORDS = "dentist bread rye tulip Lisbon bassoon river orchestra winter hill bicycle rain red Vienna".split()

@@ -38,21 +38,25 @@ from zibaldone.errors import (
 
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of a question to the holder
 if TYPE_CHECKING:
-    from zibaldone.aio import AsyncMemory
-    from zibaldone.asking.ask import Answer, Step
-    from zibaldone.asking.lookup import Filter, Lookup
-    from zibaldone.audit import AuditEntry
+    from zibaldone.api.aio import AsyncMemory
+    from zibaldone.api.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
+    from zibaldone.api.items import AsyncItems, ItemPut, Items, StoredItem
+    from zibaldone.api.memory import Memory
+    from zibaldone.api.profile import AsyncProfile, Profile
     from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
-    from zibaldone.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
-    from zibaldone.forgetting import Receipt, Removed
+    from zibaldone.engine.forgetting import Receipt, Removed
+    from zibaldone.engine.imports import Imported, ImportInterrupted
+    from zibaldone.engine.inspection import Integrity, Stats, ViewStats
+    from zibaldone.engine.maintenance import Behind, Maintained
+    from zibaldone.engine.rebuilding.builds import Build, Builds
+    from zibaldone.engine.rebuilding.difference import BuildDiff, ChangedContent
+    from zibaldone.engine.rebuilding.estimate import RebuildEstimate
+    from zibaldone.engine.verification.result import Leftover, LookedAt, Verification
     from zibaldone.importers.base import NotImported
-    from zibaldone.imports import Imported, ImportInterrupted
-    from zibaldone.inspection import Integrity, Stats, ViewStats
-    from zibaldone.items import AsyncItems, ItemPut, Items, StoredItem
     from zibaldone.log import Session
-    from zibaldone.maintenance import Behind, Maintained
-    from zibaldone.memory import Memory
-    from zibaldone.message_objects import Attachment
+    from zibaldone.log.audit import AuditEntry
+    from zibaldone.log.message_objects import Attachment
+    from zibaldone.log.retention import Retention, RetentionRule
     from zibaldone.models import (
         Ceilings,
         ChatModel,
@@ -65,14 +69,10 @@ if TYPE_CHECKING:
         StaticEmbedder,
         Usage,
     )
-    from zibaldone.profile import AsyncProfile, Profile
-    from zibaldone.rebuilding.builds import Build, Builds
-    from zibaldone.rebuilding.difference import BuildDiff, ChangedContent
-    from zibaldone.rebuilding.estimate import RebuildEstimate
-    from zibaldone.recalled import Recall
-    from zibaldone.retention import Retention, RetentionRule
+    from zibaldone.recall.ask import Answer, Step
+    from zibaldone.recall.lookup import Filter, Lookup
+    from zibaldone.recall.result import Recall
     from zibaldone.storage.converting import Converted, change_key, decrypt_folder, encrypt_folder
-    from zibaldone.verification.result import Leftover, LookedAt, Verification
     from zibaldone.views.base import Content, Counted
     from zibaldone.views.chunks import MemAttention, Past, StoredChunk
     from zibaldone.views.chunks.storage.placement import Moved, Placement
@@ -193,21 +193,21 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "aio": ("AsyncMemory",),
-    "asking.ask": ("Answer", "Step"),
-    "asking.lookup": ("Filter", "Lookup"),
-    "audit": ("AuditEntry",),
+    "api.aio": ("AsyncMemory",),
+    "recall.ask": ("Answer", "Step"),
+    "recall.lookup": ("Filter", "Lookup"),
+    "log.audit": ("AuditEntry",),
     "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
-    "documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
-    "forgetting": ("Receipt", "Removed"),
+    "api.documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
+    "engine.forgetting": ("Receipt", "Removed"),
     "importers.base": ("NotImported",),
-    "imports": ("Imported", "ImportInterrupted"),
-    "inspection": ("Integrity", "Stats", "ViewStats"),
-    "items": ("AsyncItems", "ItemPut", "Items", "StoredItem"),
+    "engine.imports": ("Imported", "ImportInterrupted"),
+    "engine.inspection": ("Integrity", "Stats", "ViewStats"),
+    "api.items": ("AsyncItems", "ItemPut", "Items", "StoredItem"),
     "log": ("Session",),
-    "maintenance": ("Behind", "Maintained"),
-    "memory": ("Memory",),
-    "message_objects": ("Attachment",),
+    "engine.maintenance": ("Behind", "Maintained"),
+    "api.memory": ("Memory",),
+    "log.message_objects": ("Attachment",),
     "models": (
         "Ceilings",
         "ChatModel",
@@ -220,14 +220,14 @@ _HOMES = {
         "StaticEmbedder",
         "Usage",
     ),
-    "profile": ("AsyncProfile", "Profile"),
-    "rebuilding.builds": ("Build", "Builds"),
-    "rebuilding.difference": ("BuildDiff", "ChangedContent"),
-    "rebuilding.estimate": ("RebuildEstimate",),
-    "recalled": ("Recall",),
-    "retention": ("Retention", "RetentionRule"),
+    "api.profile": ("AsyncProfile", "Profile"),
+    "engine.rebuilding.builds": ("Build", "Builds"),
+    "engine.rebuilding.difference": ("BuildDiff", "ChangedContent"),
+    "engine.rebuilding.estimate": ("RebuildEstimate",),
+    "recall.result": ("Recall",),
+    "log.retention": ("Retention", "RetentionRule"),
     "storage.converting": ("Converted", "change_key", "decrypt_folder", "encrypt_folder"),
-    "verification.result": ("Leftover", "LookedAt", "Verification"),
+    "engine.verification.result": ("Leftover", "LookedAt", "Verification"),
     "views.base": ("Content", "Counted"),
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),
     "views.chunks.storage.placement": ("Moved", "Placement"),

@@ -39,11 +39,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
+from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import ChatModel, Embedder, Reranker
 from zibaldone.models.meter import Ceilings
 from zibaldone.models.named import FASTEMBED, FastEmbedder, FastReranker
-from zibaldone.validation import shown
 
 _PREFIX = "ZIBALDONE_"
 _CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"  # of a container; a word where it has none

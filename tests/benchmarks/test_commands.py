@@ -11,7 +11,7 @@ from benchmarks import read, recall, rerank, results, serving, speed
 from benchmarks.data import Conversation, Question, load
 from benchmarks.scores import bleu1, f1_original, f1_set
 from zibaldone import Message
-from zibaldone.comparing.systems import Equipment, Recalled
+from zibaldone.cli.compare.systems import Equipment, Recalled
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder

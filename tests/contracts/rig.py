@@ -14,14 +14,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, inspect, text
 
-from zibaldone import forgetting, generations, log, maintenance
+from zibaldone import log
 from zibaldone.core import Message, Scope
-from zibaldone.forgetting import Receipt, Selector
+from zibaldone.engine import forgetting, generations, maintenance
+from zibaldone.engine.forgetting import Receipt, Selector
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
-from zibaldone.text.remembered import forget_texts, sweeping
+from zibaldone.text.purgeable_cache import forget_texts, sweeping
 from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, View
 
 STATIC = shared_static_embedder()

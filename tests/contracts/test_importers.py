@@ -13,7 +13,7 @@ from zibaldone import InvalidImport, Memory
 from zibaldone.importers import get, names, recognise
 from zibaldone.importers.importing import read_file
 from zibaldone.importers.source import OpenedSource
-from zibaldone.message_input import to_messages
+from zibaldone.log.message_input import to_messages
 
 _TURNS = [("user", "I moved to Lisbon. 犬!"), ("assistant", "How is it?"), ("user", 'Sunny.\nAnd "loud".')]
 

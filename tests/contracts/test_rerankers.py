@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from zibaldone import InvalidInput, Memory, MissingExtra, ModelFailed
-from zibaldone.deadline import Deadline
+from zibaldone.core.deadline import Deadline
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.named import FastReranker

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rig import CONVERSATION, STATIC, Crash, Hooked, Reversed, Rig
 
-from zibaldone import maintenance
+from zibaldone.engine import maintenance
 from zibaldone.errors import ModelFailed
 
 

@@ -4,7 +4,7 @@ import pytest
 from rig import CONVERSATION, NOW, USER, messages_from
 
 from zibaldone.core import Scope
-from zibaldone.recall import DEFAULT_FLOOR
+from zibaldone.recall.recall import DEFAULT_FLOOR
 from zibaldone.views.base import Query
 
 pytestmark = pytest.mark.usefixtures("finds")

@@ -5,8 +5,8 @@ from itertools import count
 import pytest
 from rig import CONVERSATION, NOW, QUESTIONS, USER, Crash, Hooked, held_by, mentions
 
-from zibaldone import maintenance
 from zibaldone.core import Scope
+from zibaldone.engine import maintenance
 from zibaldone.errors import ModelFailed
 from zibaldone.views.base import Query
 

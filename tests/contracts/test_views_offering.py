@@ -7,7 +7,7 @@ from rig import CONVERSATION, NOW, QUESTIONS, STATIC, USER, Rig, mentions, messa
 from sqlalchemy import text
 
 from zibaldone.core import Scope
-from zibaldone.rendering import line, line_tokens
+from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.base import Query
 
 OTHERS = messages_from(

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from rig import CONVERSATION, USER, Crash, Hooked
 
-from zibaldone import generations, maintenance
+from zibaldone.engine import generations, maintenance
 from zibaldone.errors import ModelFailed
 
 

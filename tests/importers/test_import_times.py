@@ -2,10 +2,10 @@
 
 import json
 
+from zibaldone.api.memory import Memory
 from zibaldone.core import Message
+from zibaldone.core.validation import to_time
 from zibaldone.importers.importing import read_file, timed
-from zibaldone.memory import Memory
-from zibaldone.validation import to_time
 
 MORNING, NOON = to_time("2023-05-08T09:00:00Z"), to_time("2023-05-08T12:00:00Z")
 

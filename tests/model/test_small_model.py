@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from zibaldone import Memory
-from zibaldone.demo.sample import CONVERSATION
+from zibaldone.cli.demo.sample import CONVERSATION
 from zibaldone.models import OpenAIChat
 from zibaldone.models.base import ChatModel
 from zibaldone.models.recorded import RecordedModel

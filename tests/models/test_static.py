@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 
 from zibaldone.models import static
 from zibaldone.models.static import _sum_of_rows, shared_static_embedder
-from zibaldone.text.remembered import forget_texts
+from zibaldone.text.purgeable_cache import forget_texts
 
 _WORDS = "a the ing é 犬 😀 ▁ ▁a ... 0 </s> <s> <unk> == { Hello".split()
 _PARTS = st.sampled_from([*_WORDS, "x" * 40, " ", "  ", "    ", "\n", "\t", "\r\n", "\u00a0", "\u200d", "\0"])

@@ -9,7 +9,7 @@ import pytest
 from children import Child
 
 from zibaldone import Memory, StorageError, StorageUnreachable
-from zibaldone.leases import LeaseLost, Leases
+from zibaldone.engine.leases import LeaseLost, Leases
 from zibaldone.storage import schema
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import HashEmbedder
@@ -239,7 +239,7 @@ def test_maintenance_in_the_foreground_takes_turns_with_workers(url, database):
 
 def lags(memory, users, views):
     """How many messages each view of each user has not read."""
-    from zibaldone import generations
+    from zibaldone.engine import generations
 
     with memory._database.read() as connection:
         return [generations.lag(connection, user, view) for user in users for view in views]

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
-from zibaldone import Memory, Retention, RetentionRule, shredding
-from zibaldone import forgetting_steps as steps
+from zibaldone import Memory, Retention, RetentionRule
+from zibaldone.engine import forgetting_steps as steps
+from zibaldone.engine import shredding
 from zibaldone.storage.sqlite import SqliteDatabase
 from zibaldone.testing import HashEmbedder
 

@@ -8,7 +8,7 @@ from children import Child
 from anywhere import serials_at
 from traces import Traceable, serial
 from zibaldone import Memory
-from zibaldone import memory as memory_module
+from zibaldone.api import memory as memory_module
 from zibaldone.testing import HashEmbedder
 
 pytestmark = pytest.mark.wide

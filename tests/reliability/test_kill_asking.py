@@ -8,7 +8,7 @@ import pytest
 from children import Child
 
 from zibaldone import Memory, ModelFailed
-from zibaldone import memory as memory_module
+from zibaldone.api import memory as memory_module
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 pytestmark = pytest.mark.wide

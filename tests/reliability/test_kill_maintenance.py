@@ -7,8 +7,8 @@ import pytest
 from children import Child
 
 from zibaldone import MemAttention, Memory, Placement
-from zibaldone import memory as memory_module
-from zibaldone.memory import MAINTAINED
+from zibaldone.api import memory as memory_module
+from zibaldone.api.memory import MAINTAINED
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans
 

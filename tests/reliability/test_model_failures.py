@@ -179,7 +179,7 @@ def test_open_questions_are_answered_and_the_run_goes_on(opened, tmp_path):
 
 def test_the_background_worker_waits_for_a_model_that_is_down(with_model, server, monkeypatch):
     """It does not settle for offline answers: it tries again, and the chunks are the model's in the end."""
-    from zibaldone import worker as background
+    from zibaldone.engine import worker as background
 
     monkeypatch.setattr(background, "_FIRST_WAIT_S", 0.01)
     server.always = Misbehaviour.SERVER_ERROR
@@ -199,7 +199,7 @@ def test_the_background_worker_waits_for_a_model_that_is_down(with_model, server
 
 def test_closing_does_not_wait_for_a_model_that_hangs(with_model, server, monkeypatch):
     """The worker is given some time to end, and no more; what it had not committed is done again later."""
-    from zibaldone import memory as module
+    from zibaldone.api import memory as module
 
     monkeypatch.setattr(module, "_STOP_S", 0.05)
     client = OpenAIChat("fake", base_url=server.base_url, timeout_s=30, max_retries=0)

@@ -215,7 +215,7 @@ def test_users_of_one_process_do_not_wait_for_each_other(opened_database):
 
 def test_a_lease_does_not_wait_for_ever(opened_database):
     """Who holds the table of leases longer than one waits is an error, and no hanging thread."""
-    from zibaldone.leases import Leases
+    from zibaldone.engine.leases import Leases
 
     database = opened_database(0.3)
     with opened_database().write() as connection:

@@ -6,7 +6,7 @@ import pytest
 from children import Child
 
 from zibaldone import MemAttention, Memory, Placement
-from zibaldone.memory import MAINTAINED
+from zibaldone.api.memory import MAINTAINED
 from zibaldone.testing import HashEmbedder
 
 pytestmark = pytest.mark.wide

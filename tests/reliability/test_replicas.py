@@ -131,7 +131,7 @@ def test_other_users_do_not_hold_a_replica_back(memory, primary, standby):
 
 def test_a_replica_that_is_down_costs_no_answer(memory, primary, standby, monkeypatch):
     """The primary answers; the replica is left alone for a while, and read when it is there again."""
-    from zibaldone import replicas
+    from zibaldone.engine import replicas
 
     memory.add("I planted tulips.", user="ann")
     caught_up(primary, standby)

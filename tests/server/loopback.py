@@ -11,8 +11,8 @@ from typing import Any
 
 from zibaldone import AsyncMemory
 from zibaldone.server.app import base_url, check_binding, create_app, listening, server_of
-from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.keys import KeyStore
+from zibaldone.server.memory_pool import DividedMemory
 from zibaldone.server.settings import ServerSettings
 
 Serving = Callable[..., str]

@@ -11,12 +11,12 @@ import pytest
 from hostile import HostileFolder
 from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
-from zibaldone.audit import Actor
 from zibaldone.errors import InvalidInput, RecallGivenUp, StorageUnreachable
-from zibaldone.server.divided_memory import DividedMemory
+from zibaldone.log.audit import Actor
+from zibaldone.server.cache_sync import let_go_of_what_others_forget
 from zibaldone.server.gateway.loops import LoopRecalls
-from zibaldone.server.letting_go import let_go_of_what_others_forget
-from zibaldone.server.memory_process import LET_GO, MemoryCall, _answer
+from zibaldone.server.memory_pool import DividedMemory
+from zibaldone.server.pool_process import LET_GO, MemoryCall, _answer
 from zibaldone.views.user_cache import users_held
 
 TOLD = ("My sister Amalia lives in Porto.", "I play the cello on Tuesdays.", "My bicycle is green.")
@@ -105,7 +105,7 @@ def test_what_is_raised_there_is_raised_here(shared):
 
 def test_who_acts_is_noted_there(tmp_path, monkeypatch):
     """A process knows the door and the key of who asked its server."""
-    from zibaldone.audit import acting
+    from zibaldone.log.audit import acting
 
     monkeypatch.setenv("ZIBALDONE_AUDIT", "1")
 

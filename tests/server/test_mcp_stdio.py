@@ -77,7 +77,7 @@ def test_standard_output_is_the_protocol_s_alone(memory_path):
     """Whatever goes wrong, and whoever prints: each line is a JSON-RPC message."""
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
     noisy = (
-        "import zibaldone.memory as m; recall = m.Memory.recall\n"
+        "import zibaldone.api.memory as m; recall = m.Memory.recall\n"
         "def loud(*a, **k):\n    print('a stray line'); return recall(*a, **k)\n"
         "m.Memory.recall = loud\nfrom zibaldone.cli.app import app; app()"
     )

@@ -13,7 +13,7 @@ from zibaldone import MissingExtra
 from zibaldone.server.access import PAGE_SEGMENTS
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.page import ACTIONS, PagePart
-from zibaldone.server.page.door import own_path
+from zibaldone.server.page.page_auth import own_path
 
 SECRET = "the eagle lands at midnight"
 HOSTILE = [

@@ -24,7 +24,7 @@ from zibaldone import (
     StorageUnusable,
     encrypt_folder,
 )
-from zibaldone.comparing.compare import compare
+from zibaldone.cli.compare.compare import compare
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage.bucket import Bucket, bucket_url
 from zibaldone.testing import HashEmbedder

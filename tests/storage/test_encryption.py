@@ -21,8 +21,8 @@ from zibaldone import (
     WrongKey,
     change_key,
 )
-from zibaldone.comparing import compare as comparing
-from zibaldone.memory import DEFAULT_VIEWS
+from zibaldone.api.memory import DEFAULT_VIEWS
+from zibaldone.cli.compare import compare as comparing
 from zibaldone.storage import encryption
 from zibaldone.testing import HashEmbedder
 from zibaldone.views import unit_cache

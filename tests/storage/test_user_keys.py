@@ -27,11 +27,10 @@ from zibaldone import (
     WrongKey,
     encrypt_folder,
     log,
-    maintenance,
-    shredding,
 )
-from zibaldone.ingest import ingest
-from zibaldone.memory import DEFAULT_VIEWS
+from zibaldone.api.memory import DEFAULT_VIEWS
+from zibaldone.engine import maintenance, shredding
+from zibaldone.engine.ingest import ingest
 from zibaldone.models.base import ChatReply
 from zibaldone.server.problems import problem_of
 from zibaldone.storage import keyring as keyrings

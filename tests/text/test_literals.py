@@ -7,7 +7,7 @@ from itertools import chain
 import pytest
 import regex
 
-from zibaldone.demo.sample import CONVERSATION
+from zibaldone.cli.demo.sample import CONVERSATION
 from zibaldone.text import patterns
 from zibaldone.text.literals import folded, needed_literals
 from zibaldone.text.patterns import lazy_pattern

@@ -5,7 +5,7 @@ import threading
 from zibaldone import Memory
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
-from zibaldone.text.remembered import forget_texts, remembered, sweeping
+from zibaldone.text.purgeable_cache import forget_texts, remembered, sweeping
 from zibaldone.text.words import term_of
 
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chunk_model import chunk_model, joint, select
-from zibaldone import MemAttention, Placement, StorageCorrupt, generations, log
+from zibaldone import MemAttention, Placement, StorageCorrupt, log
+from zibaldone.engine import generations
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.base import PrepareContext
 from zibaldone.views.chunks import table

@@ -5,10 +5,10 @@ import shutil
 import pytest
 
 from zibaldone import Memory
+from zibaldone.engine.verification.inflating import Inflating
 from zibaldone.search import unit_index
 from zibaldone.storage import objects
 from zibaldone.storage.objects import FileObjects
-from zibaldone.verification.inflating import Inflating
 from zibaldone.views import index_files, unit_cache
 
 TEXTS = ["My dentist is Dr. Moss.", "The heron came back to the pond.", "I moved to Lisbon in May 2023."]

@@ -6,9 +6,10 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone import Message, forgetting, generations, log, maintenance
+from zibaldone import Message, log
 from zibaldone.core import Scope
-from zibaldone.forgetting import Selector
+from zibaldone.engine import forgetting, generations, maintenance
+from zibaldone.engine.forgetting import Selector
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock

@@ -27,7 +27,7 @@ from transformers import (
 )
 
 from zibaldone import Memory
-from zibaldone.kv import KVMemory, KVPrompt, MemArt
+from zibaldone.api.kv import KVMemory, KVPrompt, MemArt
 from zibaldone.testing import FrozenClock
 
 TOKENS = 12  # of an answer
@@ -57,7 +57,7 @@ FAMILIES = {
 }
 _CONNECTOR = {
     "kv_connector": "ZibaldoneConnector",
-    "kv_connector_module_path": "zibaldone.kv.vllm",
+    "kv_connector_module_path": "zibaldone.adapters.vllm",
     "kv_role": "kv_both",
     "kv_load_failure_policy": "recompute",
 }

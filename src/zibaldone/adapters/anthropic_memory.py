@@ -17,11 +17,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zibaldone.api.items import ItemPut, StoredItem
+from zibaldone.api.memory import Memory
+from zibaldone.core.threads import in_thread
+from zibaldone.core.validation import shown, whole_text
 from zibaldone.errors import IdConflict, InvalidInput, MissingExtra
-from zibaldone.items import ItemPut, StoredItem
-from zibaldone.memory import Memory
-from zibaldone.threads import in_thread
-from zibaldone.validation import shown, whole_text
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from zibaldone.adapters.quotation import without_tags
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import DEFAULT_SESSION, Evidence
+from zibaldone.core.validation import count, function, key, option, shown
 from zibaldone.errors import InvalidInput, MissingExtra
-from zibaldone.recall import RECALL_TOKENS
-from zibaldone.rendering import indented, mark
-from zibaldone.validation import count, function, key, option, shown
+from zibaldone.recall.recall import RECALL_TOKENS
+from zibaldone.text.rendering import indented, mark
 
 try:
     from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse

@@ -16,14 +16,14 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
+from zibaldone.api.items import ItemPut, Items, StoredItem
+from zibaldone.api.memory import Memory
 from zibaldone.core import Message
+from zibaldone.core.threads import in_thread
+from zibaldone.core.validation import count, key, shown
 from zibaldone.errors import InvalidInput, MissingExtra, ZibaldoneError
-from zibaldone.items import ItemPut, Items, StoredItem
-from zibaldone.memory import Memory
-from zibaldone.message_input import to_messages
-from zibaldone.recall import RECALL_TOKENS
-from zibaldone.threads import in_thread
-from zibaldone.validation import count, key, shown
+from zibaldone.log.message_input import to_messages
+from zibaldone.recall.recall import RECALL_TOKENS
 
 try:
     from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage

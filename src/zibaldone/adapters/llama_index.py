@@ -12,11 +12,11 @@ import json
 from typing import Any
 
 from zibaldone.adapters.quotation import recalled_for, without_tags
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import DEFAULT_SESSION
 from zibaldone.errors import MissingExtra
-from zibaldone.recall import RECALL_TOKENS
-from zibaldone.rendering import quotation
+from zibaldone.recall.recall import RECALL_TOKENS
+from zibaldone.text.rendering import quotation
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock

@@ -23,12 +23,12 @@ from datetime import UTC, date, datetime
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from zibaldone.api.memory import Memory
 from zibaldone.core import AGENT, CORRECTS, DEFAULT_SESSION, EDITOR, Evidence, Message
+from zibaldone.core.validation import TimeLike, count, flag, key, number, shown, words
 from zibaldone.errors import InvalidInput
 from zibaldone.log import ITEM_SESSIONS
-from zibaldone.memory import Memory
-from zibaldone.message_input import MessageLike, to_messages
-from zibaldone.validation import TimeLike, count, flag, key, number, shown, words
+from zibaldone.log.message_input import MessageLike, to_messages
 
 Filters = Mapping[str, Any]
 MemoryRecord = dict[str, Any]  # a memory in mem0's words: id, memory, user_id, metadata ...

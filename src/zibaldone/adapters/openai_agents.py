@@ -17,12 +17,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from zibaldone.adapters.quotation import recalled_for, text_of
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import Message
+from zibaldone.core.validation import count, key, option, shown
 from zibaldone.errors import InvalidInput, MissingExtra
-from zibaldone.message_input import to_messages
-from zibaldone.recall import RECALL_TOKENS
-from zibaldone.validation import count, key, option, shown
+from zibaldone.log.message_input import to_messages
+from zibaldone.recall.recall import RECALL_TOKENS
 
 try:
     from agents.memory import SessionSettings

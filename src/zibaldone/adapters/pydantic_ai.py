@@ -14,11 +14,11 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from zibaldone.adapters.quotation import recalled_for
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import DEFAULT_SESSION
+from zibaldone.core.validation import count, flag, function, key, option
 from zibaldone.errors import MissingExtra, ZibaldoneError
-from zibaldone.recall import RECALL_TOKENS
-from zibaldone.validation import count, flag, function, key, option
+from zibaldone.recall.recall import RECALL_TOKENS
 
 try:
     from pydantic_ai.capabilities import AbstractCapability

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.errors import ZibaldoneError
-from zibaldone.recalled import Recall
+from zibaldone.recall.result import Recall
 
 _logger = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zibaldone.audit import acting
 from zibaldone.cli import (
     asking,
     comparing,
@@ -31,10 +30,11 @@ from zibaldone.cli import (
     walling,
 )
 from zibaldone.cli import output as out
-from zibaldone.cli.holder import folder_meant
+from zibaldone.cli.client import folder_meant
 from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
+from zibaldone.log.audit import acting
 
 _EPILOG = (
     "Exit codes: 0 done; 1 nothing found, or a check found faults; 2 bad input or usage;"
@@ -154,7 +154,7 @@ def demo(
     """Ask ten questions to a sample of seven months."""
     from rich.console import Console
 
-    from zibaldone import demo as shown
+    from zibaldone.cli import demo as shown
 
     shown.run(Console(), folder, as_json=as_json)
 

@@ -24,7 +24,7 @@ from zibaldone.cli.input import (
 from zibaldone.cli.output import MODEL_FAILED, NOTHING_FOUND
 
 if TYPE_CHECKING:
-    from zibaldone.asking.ask import Answer, Step
+    from zibaldone.recall.ask import Answer, Step
 
 
 def ask(
@@ -50,7 +50,7 @@ def ask(
 
     The model is that of ZIBALDONE_CHAT_MODEL. Where it fails, what was recalled is printed in its place.
     """
-    from zibaldone.asking.lookup import Filter
+    from zibaldone.recall.lookup import Filter
 
     with memory_of(memory, user) as opened:
         narrowed = Filter(

@@ -42,8 +42,8 @@ def compare(
     """
     from rich.console import Console
 
-    from zibaldone.comparing.compare import SYSTEMS
-    from zibaldone.comparing.compare import compare as compare_on
+    from zibaldone.cli.compare.compare import SYSTEMS
+    from zibaldone.cli.compare.compare import compare as compare_on
 
     budgets = _budgets(budget)
     with memory_of(memory, user) as opened, out.progress("comparing", shown=not as_json) as progress:

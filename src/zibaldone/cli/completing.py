@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from zibaldone.cli.holder import default_folder, has_user_keys
+from zibaldone.cli.client import default_folder, has_user_keys
 from zibaldone.errors import ZibaldoneError
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from zibaldone.cli import output as out
+from zibaldone.cli.client import default_folder
 from zibaldone.cli.completing import sessions_of, users_of, views
-from zibaldone.cli.holder import default_folder
 from zibaldone.core import MYSELF as MYSELF
 from zibaldone.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
-    from zibaldone.memory import Memory
+    from zibaldone.api.memory import Memory
 
 
 def given_path(text: str | Path) -> Path:
@@ -134,7 +134,7 @@ def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Abstra
         return nullcontext(held.memory)
     if not create and not holds_memory(folder):
         raise InvalidInput(f"no memory at {str(folder)!r}: import or add something first, or give --memory")
-    from zibaldone.memory import Memory
+    from zibaldone.api.memory import Memory
 
     return Memory(folder, **options)
 
@@ -157,7 +157,7 @@ def memory_of(folder: Path, user: str) -> Iterator[Memory]:
 
 def check_user(opened: Memory, user: str | None) -> None:
     """Raise UnknownName for a user of whom nothing was ever stored; None is everybody."""
-    from zibaldone.validation import key
+    from zibaldone.core.validation import key
 
     if user is None or key("user", user) in (users := opened.users()):
         return

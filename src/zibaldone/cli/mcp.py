@@ -211,7 +211,7 @@ def _serve(user: str, agent: str | None, memory: Path, *, read_only: bool) -> No
 
     from anyio import run
 
-    from zibaldone.aio import AsyncMemory
+    from zibaldone.api.aio import AsyncMemory
 
     if find_spec("mcp") is None:
         raise MissingExtra("no module 'mcp': pip install 'zibaldone[mcp]'")

@@ -34,7 +34,7 @@ from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zibaldone.memory import Memory
+    from zibaldone.api.memory import Memory
 
 
 def add(
@@ -111,11 +111,11 @@ def import_(
     what has changed since stays as it was stored first, and what was forgotten stays forgotten. Ctrl-C keeps
     what is complete. Without --user, a file that names its users keeps them, and any other goes to 'me'.
     """
+    from zibaldone.core.validation import key
+    from zibaldone.engine.imports import ImportInterrupted, must_be_readable
     from zibaldone.importers import get, recognise
     from zibaldone.importers.importing import NoUser, reading
     from zibaldone.importers.source import OpenedSource
-    from zibaldone.imports import ImportInterrupted, must_be_readable
-    from zibaldone.validation import key
 
     if user is not None:
         key("user", user)
@@ -322,7 +322,7 @@ def timeline(
     as_json: AsJson = False,
 ) -> None:
     """Show a dated line for each session, and what a model noted, in the order of time."""
-    from zibaldone.timeline import text_of
+    from zibaldone.recall.timeline import text_of
 
     with memory_of(memory, user) as opened:
         lines = opened.timeline(

@@ -19,7 +19,7 @@ Status = Annotated[bool, typer.Option("--status", help="Show that process; exit 
 
 def in_background(folder: Folder, command: list[str], *, stop: bool, status: bool, as_json: bool) -> None:
     """Start `zibaldone COMMAND` as the process that holds a memory; or end, or show, the one that does."""
-    from zibaldone.cli import holding
+    from zibaldone.cli import daemon as holding
 
     if stop or status:
         running = holding.stop(folder) if stop else holding.status(folder)

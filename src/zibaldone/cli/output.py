@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from zibaldone.core import Evidence, Message, Trace
-    from zibaldone.forgetting import Receipt
-    from zibaldone.imports import Imported
-    from zibaldone.inspection import Stats
+    from zibaldone.engine.forgetting import Receipt
+    from zibaldone.engine.imports import Imported
+    from zibaldone.engine.inspection import Stats
+    from zibaldone.engine.verification.result import Verification
     from zibaldone.log import Session
-    from zibaldone.recalled import Recall
-    from zibaldone.verification.result import Verification
+    from zibaldone.recall.result import Recall
     from zibaldone.views.base import Counted
 
 NOTHING_FOUND, BAD_INPUT, STORAGE_FAILED, MODEL_FAILED = 1, 2, 3, 4  # exit codes
@@ -234,7 +234,7 @@ def decisions(recalled: Recall) -> None:
 
 def passage_table(passages: Sequence[Evidence]) -> None:
     """A row for each passage, with its first words."""
-    from zibaldone.rendering import NO_DATE, mark
+    from zibaldone.text.rendering import NO_DATE, mark
 
     rows = [
         (

@@ -60,7 +60,7 @@ def show(
 
 def needs_a_model() -> str:
     """The sentence that says what a profile without a model lacks."""
-    from zibaldone.profile import NEEDS_A_MODEL
+    from zibaldone.api.profile import NEEDS_A_MODEL
 
     return NEEDS_A_MODEL
 

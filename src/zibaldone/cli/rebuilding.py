@@ -15,11 +15,11 @@ from zibaldone.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zibaldone.memory import Memory
+    from zibaldone.api.memory import Memory
+    from zibaldone.engine.rebuilding.builds import Build, Builds
+    from zibaldone.engine.rebuilding.difference import BuildDiff
+    from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.models.meter import Prices
-    from zibaldone.rebuilding.builds import Build, Builds
-    from zibaldone.rebuilding.difference import BuildDiff
-    from zibaldone.rebuilding.estimate import RebuildEstimate
     from zibaldone.views.base import Content
 
 Step = Literal["build", "at-once", "show", "estimate", "diff", "switch", "rollback", "discard"]
@@ -115,8 +115,8 @@ def _prices(given: str | None) -> Prices | None:
 
 
 def _lines(result: Builds | BuildDiff | RebuildEstimate) -> Iterator[str]:
-    from zibaldone.rebuilding.builds import Builds
-    from zibaldone.rebuilding.difference import BuildDiff
+    from zibaldone.engine.rebuilding.builds import Builds
+    from zibaldone.engine.rebuilding.difference import BuildDiff
 
     head = f"{result.view} of {result.user}"
     if isinstance(result, Builds):

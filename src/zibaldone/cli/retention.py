@@ -15,7 +15,7 @@ from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zibaldone.retention import Retention, RetentionRule
+    from zibaldone.log.retention import Retention, RetentionRule
 
 
 def retention(
@@ -55,7 +55,7 @@ def retention(
     as_json: AsJson = False,
 ) -> None:
     """Show or set what goes by itself in the next maintenance, and how old words fade."""
-    from zibaldone.retention import Retention, RetentionRule
+    from zibaldone.log.retention import Retention, RetentionRule
 
     if (session or roles or drop) and days is None:
         raise InvalidInput("--session, --role and --drop say which rule it is: give --days, too")

@@ -72,10 +72,10 @@ def serve(
     memory: Folder,
 ) -> None:
     """Serve the memory over HTTP: a page, REST, MCP, and a gateway before a model server."""
-    from zibaldone.aio import AsyncMemory
+    from zibaldone.api.aio import AsyncMemory
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
-    from zibaldone.server.divided_memory import DividedMemory
     from zibaldone.server.keys import KeyStore
+    from zibaldone.server.memory_pool import DividedMemory
     from zibaldone.server.settings import ServerSettings, to_mode
     from zibaldone.settings import FROM_ENVIRONMENT, secret, use_chat
     from zibaldone.storage.database import place_shown
@@ -143,8 +143,8 @@ def open_(
         return
     from urllib.parse import urlencode
 
-    from zibaldone.aio import AsyncMemory, wrapped
-    from zibaldone.cli.holding import held_if_free
+    from zibaldone.api.aio import AsyncMemory, wrapped
+    from zibaldone.cli.daemon import held_if_free
     from zibaldone.server.app import base_url, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.settings import ServerSettings

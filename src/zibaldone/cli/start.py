@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command line with the arguments of the process, and end with its exit code."""
-    from zibaldone.cli.holder import answer
+    from zibaldone.cli.client import answer
 
     code: int | None = None
     try:

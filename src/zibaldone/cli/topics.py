@@ -14,7 +14,7 @@ from zibaldone.cli.input import MYSELF, AsJson, Folder, User, given_path, memory
 from zibaldone.errors import InvalidInput, ZibaldoneError
 
 if TYPE_CHECKING:
-    from zibaldone.documents import TopicsEdited
+    from zibaldone.api.documents import TopicsEdited
     from zibaldone.views.topics import Document
 
 CONFLICT = 1  # exit code: something was not taken

@@ -14,7 +14,7 @@ from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput, ModelFailed
 
 if TYPE_CHECKING:
-    from zibaldone.maintenance import Maintained
+    from zibaldone.engine.maintenance import Maintained
     from zibaldone.models.base import ChatModel
 
 Record = Annotated[

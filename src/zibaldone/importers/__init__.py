@@ -7,11 +7,11 @@ import shlex
 from importlib import import_module
 from pathlib import Path
 
+from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers.base import Conversation, NotImported
 from zibaldone.importers.files import Importer, check_json, head_of
 from zibaldone.importers.source import ImportSource, OpenedSource
-from zibaldone.validation import shown
 
 __all__ = ["Conversation", "ImportSource", "Importer", "NotImported", "get", "names", "recognise"]
 

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from zibaldone.core import NOISE, Message
+from zibaldone.core.validation import to_time
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Branches, Conversation, NotImported
 from zibaldone.importers.document import Node
@@ -35,7 +36,6 @@ from zibaldone.importers.texts import (
     titled,
     without_markers,
 )
-from zibaldone.validation import to_time
 
 _THOUGHTS = ("thoughts", "reasoning_recap")
 _KNOWN = ("user_editable_context", "model_editable_context")

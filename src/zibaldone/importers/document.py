@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from zibaldone.core import Message
+from zibaldone.core.validation import to_time
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.message_input import MessageLike, to_messages
-from zibaldone.validation import to_time
+from zibaldone.log.message_input import MessageLike, to_messages
 
 T = TypeVar("T")
 

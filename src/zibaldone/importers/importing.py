@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import get_args
 
 from zibaldone.core import CORRECTS, TIME_KNOWN, Message
+from zibaldone.core.validation import key, shown
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.importers import Importer, get, recognise
 from zibaldone.importers.base import Branches, Conversation, NotImported
 from zibaldone.importers.files import refusal
 from zibaldone.importers.source import ImportSource, OpenedSource
-from zibaldone.message_input import corrected_ids
-from zibaldone.validation import key, shown
+from zibaldone.log.message_input import corrected_ids
 
 
 class NoUser(InvalidInput):

@@ -12,13 +12,13 @@ from typing import Any
 import yaml
 
 from zibaldone.core import Message
+from zibaldone.core.validation import to_time
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Importer
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import check_text, not_utf8
-from zibaldone.validation import to_time
 
 _SUFFIXES = (".md", ".markdown")
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from zibaldone.fork_safety import ForkSafeLock
+from zibaldone.core.fork_safety import ForkSafeLock
 
 _PATIENCE = 3  # failures in a row
 _FIRST_REST_S, _LONGEST_REST_S = 30.0, 600.0

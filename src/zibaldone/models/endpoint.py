@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from zibaldone.core.fork_safety import start_anew_in_children
 from zibaldone.errors import InvalidInput, MissingExtra, ModelFailed, ModelUnavailable
-from zibaldone.fork_safety import start_anew_in_children
 
 if TYPE_CHECKING:
     import httpx2

@@ -13,11 +13,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, func, select, update
 
+from zibaldone.core.fork_safety import start_anew_in_children
+from zibaldone.core.validation import number, shown
 from zibaldone.errors import CeilingReached, ClosedMemory, InvalidInput, StorageError
-from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import model_usage as table
-from zibaldone.validation import number, shown
 
 _logger = logging.getLogger(__name__)
 _HIGHEST_PRICE = 1e9

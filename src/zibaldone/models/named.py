@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.errors import MissingExtra, ModelFailed
-from zibaldone.fork_safety import ForkSafeLock
 from zibaldone.models.base import Vectors
 
 FASTEMBED: Final = "fastembed"

@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import Tokenizer
-from zibaldone.validation import shown
 
 # By which two tokenizers are compared: talk, numbers, other scripts, and what looks like code.
 _SAMPLE: Final = """

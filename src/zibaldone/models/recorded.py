@@ -21,8 +21,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
+from zibaldone.core.fork_safety import start_anew_in_children
 from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
-from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, TokenLogprob, storable
 
 OnMiss = Literal["ask", "leave_open", "offline", "error"]

@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from zibaldone.core import Evidence
-from zibaldone.deadline import Deadline
+from zibaldone.core.deadline import Deadline
 from zibaldone.errors import ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Reranker
 from zibaldone.models.task import Task, TaskResult, check_ids
-from zibaldone.rendering import header, shown
+from zibaldone.text.rendering import header, shown
 from zibaldone.text.words import terms
 
 MOST = 30  # candidates that are put in order; the others stay behind them

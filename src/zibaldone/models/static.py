@@ -26,10 +26,10 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.errors import ModelFailed
-from zibaldone.fork_safety import ForkSafeLock
 from zibaldone.models.base import Vectors
-from zibaldone.text.remembered import emptied
+from zibaldone.text.purgeable_cache import emptied
 
 V = TypeVar("V")
 FAMILY = "wordllama-l2_supercat_256"  # with which the name of every such embedder begins

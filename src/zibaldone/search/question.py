@@ -9,7 +9,7 @@ from datetime import date
 from zibaldone.search.lexical import LexicalIndex
 from zibaldone.search.request import Aim, aim_of
 from zibaldone.text.dates import find_days
-from zibaldone.text.remembered import remembered
+from zibaldone.text.purgeable_cache import remembered
 from zibaldone.text.words import (
     FOREIGN_FUNCTION_WORDS,
     STOP_WORDS,

@@ -16,12 +16,12 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from zibaldone.audit import acting
+from zibaldone.core.threads import in_thread
 from zibaldone.errors import StorageBusy, StorageUnreachable
+from zibaldone.log.audit import acting
 from zibaldone.server.keys import PREFIX, KeyStore
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode, ServerSettings
-from zibaldone.threads import in_thread
 
 T = TypeVar("T")
 _KEY_S = 3.0  # that a request to the gateway waits for its key, or for whether it needs one

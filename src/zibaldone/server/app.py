@@ -17,16 +17,17 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
-from zibaldone.aio import AsyncMemory, wrapped
+from zibaldone.api.aio import AsyncMemory, wrapped
+from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, MissingExtra, StorageError, ZibaldoneError
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import Border
-from zibaldone.server.divided_memory import DividedMemory
+from zibaldone.server.cache_sync import let_go_of_what_others_forget
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.heap import give_back_free_memory, keep_what_stands
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.letting_go import let_go_of_what_others_forget
 from zibaldone.server.limits import Limits, impatient
+from zibaldone.server.memory_pool import DividedMemory
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.page import PagePart
 from zibaldone.server.problems import Problem, answer_problem
@@ -34,7 +35,6 @@ from zibaldone.server.rest import Rest
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import watching
 from zibaldone.text.patterns import compile_all
-from zibaldone.threads import in_thread
 
 try:
     import uvicorn

@@ -12,7 +12,7 @@ import ctypes
 import gc
 import platform
 
-from zibaldone.threads import in_thread
+from zibaldone.core.threads import in_thread
 
 _M_ARENA_MAX = -8  # malloc.h
 _HEAPS = 2

@@ -20,13 +20,13 @@ from pathlib import Path
 from sqlalchemy import Row, select, update
 
 from zibaldone import settings
+from zibaldone.api.memory import now_utc
+from zibaldone.core.validation import flag, key, shown
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.log import from_us, to_us
-from zibaldone.memory import now_utc
 from zibaldone.server.settings import MemoryMode, to_mode
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import server_keys
-from zibaldone.validation import flag, key, shown
 
 _logger = logging.getLogger(__name__)
 PREFIX = "zbd_"

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from zibaldone.engine.inspection import Stats
 from zibaldone.errors import MissingExtra
-from zibaldone.inspection import Stats
 
 try:
     from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput
-from zibaldone.validation import shown
 
 
 class MemoryMode(StrEnum):

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from zibaldone.aio import AsyncMemory
-from zibaldone.asking.ask import Answer, Step
+from zibaldone.api.aio import AsyncMemory
+from zibaldone.recall.ask import Answer, Step
 
 
 async def stepwise(memory: AsyncMemory, question: str, **options: Any) -> AsyncGenerator[Step | Answer]:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.server.metrics import CONTENT_TYPE, Metrics
 
 _FRESH_S = 60.0  # what the memory holds is counted again after that

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from zibaldone.core.validation import shown
 from zibaldone.errors import (
     InvalidInput,
     MissingExtra,
@@ -25,7 +26,6 @@ from zibaldone.errors import (
     StorageUnreachable,
     StorageUnusable,
 )
-from zibaldone.validation import shown
 
 if TYPE_CHECKING:
     from obstore.store import S3Store

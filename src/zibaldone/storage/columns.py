@@ -18,8 +18,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import StatementError
 from sqlalchemy.sql import operators
 
+from zibaldone.core.validation import shown
 from zibaldone.errors import KeyDestroyed, KeyMissing, StorageCorrupt, ZibaldoneError
-from zibaldone.validation import shown
 
 _ESCAPE = "\x1a"  # what stands for a NUL begins with it, and so does what stands for itself
 _Convert = Callable[[Any], Any]

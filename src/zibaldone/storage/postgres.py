@@ -27,6 +27,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from zibaldone.core.fork_safety import start_anew_in_children
 from zibaldone.errors import (
     ClosedMemory,
     InvalidInput,
@@ -38,7 +39,6 @@ from zibaldone.errors import (
     StorageUnreachable,
     StorageUnusable,
 )
-from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
 from zibaldone.storage.columns import without_values
 from zibaldone.storage.database import Collided, Database, place_shown, sorted_once

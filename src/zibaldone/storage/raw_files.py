@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from zibaldone.child_process import started
+from zibaldone.core.child_process import started
 
 PIECE_BYTES = 1 << 18
 OVERLAP_BYTES = 512  # of two pieces, so that what is on their border is whole in one of them

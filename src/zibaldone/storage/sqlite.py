@@ -25,6 +25,7 @@ from sqlalchemy import URL, Connection, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from zibaldone.core.fork_safety import start_anew_in_children
 from zibaldone.errors import (
     ClosedMemory,
     StorageBusy,
@@ -33,7 +34,6 @@ from zibaldone.errors import (
     StorageFull,
     StorageUnusable,
 )
-from zibaldone.fork_safety import start_anew_in_children
 from zibaldone.storage.bucket_blocks import bytes_in_bucket
 from zibaldone.storage.columns import without_values
 from zibaldone.storage.converting import finish_decrypting, finish_encrypting

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import regex
 
 from zibaldone.text.keywords import idf, term_forms
-from zibaldone.text.remembered import remembered
+from zibaldone.text.purgeable_cache import remembered
 from zibaldone.text.salience import PHATIC, names
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import STOP_WORDS, as_written, term_of, words

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import regex
 import Stemmer
 
-from zibaldone.text.remembered import remembered
+from zibaldone.text.purgeable_cache import remembered
 
 # Function words of English, with the pieces that an apostrophe leaves behind ("don't" -> "don", "t").
 # What is indexed needs no list of other languages: their function words are frequent, as an idf sees.

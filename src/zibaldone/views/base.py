@@ -28,7 +28,7 @@ from typing import Any, Protocol, runtime_checkable
 from sqlalchemy import Connection
 
 from zibaldone.core import Evidence, Explains, Message, Scope
-from zibaldone.deadline import NO_DEADLINE, Deadline
+from zibaldone.core.deadline import NO_DEADLINE, Deadline
 from zibaldone.log import UserState
 from zibaldone.storage.database import Database
 

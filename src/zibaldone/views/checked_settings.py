@@ -8,8 +8,8 @@ from typing import Annotated, Any, TypeVar, dataclass_transform
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput
-from zibaldone.validation import shown
 
 T = TypeVar("T")
 Count = Annotated[int, Field(ge=1)]

@@ -14,10 +14,9 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import NOISE, NOISES, ChannelScore, Evidence, Message
 from zibaldone.errors import ModelFailed
+from zibaldone.log.filters import KeyTest, Narrowing
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
-from zibaldone.narrowing import KeyTest, Narrowing
-from zibaldone.rendering import line, line_tokens
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.lexical import Floats
 from zibaldone.search.question import Question
@@ -36,6 +35,7 @@ from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
 from zibaldone.text.bounds import as_read
 from zibaldone.text.dates import find_days
 from zibaldone.text.periods import Period, asked_period
+from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.sentences import Span, passages
 from zibaldone.views.base import Generation, Query, Retrieved
 

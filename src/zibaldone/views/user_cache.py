@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
-from zibaldone.fork_safety import ForkSafeLock, start_anew_in_children
+from zibaldone.core.fork_safety import ForkSafeLock, start_anew_in_children
 from zibaldone.log import UserState
 
 T = TypeVar("T")

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from zibaldone.server.divided_memory import DividedMemory
 from zibaldone.server.gateway.exchange import BackgroundTasks, Workshop
+from zibaldone.server.memory_pool import DividedMemory
 from zibaldone.server.metrics import Metrics
 
 

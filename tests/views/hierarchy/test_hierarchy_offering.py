@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from hierarchy_talk import EMBEDDER, START, talk
 
-from zibaldone import generations, log
+from zibaldone import log
 from zibaldone.core import Message, Scope
+from zibaldone.engine import generations
 from zibaldone.errors import ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatRequest, Vectors

@@ -28,8 +28,8 @@ from transformers.models.gptj.modeling_gptj import GPTJAttention
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.generate.generation import PromptContext
+from zibaldone.views.kvcache.model.attention_hooks import Raw, Tap
 from zibaldone.views.kvcache.model.encoding import Encoder, SessionChain
-from zibaldone.views.kvcache.model.tap import Raw, Tap
 from zibaldone.views.kvcache.model.turns import TurnFormat, TurnPiece
 from zibaldone.views.kvcache.storage.codec import decode
 

@@ -20,8 +20,8 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone import Memory
-from zibaldone.generations import serving
-from zibaldone.kv import Budget, KVMemory, MemArt, TurnFormat
+from zibaldone.api.kv import Budget, KVMemory, MemArt, TurnFormat
+from zibaldone.engine.generations import serving
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.retrieve.fetching import Fetched

@@ -22,7 +22,7 @@ from kv_models import (
     words,
 )
 
-from zibaldone.kv import KVMemory
+from zibaldone.api.kv import KVMemory
 
 TURNS = [words(IDS[start : start + 10]) for start in range(0, CONTEXT, 10)]
 

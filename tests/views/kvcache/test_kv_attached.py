@@ -10,7 +10,7 @@ from transformers import DynamicCache
 
 from zibaldone.errors import UnsupportedModel
 from zibaldone.models.cache_argument import cache_argument
-from zibaldone.views.kvcache.model.tap import Tap
+from zibaldone.views.kvcache.model.attention_hooks import Tap
 
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)

@@ -10,10 +10,10 @@ from kv_rig import CONFIG, FORM, USER, Rig, filled, line, model, tokenizer
 from transformers import GenerationConfig
 
 from zibaldone import Memory
+from zibaldone.api.kv import Budget, KVMemory
 from zibaldone.errors import ClosedMemory, InvalidInput, UnsupportedModel
-from zibaldone.kv import Budget, KVMemory
 from zibaldone.testing import FrozenClock
-from zibaldone.views.kvcache.model.tap import Tap
+from zibaldone.views.kvcache.model.attention_hooks import Tap
 
 
 @pytest.fixture

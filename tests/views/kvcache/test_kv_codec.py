@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kv_models import DTYPES, chained, encoder_of, some_ids, tapped, tokenizer
 
 from zibaldone.views.kvcache.config import MemArt
-from zibaldone.views.kvcache.model.tap import RawKV
+from zibaldone.views.kvcache.model.attention_hooks import RawKV
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys, encode
 from zibaldone.views.kvcache.storage.layout import ALIGNMENT, BlockLayout, LayerSize
 

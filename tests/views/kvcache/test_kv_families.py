@@ -7,8 +7,8 @@ from kv_models import FAMILIES as TINY
 from transformers import GPTNeoXConfig, JetMoeConfig
 
 from zibaldone.models.cache_argument import cache_argument
+from zibaldone.views.kvcache.model.attention_hooks import Tap
 from zibaldone.views.kvcache.model.encoding import cut
-from zibaldone.views.kvcache.model.tap import Tap
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores
 
 TEXT = torch.tensor([IDS])

@@ -7,8 +7,8 @@ import pytest
 import torch
 from kv_rig import CONFIG, FORM, USER, Rig, encodings, filled, line, tokenizer, with_config
 
+from zibaldone.engine.generations import serving
 from zibaldone.errors import ForeignKV
-from zibaldone.generations import serving
 from zibaldone.views.kvcache.model.fingerprint import of_format
 
 CHANGES = {

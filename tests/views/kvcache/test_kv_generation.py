@@ -21,7 +21,7 @@ from kv_models import (
 
 from zibaldone import InvalidInput
 from zibaldone.views.kvcache.generate.generation import generate, generate_layered, room_for
-from zibaldone.views.kvcache.model.tap import Tap
+from zibaldone.views.kvcache.model.attention_hooks import Tap
 
 SLIDING = ("mistral-sliding", "gpt-oss")
 

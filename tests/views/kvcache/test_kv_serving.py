@@ -8,7 +8,7 @@ import torch
 from kv_rig import QUESTION, Rig, line, tokenizer, with_config
 
 from zibaldone import InvalidInput
-from zibaldone.generations import lag, serving
+from zibaldone.engine.generations import lag, serving
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
 from zibaldone.views.kvcache.serving.scheduling import SchedulerSide
 from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide

@@ -88,4 +88,4 @@ def test_without_vllm():
     if importlib.util.find_spec("vllm") and importlib.util.find_spec("vllm.distributed"):
         pytest.skip("vllm is installed here")
     with pytest.raises(MissingExtra, match=r"zibaldone\[vllm\]"):
-        importlib.import_module("zibaldone.kv.vllm")
+        importlib.import_module("zibaldone.adapters.vllm")

@@ -24,8 +24,8 @@ from transformers import DynamicCache, Phi3Config
 from zibaldone.errors import UnsupportedModel
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.model.attention_hooks import RawKV, Tap
 from zibaldone.views.kvcache.model.encoding import cut, joined
-from zibaldone.views.kvcache.model.tap import RawKV, Tap
 
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)

@@ -5,9 +5,9 @@ import torch
 from kv_rig import USER, filled
 
 from zibaldone import log
+from zibaldone.api.kv import KVMemory
 from zibaldone.errors import StorageBusy
-from zibaldone.kv import KVMemory
-from zibaldone.views.kvcache.model.tap import RawKV
+from zibaldone.views.kvcache.model.attention_hooks import RawKV
 from zibaldone.views.kvcache.storage.tiers import Hits, Lru, Tiers, size_of
 
 

@@ -3,7 +3,7 @@
 import pytest
 from kv_rig import USER, filled, with_config
 
-from zibaldone.views.kvcache.model.tap import Tap
+from zibaldone.views.kvcache.model.attention_hooks import Tap
 
 WINDOW = 256  # of the tiny model
 PINNED = 2

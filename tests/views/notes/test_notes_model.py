@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import event
 
-from zibaldone import Message, ModelUnavailable, maintenance
+from zibaldone import Message, ModelUnavailable
+from zibaldone.engine import maintenance
 from zibaldone.models.base import ChatReply
 from zibaldone.testing import ScriptedModel
 

@@ -10,7 +10,7 @@ from topic_steps import NOON, tools
 from topic_texts import documents
 
 from zibaldone.core import Message
-from zibaldone.message_input import to_messages as checked
+from zibaldone.log.message_input import to_messages as checked
 from zibaldone.views.topics.edit.apply_edits import apply, withdraw
 from zibaldone.views.topics.edit.document_diff import diff
 from zibaldone.views.topics.edit.edit_messages import to_messages

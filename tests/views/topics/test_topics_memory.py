@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 from zibaldone import Memory, Message
+from zibaldone.engine.generations import serving
+from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidImport, InvalidInput, ModelFailed
-from zibaldone.generations import serving
 from zibaldone.models.base import ChatReply, ChatRequest
 from zibaldone.testing import FrozenClock, HashEmbedder, ScriptedModel
 from zibaldone.views.topics import Consolidation
 from zibaldone.views.topics.library import Library
-from zibaldone.worker import BackgroundWorker
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SMALL = Consolidation(current_threshold_tokens=150, split_tokens=400, merge_tokens=120)

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from starlette.datastructures import Headers
 
-from zibaldone.aio import AsyncMemory
-from zibaldone.asking.lookup import Filter, Lookup
+from zibaldone.api.aio import AsyncMemory
+from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, RecallGivenUp
-from zibaldone.recalled import Recall
-from zibaldone.server.divided_memory import DividedMemory
+from zibaldone.recall.lookup import Filter, Lookup
+from zibaldone.recall.result import Recall
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
@@ -27,11 +27,11 @@ from zibaldone.server.gateway.report import MemoryReport
 from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
 from zibaldone.server.gateway.turns import WireTurn, as_partial
 from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.memory_pool import DividedMemory
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import log_failure
 from zibaldone.server.settings import MemoryMode
-from zibaldone.text.remembered import sweeping
-from zibaldone.threads import in_thread
+from zibaldone.text.purgeable_cache import sweeping
 
 LONG_BYTES = 2**18  # a body from here on is read in a thread
 T = TypeVar("T")

@@ -15,7 +15,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope, Send
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
+from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput
 from zibaldone.server.access import Principal
 from zibaldone.server.gateway.anthropic import AnthropicMessages
@@ -58,7 +59,6 @@ from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import ServerSettings
-from zibaldone.threads import in_thread
 
 _PREFIX = "/v1"
 _OWN = "/v1/memory/"

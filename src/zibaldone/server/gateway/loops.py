@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from zibaldone.aio import AsyncMemory
-from zibaldone.fork_safety import ForkSafeLock
-from zibaldone.recalled import Recall
+from zibaldone.api.aio import AsyncMemory
+from zibaldone.core.fork_safety import ForkSafeLock
+from zibaldone.recall.result import Recall
 from zibaldone.server.gateway.rounds import HiddenTurn
 from zibaldone.server.gateway.scope import MemoryOptions, MemoryScope
 from zibaldone.server.gateway.turns import WireTurn
-from zibaldone.text.remembered import emptied, sweeping
+from zibaldone.text.purgeable_cache import emptied, sweeping
 
 T = TypeVar("T")
 _MOST = 512

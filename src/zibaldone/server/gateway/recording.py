@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.server.gateway.alignment import Aligned, SessionLog, align, answered
 from zibaldone.server.gateway.scope import MemoryScope
 from zibaldone.server.gateway.turns import WireTurn

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zibaldone.asking.lookup import Found
 from zibaldone.core import Citation, Evidence
-from zibaldone.recalled import Recall
+from zibaldone.recall.lookup import Found
+from zibaldone.recall.result import Recall
 
 
 class MemoryStatus(enum.StrEnum):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from zibaldone.recall import ORDERS
+from zibaldone.recall.recall import ORDERS
 from zibaldone.server.gateway.events import with_data
 from zibaldone.server.gateway.json_body import (
     JsonObject,

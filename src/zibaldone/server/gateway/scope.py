@@ -18,7 +18,7 @@ from typing import Any
 from starlette.datastructures import Headers
 
 from zibaldone.errors import InvalidInput
-from zibaldone.recall import RECALL_TOKENS
+from zibaldone.recall.recall import RECALL_TOKENS
 from zibaldone.server.access import Principal, named_in
 from zibaldone.server.gateway.json_body import JsonObject, NotAnObject, mapping, read_object, text
 from zibaldone.server.gateway.turns import WireTurn

@@ -17,9 +17,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zibaldone.asking.lookup import NOTHING, Filter, shown_whole, to_found, to_lookup
+from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput
-from zibaldone.rendering import quotation
+from zibaldone.recall.lookup import NOTHING, Filter, shown_whole, to_found, to_lookup
 from zibaldone.server.gateway.events import EventSplitter, event_data, whole_events, with_data
 from zibaldone.server.gateway.exchange import LONG_BYTES, GatewayExchange
 from zibaldone.server.gateway.json_body import (
@@ -41,8 +41,8 @@ from zibaldone.server.gateway.turns import WireTurn, without_thoughts
 from zibaldone.server.gateway.upstream import UpstreamAnswer, whole
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode
-from zibaldone.text.remembered import sweeping
-from zibaldone.threads import in_thread
+from zibaldone.text.purgeable_cache import sweeping
+from zibaldone.text.rendering import quotation
 
 _MOST_ROUNDS = 3  # that search, for one answer
 _MOST_CALLS = 4  # of one round

@@ -15,7 +15,7 @@ from typing import Any
 
 from zibaldone.core import EDITOR, Message
 from zibaldone.errors import InvalidMessage
-from zibaldone.message_input import to_messages
+from zibaldone.log.message_input import to_messages
 from zibaldone.text.client_text import own_words
 
 UNSAID = frozenset({"system", "developer", EDITOR})  # roles of nobody in the conversation

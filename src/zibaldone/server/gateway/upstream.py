@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 from starlette.datastructures import Headers
 
+from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput, MissingExtra
 from zibaldone.server.keys import PREFIX
 from zibaldone.server.problems import Problem
-from zibaldone.validation import shown
 
 try:
     import httpx2

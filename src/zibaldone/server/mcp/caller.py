@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.server.access import Principal, named_in
 from zibaldone.server.problems import Problem
 

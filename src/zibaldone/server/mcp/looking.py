@@ -12,15 +12,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from zibaldone.asking.lookup import CLEAR, NEAREST, UNCLEAR, Filter, passages, to_found, to_lookup, to_span
+from zibaldone.api.profile import place_of
 from zibaldone.core import Evidence, Message
+from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput
-from zibaldone.profile import place_of
-from zibaldone.recall import Order
-from zibaldone.rendering import NO_DATE, header, indented
+from zibaldone.log.session_list import TitledSession
+from zibaldone.recall.lookup import CLEAR, NEAREST, UNCLEAR, Filter, passages, to_found, to_lookup, to_span
+from zibaldone.recall.recall import Order
 from zibaldone.server.mcp.caller import McpCaller
-from zibaldone.session_list import TitledSession
-from zibaldone.validation import shown
+from zibaldone.text.rendering import NO_DATE, header, indented
 from zibaldone.views.notes import UserNote
 from zibaldone.views.topics.read.tool_arguments import Arguments
 

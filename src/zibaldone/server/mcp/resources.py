@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from zibaldone.core import Message
-from zibaldone.rendering import line, quotation
 from zibaldone.server.mcp.caller import McpCaller
+from zibaldone.text.rendering import line, quotation
 
 SCHEME = "memory://"
 PROFILE, SESSIONS, TOPICS = f"{SCHEME}profile", f"{SCHEME}sessions/", f"{SCHEME}topics/"

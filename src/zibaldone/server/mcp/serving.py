@@ -33,8 +33,8 @@ from mcp.types import (
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
-from zibaldone.aio import AsyncMemory
-from zibaldone.audit import act_as
+from zibaldone.api.aio import AsyncMemory
+from zibaldone.log.audit import act_as
 from zibaldone.server.mcp.caller import McpCaller, caller_of
 from zibaldone.server.mcp.resources import MARKDOWN, PLAIN, SESSIONS, TOPICS, read_resource, resources_of
 from zibaldone.server.mcp.tools import TOOLS, McpTool, tools_for

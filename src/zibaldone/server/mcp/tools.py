@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from zibaldone.core import DEFAULT_SESSION
+from zibaldone.core.threads import in_thread
+from zibaldone.engine.forgetting import Receipt
 from zibaldone.errors import InvalidInput
-from zibaldone.forgetting import Receipt
-from zibaldone.rendering import quotation
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.server.mcp.looking import (
     ListSessions,
@@ -24,7 +24,7 @@ from zibaldone.server.mcp.looking import (
     recall,
     sessions,
 )
-from zibaldone.threads import in_thread
+from zibaldone.text.rendering import quotation
 from zibaldone.views.topics.read.tool_arguments import TOOLS as TOPIC_TOOLS
 from zibaldone.views.topics.read.tool_arguments import Arguments, described
 from zibaldone.views.topics.read.tool_text import answer_text

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 
 from starlette.routing import BaseRoute
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.errors import MissingExtra
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.metrics import Metrics
@@ -36,8 +36,8 @@ from zibaldone.server.page import (
     topics,
     usage,
 )
-from zibaldone.server.page.door import Door, PageAction
 from zibaldone.server.page.jobs import Jobs
+from zibaldone.server.page.page_auth import Door, PageAction
 from zibaldone.server.page.static_files import static_routes
 
 del _jinja2, _multipart

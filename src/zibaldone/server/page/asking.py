@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 from starlette.responses import Response, StreamingResponse
 
-from zibaldone.asking.ask import Answer
 from zibaldone.errors import ZibaldoneError
-from zibaldone.server.page.door import HEADERS, PageAction, PageCall, field
+from zibaldone.recall.ask import Answer
 from zibaldone.server.page.environment import render
+from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import problem_of
 from zibaldone.server.stepwise import stepwise
 

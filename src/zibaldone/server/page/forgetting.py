@@ -9,7 +9,7 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from zibaldone.errors import InvalidInput
-from zibaldone.server.page.door import PageAction, PageCall, field
+from zibaldone.server.page.page_auth import PageAction, PageCall, field
 
 _SHOWN = 8  # messages of what would go
 

@@ -12,14 +12,14 @@ from pathlib import Path, PurePosixPath
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
+from zibaldone.core.threads import in_thread
+from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.ingest import Progress
-from zibaldone.server.page.door import PageAction, PageCall, field
 from zibaldone.server.page.environment import count
 from zibaldone.server.page.jobs import Job
+from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
-from zibaldone.threads import in_thread
 
 _VIEWS = {"topics": "/topics", "hierarchy": "/themes", "all": "/usage"}
 _HARMLESS = re.compile(r"\w[\w .,()-]{0,60}")  # a file's name

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from zibaldone.engine.ingest import Progress
 from zibaldone.errors import ZibaldoneError
-from zibaldone.ingest import Progress
 from zibaldone.server.problems import problem_of
 
 _KEPT = 100  # that ended, so that their pages can still be looked at

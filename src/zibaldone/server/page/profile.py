@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from zibaldone.api.profile import HEADINGS, NEEDS_A_MODEL
 from zibaldone.errors import InvalidInput
-from zibaldone.profile import HEADINGS, NEEDS_A_MODEL
-from zibaldone.server.page.door import PageAction, PageCall, field
+from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 from zibaldone.views.notes import KINDS, Kind, UserNote
 from zibaldone.views.notes.note import kind_of

@@ -9,8 +9,8 @@ from functools import partial
 from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
-from zibaldone.message_objects import ATTACHMENTS
-from zibaldone.server.page.door import HEADERS, PageAction, PageCall, field
+from zibaldone.log.message_objects import ATTACHMENTS
+from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
 _SESSIONS, _MESSAGES = 40, 40  # on a page

@@ -9,9 +9,9 @@ from typing import Any
 from starlette.responses import Response
 
 from zibaldone.core import Decision
-from zibaldone.recall import RECALL_TOKENS
-from zibaldone.recalled import Recall
-from zibaldone.server.page.door import PageAction, PageCall
+from zibaldone.recall.recall import RECALL_TOKENS
+from zibaldone.recall.result import Recall
+from zibaldone.server.page.page_auth import PageAction, PageCall
 from zibaldone.server.page.warming import warm
 
 _PASSAGES, _MOST_PASSAGES = 15, 200

@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from zibaldone.core.threads import in_thread
 from zibaldone.server.access import KEY_COOKIE
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.page.door import HEADERS, check_sender, field, own_path, refusal
 from zibaldone.server.page.environment import render
+from zibaldone.server.page.page_auth import HEADERS, check_sender, field, own_path, refusal
 from zibaldone.server.problems import Problem
-from zibaldone.threads import in_thread
 
 _LONGEST_FORM = 2**14
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from zibaldone.server.page.door import PageAction, PageCall
+from zibaldone.server.page.page_auth import PageAction, PageCall
 from zibaldone.server.problems import Problem
 
 _SHOWN, _FACTS = 60, 60  # themes and facts on a page

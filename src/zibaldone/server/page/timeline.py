@@ -8,8 +8,8 @@ from itertools import groupby
 from starlette.responses import Response
 
 from zibaldone.errors import InvalidInput
-from zibaldone.server.page.door import PageAction, PageCall
-from zibaldone.timeline import TimelineLine
+from zibaldone.recall.timeline import TimelineLine
+from zibaldone.server.page.page_auth import PageAction, PageCall
 
 _LINES, _MOST_LINES = 100, 2000
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from zibaldone.core import EDITOR
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.server.page.door import PageAction, PageCall, field
+from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 from zibaldone.views.topics import Document, Entry, Heading
 

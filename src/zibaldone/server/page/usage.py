@@ -7,7 +7,7 @@ from collections import Counter
 from starlette.responses import Response
 
 from zibaldone.models.meter import Prices
-from zibaldone.server.page.door import PageAction, PageCall
+from zibaldone.server.page.page_auth import PageAction, PageCall
 
 _SHOWN_USERS = 200
 _DAYS = 60  # of which lines are shown

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from weakref import WeakKeyDictionary
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.errors import ZibaldoneError
 
 _warmed: WeakKeyDictionary[AsyncMemory, set[str]] = WeakKeyDictionary()

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.rest import messages, recalling, views
 from zibaldone.server.rest.openapi import document

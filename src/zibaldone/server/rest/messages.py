@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from starlette.responses import Response, StreamingResponse
 
 from zibaldone.core import AGENT, EDITOR, Message
-from zibaldone.forgetting import Receipt
+from zibaldone.engine.forgetting import Receipt
 from zibaldone.importers.export import to_line
 from zibaldone.server.problems import Problem
 from zibaldone.server.rest.operation import Reply, RestCall, operation

@@ -14,12 +14,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from zibaldone.aio import AsyncMemory
+from zibaldone.api.aio import AsyncMemory
+from zibaldone.core.threads import in_thread
 from zibaldone.server.access import Principal, named_in
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
 from zibaldone.server.rest.shapes import InputShape, OutputShape, QueryShape, UserQuery
-from zibaldone.threads import in_thread
 
 Q = TypeVar("Q", bound=QueryShape)
 B = TypeVar("B", bound=InputShape | None)

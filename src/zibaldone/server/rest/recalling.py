@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator
 
 from starlette.responses import Response, StreamingResponse
 
-from zibaldone.asking.ask import Answer, Step
-from zibaldone.asking.lookup import Filter
 from zibaldone.core import Evidence
 from zibaldone.errors import ZibaldoneError
-from zibaldone.recalled import Recall
+from zibaldone.recall.ask import Answer, Step
+from zibaldone.recall.lookup import Filter
+from zibaldone.recall.result import Recall
+from zibaldone.recall.timeline import text_of
 from zibaldone.server.problems import problem_of
 from zibaldone.server.rest.operation import Reply, RestCall, operation
 from zibaldone.server.rest.shapes import (
@@ -30,7 +31,6 @@ from zibaldone.server.rest.shapes import (
     UserQuery,
 )
 from zibaldone.server.stepwise import stepwise
-from zibaldone.timeline import text_of
 
 EVENTS = "text/event-stream"
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Json, JsonValue, model_validator
 
-from zibaldone.asking.ask import MOST_ROUNDS
-from zibaldone.recall import RECALL_TOKENS, Order
-from zibaldone.validation import to_time
+from zibaldone.core.validation import to_time
+from zibaldone.recall.ask import MOST_ROUNDS
+from zibaldone.recall.recall import RECALL_TOKENS, Order
 
 PAGE, LONGEST_PAGE = 100, 1000
 _LARGEST = 2**63 - 1

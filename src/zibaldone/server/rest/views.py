@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from zibaldone.api.profile import AsyncProfile
 from zibaldone.errors import InvalidInput
-from zibaldone.profile import AsyncProfile
 from zibaldone.server.problems import Problem
 from zibaldone.server.rest.operation import Reply, RestCall, operation
 from zibaldone.server.rest.shapes import (

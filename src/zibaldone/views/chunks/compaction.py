@@ -10,7 +10,7 @@ import numpy as np
 from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
-from zibaldone.rendering import line, line_tokens
+from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
 from zibaldone.views.chunks.compress import compress

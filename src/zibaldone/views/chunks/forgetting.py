@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from zibaldone.log import to_us
 from zibaldone.models.base import Tokenizer
-from zibaldone.rendering import line, line_tokens
+from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, Item, from_record, to_record

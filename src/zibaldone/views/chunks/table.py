@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, func, select, update
 
+from zibaldone.core.validation import shown
 from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.search import dense
 from zibaldone.storage.schema import chunk_history, chunk_sources, chunks, messages
 from zibaldone.storage.upsert import insert_missing
-from zibaldone.validation import shown
 from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks.chunk import Chunk, Metadata, Past, item_from_json, item_to_json

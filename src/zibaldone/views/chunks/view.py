@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.core.threads import side_by_side
 from zibaldone.errors import ModelFailed, StorageCorrupt
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
@@ -20,7 +21,6 @@ from zibaldone.storage.database import Database
 from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.schema import chunk_sources
 from zibaldone.text.bounds import as_read
-from zibaldone.threads import side_by_side
 from zibaldone.views.base import (
     Content,
     Counted,

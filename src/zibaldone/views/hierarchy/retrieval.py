@@ -14,10 +14,10 @@ import numpy as np
 
 from zibaldone.core import Message
 from zibaldone.models.base import Tokenizer, Vectors
-from zibaldone.rendering import line
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Question
 from zibaldone.search.unit_index import UnitIndex
+from zibaldone.text.rendering import line
 from zibaldone.views.base import Query
 from zibaldone.views.hierarchy.cached_levels import Levels
 from zibaldone.views.hierarchy.config import XMemory

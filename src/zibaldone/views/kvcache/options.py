@@ -7,8 +7,8 @@ from typing import Any
 
 from transformers import GenerationConfig, PreTrainedModel
 
+from zibaldone.core.validation import count, option, shown
 from zibaldone.errors import InvalidInput
-from zibaldone.validation import count, option, shown
 from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
 from zibaldone.views.kvcache.model.calibration import Needles
 from zibaldone.views.kvcache.model.turns import TurnFormat

@@ -18,8 +18,8 @@ from zibaldone.models.static import StaticEmbedder
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.kvcache.config import Budget, MemArt
+from zibaldone.views.kvcache.model.attention_hooks import Raw
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain
-from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
 from zibaldone.views.kvcache.retrieve.evidence import look_up, retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher

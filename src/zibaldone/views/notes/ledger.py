@@ -15,7 +15,7 @@ import numpy as np
 from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.search.unit import Unit
-from zibaldone.text.remembered import remembered
+from zibaldone.text.purgeable_cache import remembered
 from zibaldone.text.sentences import sentences
 from zibaldone.text.statements import PlainStatement, statements, supersedes
 from zibaldone.views.notes.hand import HandEdit, mark_of

@@ -20,10 +20,10 @@ from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.dividing import Q, ask_in_parts
 from zibaldone.models.embedding import embed
 from zibaldone.models.task import Task, shown_message
-from zibaldone.rendering import OMISSION, line, line_tokens
 from zibaldone.search import dense
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, denies, nearest, with_sources
+from zibaldone.text.rendering import OMISSION, line, line_tokens
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views import units

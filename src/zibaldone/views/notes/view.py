@@ -16,19 +16,19 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import ChannelScore, Evidence, Message
+from zibaldone.core.validation import to_time
 from zibaldone.errors import ModelFailed
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
-from zibaldone.rendering import line, line_tokens
 from zibaldone.search import dense
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.text.bounds import as_read
+from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.words import terms
-from zibaldone.validation import to_time
 from zibaldone.views import units
 from zibaldone.views.base import Content, Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
 from zibaldone.views.notes import hand, table

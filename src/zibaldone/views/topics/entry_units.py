@@ -10,10 +10,10 @@ from sqlalchemy import Connection, select
 
 from zibaldone.core import Message
 from zibaldone.models.base import Tokenizer, Vectors
-from zibaldone.rendering import line, line_tokens
 from zibaldone.search.unit import Days, Unit
 from zibaldone.storage.schema import units as table
 from zibaldone.text.dates import find_days
+from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.topics.library import Library

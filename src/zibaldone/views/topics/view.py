@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.core.validation import to_time
 from zibaldone.errors import ModelFailed
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
@@ -26,7 +27,6 @@ from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import topic_states
 from zibaldone.text.bounds import as_read
-from zibaldone.validation import to_time
 from zibaldone.views import units
 from zibaldone.views.base import (
     Content,

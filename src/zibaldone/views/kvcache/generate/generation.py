@@ -17,8 +17,8 @@ from transformers import DynamicCache
 
 from zibaldone.errors import InvalidInput
 from zibaldone.models.cache_argument import cache_argument
+from zibaldone.views.kvcache.model.attention_hooks import Inject, Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.encoding import Encoder, cut, joined
-from zibaldone.views.kvcache.model.tap import Inject, Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.turns import question_of, tokens_of
 
 

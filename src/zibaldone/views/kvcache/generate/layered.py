@@ -9,8 +9,8 @@ from torch import Tensor
 
 from zibaldone.views.kvcache.generate.generation import room_for
 from zibaldone.views.kvcache.generate.selection import Sought
+from zibaldone.views.kvcache.model.attention_hooks import RawKV
 from zibaldone.views.kvcache.model.encoding import cut, tokens_in
-from zibaldone.views.kvcache.model.tap import RawKV
 from zibaldone.views.kvcache.model.turns import question_of
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.probe import scaled

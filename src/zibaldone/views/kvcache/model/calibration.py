@@ -23,8 +23,8 @@ import torch
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
+from zibaldone.views.kvcache.model.attention_hooks import Raw
 from zibaldone.views.kvcache.model.encoding import Encoder, SessionChain
-from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
 from zibaldone.views.kvcache.retrieve.probe import queries_of
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores, padded

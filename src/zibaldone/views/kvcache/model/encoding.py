@@ -17,8 +17,8 @@ import torch
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.config import MemArt
+from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.model_support import window_of
-from zibaldone.views.kvcache.model.tap import Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.turns import Tile, TurnFormat, TurnPiece, pieces_of, tiles, tokens_of
 from zibaldone.views.kvcache.retrieve.scoring import bounding_box
 from zibaldone.views.kvcache.storage.codec import decode, encode

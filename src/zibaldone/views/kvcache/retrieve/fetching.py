@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from zibaldone.errors import BlockMissing
+from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain, cut, joined, tokens_in
-from zibaldone.views.kvcache.model.tap import Raw, RawKV
 from zibaldone.views.kvcache.model.turns import pieces_of
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys

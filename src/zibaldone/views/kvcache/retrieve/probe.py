@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from zibaldone.views.kvcache.model.attention_hooks import Raw
 from zibaldone.views.kvcache.model.encoding import Encoder
-from zibaldone.views.kvcache.model.tap import Raw
 from zibaldone.views.kvcache.model.turns import QuestionTokens
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index

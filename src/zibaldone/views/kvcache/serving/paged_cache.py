@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from zibaldone.views.kvcache.model.tap import RawKV
+from zibaldone.views.kvcache.model.attention_hooks import RawKV
 
 # Puts keys and values (tokens, heads, dim) into slots (tokens,) of a cache.
 WriteSlots = Callable[[Tensor, Tensor, Tensor], None]

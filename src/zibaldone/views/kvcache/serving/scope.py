@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from zibaldone.core.validation import key, shown
 from zibaldone.errors import InvalidInput
-from zibaldone.validation import key, shown
 
 KEY = "zibaldone"  # our part of a request's kv_transfer_params
 FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_transfer_params and cache_salt"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 
 from zibaldone.errors import BlockMissing, UnsupportedModel
-from zibaldone.views.kvcache.model.tap import Raw, RawKV
+from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.serving.model_card import ModelCard
 from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
 from zibaldone.views.kvcache.serving.scheduling import SlotLoad

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from zibaldone.views.kvcache.model.tap import Raw, RawKV
+from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _STEPS = 127  # of int8 on either side of 0

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import torch
 
-from zibaldone.fork_safety import ForkSafeLock, start_anew_in_children
-from zibaldone.views.kvcache.model.tap import Raw, RawKV
+from zibaldone.core.fork_safety import ForkSafeLock, start_anew_in_children
+from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 
 _READERS = 8  # reads from disk under way at a time
 

@@ -7,8 +7,8 @@ import queue
 import threading
 from collections.abc import Callable
 
+from zibaldone.core.fork_safety import start_anew_in_children
 from zibaldone.errors import ZibaldoneError
-from zibaldone.fork_safety import start_anew_in_children
 
 _logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import Asks
 from zibaldone.models.task import Task
 from zibaldone.search.clustering import unit
-from zibaldone.text.remembered import remembered
+from zibaldone.text.purgeable_cache import remembered
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness

@@ -18,9 +18,9 @@ from typing import Any
 import regex
 from pydantic import ValidationError
 
+from zibaldone.core.validation import shown, whole, words
 from zibaldone.errors import InvalidInput
 from zibaldone.text.words import terms
-from zibaldone.validation import shown, whole, words
 from zibaldone.views.topics.read.document_index import DocumentIndex, best_blocks, bm25
 from zibaldone.views.topics.read.reading_index import ReadingIndex
 from zibaldone.views.topics.read.tool_arguments import (

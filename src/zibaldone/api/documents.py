@@ -1,0 +1,187 @@
+"""Topics: a user's topic documents, to be read, searched, taken out as a folder, and corrected by hand.
+
+    topics = memory.topics("ann")
+    topics.export("notes")        # Markdown, a file for each topic
+    topics.import_("notes")       # what was edited there meanwhile
+
+A correction is a message of the role `editor` in the log, so it outlives every rebuild, and is forgotten like
+any other message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.core.threads import Awaited, awaited
+from zibaldone.core.validation import file_path, shown, whole_text
+from zibaldone.engine.inspection import read_view
+from zibaldone.engine.maintenance import Behind
+from zibaldone.errors import InvalidInput
+from zibaldone.storage.database import Database
+from zibaldone.views.base import Generation
+from zibaldone.views.topics import Document, Toolset, TopicsView
+from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, fingerprint
+from zibaldone.views.topics.edit.edit_messages import to_messages, with_ids
+from zibaldone.views.topics.library import CatalogueLine, Library
+from zibaldone.views.topics.markdown.entry import When
+from zibaldone.views.topics.markdown.folder_export import (
+    EMPTY,
+    Conflict,
+    mark_imported,
+    read_folder,
+    review,
+    write_folder,
+)
+from zibaldone.views.topics.markdown.parsing import parse
+from zibaldone.views.topics.markdown.printing import render
+from zibaldone.views.topics.read.reading_index import ReadingIndex
+
+# Stores a user's edits and lets the view read them; also why it could not.
+AddEdits = Callable[[Sequence[Message]], tuple[list[Message], tuple[Behind, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsExported:
+    """What was written."""
+
+    folder: Path
+    files: tuple[str, ...]  # the index last
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsEdited:
+    """What became of somebody's edits."""
+
+    edits: tuple[Message, ...]  # as stored; those that were taken before are not among them
+    conflicts: tuple[Conflict, ...]  # nothing of these was taken
+    behind: tuple[Behind, ...] = ()  # why the documents do not say it yet; the next maintenance goes on
+
+
+class Topics:
+    """One user's topic documents as the topics view has made them up to now; `maintain` makes them."""
+
+    def __init__(
+        self, database: Database, view: TopicsView, user: str, *, add: AddEdits, now: Callable[[], datetime]
+    ) -> None:
+        """Use `memory.topics(user)`."""
+        self._database, self._view, self._user, self._add, self._now = database, view, user, add, now
+
+    def documents(self) -> list[Document]:
+        """All of them; CURRENT, what is not filed yet, comes last, unless it is empty."""
+        return [document for document in self._library().everything() if document.body]
+
+    def document(self, doc_id: str) -> Document:
+        """The document of that id. Raises InvalidInput, with the ids that there are."""
+        return _of_id(self.documents(), doc_id, self._user)
+
+    def text(self, doc_id: str) -> str:
+        """The document as Markdown, as it is exported. Raises InvalidInput like `document`."""
+        return render(self.document(doc_id))
+
+    def catalogue(self) -> list[CatalogueLine]:
+        """Id, title, summary and size of every document but CURRENT."""
+        return list(self._library().catalogue())
+
+    def tools(self) -> Toolset:
+        """grep, search and the like over the documents as they are now, for an agent."""
+        return Toolset(ReadingIndex(self._library()))
+
+    def export(self, folder: str | Path) -> TopicsExported:
+        """Write a Markdown file for each document, and `index.md`.
+
+        Into a new or empty folder, or over an earlier export of the same user. Raises InvalidInput, and
+        nothing is written, for any other folder, for one with edits that were not imported, and where there
+        is nothing to export.
+        """
+        target = file_path("folder", folder).absolute()
+        self._database.keep_out(target)
+        documents = self.documents()
+        if not documents:
+            raise InvalidInput(
+                f"user {self._user!r} has no topic documents: maintain(views=['topics']) makes them"
+            )
+        now = When.of(self._now().replace(microsecond=0))
+        with self._database.write(self._user) as connection:
+            log.note_export(connection, self._user, str(target), self._now())
+        return TopicsExported(target, write_folder(target, documents, self._user, now))
+
+    def import_(self, folder: str | Path) -> TopicsEdited:
+        """Take over what was edited in an exported folder, all of it in one step.
+
+        A file whose document has changed in memory since the export is a conflict: its edits are not taken.
+        A file that is gone asks for nothing. Importing a folder again takes nothing twice; export it again
+        before editing a file that was imported. Raises InvalidImport, and nothing is stored, for what is no
+        export of this user or cannot be read, and for a file that was emptied.
+        """
+        files = read_folder(file_path("folder", folder), self._user)
+        documents = {document.id: document for document in self.documents()}
+        edits, conflicts, taken = review(files, documents)
+        done = self._store(edits, tuple(conflicts))
+        mark_imported(one for one in taken if one.document.id)
+        return done
+
+    def edit(self, doc_id: str, text: str, *, before: str | None = None) -> TopicsEdited:
+        """Take over one document's edited text.
+
+        `before` is the text as it was when the edit began: if memory says something else now, that is a
+        conflict, and nothing is taken. Raises InvalidInput for an unknown id and for an empty text,
+        InvalidImport for front matter that cannot be read.
+        """
+        if before is not None:
+            whole_text("before", before)
+        if not whole_text("a document's text", text).strip():
+            raise InvalidInput(f"the text is {EMPTY}")
+        documents = self.documents()
+        edited = parse(text)
+        if before is None:
+            now = _of_id(documents, doc_id, self._user)
+        else:
+            now = next((document for document in documents if document.id == doc_id), Document(doc_id))
+            if fingerprint(now) not in {fingerprint(parse(before)), fingerprint(edited)}:
+                stored = render(now) if now.body else ""
+                shown_diff = conflict_diff(stored, render(edited), before, name=doc_id)
+                return TopicsEdited((), (Conflict(f"{doc_id}.md", doc_id, shown_diff),))
+        return self._store([(doc_id, edit) for edit in diff(now, edited)], ())
+
+    def _store(self, edits: Sequence[tuple[str, Edit]], conflicts: tuple[Conflict, ...]) -> TopicsEdited:
+        if not edits:
+            return TopicsEdited((), conflicts)
+        messages = with_ids(to_messages(edits, self._library()))
+        with self._database.read(self._user) as connection:
+            last = log.state(connection, self._user).last_seq
+        stored, behind = self._add(messages)
+        return TopicsEdited(tuple(message for message in stored if message.seq > last), conflicts, behind)
+
+    def _library(self) -> Library:
+        def read(connection: Connection, generation: Generation) -> list[Library]:
+            return [self._view.library(connection, generation)]
+
+        return next(iter(read_view(self._database, self._user, self._view, read)), Library())
+
+
+class AsyncTopics(Awaited[Topics]):
+    """See Topics; every method is awaited, the tools themselves are not."""
+
+    documents = awaited(Topics.documents)
+    document = awaited(Topics.document)
+    text = awaited(Topics.text)
+    catalogue = awaited(Topics.catalogue)
+    tools = awaited(Topics.tools)
+    export = awaited(Topics.export)
+    import_ = awaited(Topics.import_)
+    edit = awaited(Topics.edit)
+
+
+def _of_id(documents: Sequence[Document], doc_id: str, user: str) -> Document:
+    for document in documents:
+        if document.id == doc_id:
+            return document
+    ids = ", ".join(document.id for document in documents) or "none yet"
+    raise InvalidInput(f"user {user!r} has no topic document {shown(doc_id)}; there is {ids}")

@@ -1,0 +1,497 @@
+"""KVMemory: for users who run their own model, memory in that model's own keys and values (MemArt).
+
+Needs the extra `kv`: pip install 'zibaldone[kv]'.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeVar, overload
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.api.memory import Memory, now_utc
+from zibaldone.core import Message
+from zibaldone.core.validation import TimeLike, count, key, members, shown, to_time, whole_text
+from zibaldone.engine import generations, maintenance
+from zibaldone.engine.maintenance import Maintained
+from zibaldone.errors import (
+    BlockMissing,
+    ClosedMemory,
+    InvalidInput,
+    MissingExtra,
+    StorageBusy,
+    StorageCorrupt,
+)
+from zibaldone.models.base import Tokenizer
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.storage.database import Database
+from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
+from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
+from zibaldone.views.kvcache.storage.store import FOLDER
+
+try:
+    from zibaldone.views.kvcache.generate import answering
+    from zibaldone.views.kvcache.generate.answering import AnswerScore, BlockScore, KVAnswer, KVTrace
+    from zibaldone.views.kvcache.generate.generation import keys_of
+    from zibaldone.views.kvcache.generate.selection import Cited, Sought
+    from zibaldone.views.kvcache.model.attention_hooks import Raw, Tap
+    from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
+    from zibaldone.views.kvcache.model.encoding import Encoder
+    from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
+    from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain, question_of
+    from zibaldone.views.kvcache.options import attaching, generating
+    from zibaldone.views.kvcache.retrieve.index import Index
+    from zibaldone.views.kvcache.serving.prompting import KVPrompt, prompt_of
+    from zibaldone.views.kvcache.storage.writer import Writer
+    from zibaldone.views.kvcache.view import KVView
+except ModuleNotFoundError as error:
+    if error.name is not None and error.name.split(".")[0] == "zibaldone":
+        raise
+    raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[kv]'") from error
+
+R = TypeVar("R")
+_CATCHES_UP = 3  # times, while others go on forgetting
+_logger = logging.getLogger(__name__)
+
+__all__ = [
+    "AnswerScore",
+    "BlockScore",
+    "Budget",
+    "Calibration",
+    "Cited",
+    "KVAnswer",
+    "KVMemory",
+    "KVPrompt",
+    "KVTrace",
+    "MemArt",
+    "Needles",
+    "Remembered",
+    "TurnFormat",
+    "chat",
+    "plain",
+]
+
+
+def _busy(user: str) -> StorageBusy:
+    return StorageBusy(f"others keep forgetting messages of user {user!r}: nothing is lost, call again")
+
+
+class _NotWhole(Exception):
+    """Blocks of this snapshot wait to be encoded again: something was forgotten since the pool caught up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What remember() did."""
+
+    messages: int
+    blocks: int  # in the pool now, of this user
+    tokens: int
+
+
+class KVMemory:
+    """A model with a memory. One per model and folder; safe to share among threads, which take turns."""
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        memory: Memory,
+        *,
+        preset: str = "best",
+        config: MemArt | None = None,
+        format: TurnFormat | None = None,  # noqa: A002 - the word a caller expects
+        system: str = "",
+        needles: Needles | None = None,
+        budget: Budget | None = None,
+        queue: int = 16,
+    ) -> None:
+        """Attach a causal language model of Transformers with rotary positions, and its tokenizer.
+
+        `preset` is "best" or "paper", or `config` says it all. `format` says how turns are written (plain()
+        unless given), `system` is pinned before everything. The first time, a self-test finds the layers that
+        retrieve, with `needles` in place of plain English ones where the model knows another language; the
+        result is kept in the folder. `queue` is how many answers may wait to be written.
+
+        Raises UnsupportedModel, which says why the model does not fit, and InvalidInput.
+        """
+        if not isinstance(memory, Memory):
+            raise InvalidInput(f"memory must be a Memory, not {shown(memory)}")
+        attaching(model, preset=preset, config=config, form=format, needles=needles, budget=budget)
+        count("queue", queue, least=1)
+        self.config = config or PRESETS[preset]
+        self.memory = memory
+        size = model.get_input_embeddings().weight.shape[0]
+        check_tokenizer(tokenizer, size)
+        form = format or plain(system)
+        if format is not None and system:
+            form = replace(form, pinned=form.pinned + system)
+        tap = Tap.attach(model)
+        try:
+            identity = of_model(model)
+            encoder = Encoder(tap, tokenizer, form, self.config, ())
+
+            def make(database: Database, _: Tokenizer) -> KVView:
+                if database.shared:
+                    raise InvalidInput(
+                        "the kv view keeps its keys and values in files, and a memory in PostgreSQL has none:"
+                        " attach it to a Memory of a folder"
+                    )
+                if database.encrypted or database.keyring is not None:
+                    raise InvalidInput(
+                        "the kv view keeps its keys and values in plain files, and this memory is encrypted:"
+                        " attach it to a Memory whose folder is not"
+                    )
+                self._database = database
+                root = database.folder / FOLDER
+                layers, self._calibration = listening(root, encoder, identity, needles)
+                encoder.layers = tuple(sorted(layers))
+                print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
+                return KVView(root, encoder, print_, shared_static_embedder(), layers, budget)
+
+            self.view = memory.attach(make)
+        except BaseException:
+            tap.detach()
+            raise
+        self._encoder, self._writer = encoder, Writer(queue)
+        self._closed = False
+
+    def close(self) -> None:
+        """Write what waits, and give the model back as it was; idempotent. The Memory stays open."""
+        with self.view.model_lock:  # an answer that is under way is given first
+            if self._closed:
+                return
+            self._closed = True
+        self._writer.close()
+        self.memory.detach(self.view)
+        self.view.close()
+
+    def __enter__(self) -> KVMemory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What the self-test found; None when the layers were given."""
+        return self._calibration
+
+    def remember(self, *, user: str | None = None) -> Remembered:
+        """Encode what the log has and the pool lacks; another model's pool is made anew.
+
+        Of one user or of all. A block that is damaged is encoded again. Raises what keeps the pool
+        behind, such as StorageFull.
+        """
+        self._open()
+        if user is not None:
+            key("user", user)
+        self._writer.wait()
+        done = self._maintained(user)
+        names = self.memory.users() if user is None else [user]
+        with self._database.read() as connection:
+            stats_by_user = [self.view.stats(connection, name) for name in names]
+        counts = [{one.kind: one.rows for one in counted} for counted in stats_by_user]
+        return Remembered(
+            done.messages, sum(one["blocks"] for one in counts), sum(one["tokens"] for one in counts)
+        )
+
+    def flush(self) -> None:
+        """Wait until every answer so far is in the pool."""
+        self._writer.wait()
+
+    @overload
+    def generate(self, query: str, *, user: str, **options: Any) -> KVAnswer: ...
+    @overload
+    def generate(self, query: Sequence[str], *, user: str, **options: Any) -> list[KVAnswer]: ...
+
+    def generate(
+        self,
+        query: str | Sequence[str],
+        *,
+        user: str,
+        session: str | None = None,
+        budget_tokens: int | None = None,
+        top_k: int | None = None,
+        seqs: Sequence[int] | None = None,
+        max_new_tokens: int | None = None,
+        remember: bool = False,
+        now: TimeLike | None = None,
+        **options: Any,
+    ) -> KVAnswer | list[KVAnswer]:
+        """Answer a question, or several one after the other, with memory in sight.
+
+        What the log has and the pool lacks is encoded first; another model's pool is made anew. In sight are
+        `budget_tokens` of whole turns, chosen as the settings' `select` says, or the messages `seqs` if these
+        are given; where single blocks are chosen, the `top_k` best. `session` says which one is going
+        on: its newest turns stand right before the question (none do with select="per_layer"); memory comes
+        from all of the user's sessions. With `remember` question and answer become messages of it, and the
+        keys that the model computed become their blocks. `options` go to the model's own generate: do_sample,
+        num_beams, streamer, generation_config ... An answer is greedy and of 128 tokens at most, unless they
+        or `max_new_tokens` say otherwise.
+
+        Raises InvalidInput when the question does not fit the window.
+        """
+        self._open()
+        several = not isinstance(query, str)
+        queries = [query] if isinstance(query, str) else members("query", query)
+        if not queries or not all(isinstance(one, str) for one in queries):
+            raise InvalidInput(f"query must be a string, or several, not {shown(query)}")
+        given = generating(options, max_new_tokens)
+        if remember and several:
+            raise InvalidInput("remember=True takes one question at a time: each answer is a turn of its own")
+        most = int(given["max_new_tokens"])
+        sought = [self._sought(one, user, session, budget_tokens, top_k, seqs, now, most) for one in queries]
+        answers = self._caught_up(user, lambda: self._generate(sought, user, given, remember=remember))
+        return answers if several else answers[0]
+
+    def prompt(
+        self,
+        query: str,
+        *,
+        user: str,
+        session: str | None = None,
+        budget_tokens: int | None = None,
+        top_k: int | None = None,
+        seqs: Sequence[int] | None = None,
+        max_new_tokens: int = 128,
+        now: TimeLike | None = None,
+    ) -> KVPrompt:
+        """A question for an engine that serves this model and loads the memory itself (`adapters.vllm`).
+
+        What stands in sight is what `generate` would have in sight, as tokens, with a scope that says whose
+        blocks these are. `max_new_tokens` is what is left free of the window.
+
+        Raises InvalidInput when the question does not fit the window, or the settings no engine.
+        """
+        self._open()
+        count("max_new_tokens", max_new_tokens, least=1)
+        whole_text("query", query)
+        sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, max_new_tokens)
+
+        def once() -> KVPrompt:
+            with self.view.model_lock:
+                return prompt_of(self.view, self._database, *self._pool(user), user, sought)
+
+        return self._caught_up(user, once)
+
+    def remember_answer(self, prompt: KVPrompt, text: str) -> tuple[Message, ...]:
+        """Make question and answer messages of the log; returns them. The next `remember` encodes them."""
+        self._open()
+        if not isinstance(prompt, KVPrompt):
+            raise InvalidInput(f"prompt must be what prompt() gave, not {shown(prompt)}")
+        whole_text("text", text)
+        return self._add(prompt.query, text, prompt.now, prompt.user, prompt.session)
+
+    def score(
+        self,
+        question: str,
+        answer: str,
+        *,
+        user: str,
+        session: str | None = None,
+        budget_tokens: int | None = None,
+        top_k: int | None = None,
+        seqs: Sequence[int] | None = None,
+        now: TimeLike | None = None,
+    ) -> AnswerScore:
+        """How likely an answer is with memory in sight, as `generate` chooses it: its log-probability.
+
+        `seqs=()` asks without any memory.
+        """
+        self._open()
+        whole_text("question", question)
+        whole_text("answer", answer)
+        sought = self._sought(question, user, session, budget_tokens, top_k, seqs, now, 0)
+
+        def once() -> AnswerScore:
+            with self.view.model_lock:
+                return answering.score(self.view, *self._pool(user), user, sought, answer)
+
+        return self._caught_up(user, once)
+
+    def _sought(
+        self,
+        query: str,
+        user: str,
+        session: str | None,
+        budget_tokens: int | None,
+        top_k: int | None,
+        seqs: Sequence[int] | None,
+        now: TimeLike | None,
+        max_new_tokens: int,
+    ) -> Sought:
+        """A checked question; ranked by text where text recall has a say."""
+        key("user", user)
+        if session is not None:
+            key("session", session)
+        if top_k is not None and self.config.whole_turns:
+            raise InvalidInput("top_k counts single blocks: with whole turns give budget_tokens")
+        if seqs is not None and not all(isinstance(seq, int) for seq in members("seqs", seqs)):
+            raise InvalidInput(f"seqs must be numbers of messages, not {shown(seqs)}")
+        sought = Sought(
+            query,
+            to_time(now_utc() if now is None else now, "now"),
+            session,
+            self.config.top_k if top_k is None else count("top_k", top_k, least=1),
+            self.config.budget_tokens
+            if budget_tokens is None
+            else count("budget_tokens", budget_tokens, least=1),
+            max_new_tokens,
+            given=None if seqs is None else tuple(seqs),
+        )
+        if not self.config.whole_turns or seqs is not None or not query.strip():
+            return sought
+        room, at = sought.budget_tokens, sought.now
+        decisions = self.memory.recall(
+            query, user=user, budget_tokens=room, views=["messages"], floor=0, now=at
+        ).trace.decisions
+        ranked = dict.fromkeys(seq for decision in decisions for seq in decision.evidence.sources)
+        return replace(sought, by_text=tuple(ranked))
+
+    def scores(
+        self, query: str, *, user: str, session: str | None = None, now: TimeLike | None = None
+    ) -> list[BlockScore]:
+        """Every block's relevance to a question, the best first: for people who look.
+
+        `session` narrows to one.
+        """
+        self._open()
+        key("user", user)
+        whole_text("query", query)
+        at = to_time(now_utc() if now is None else now, "now")
+        question = question_of(self._encoder.tokenizer, self._encoder.form, query, at)
+
+        def once() -> list[BlockScore]:
+            with self.view.model_lock:
+                reader, index = self._pool(user)
+                if reader is None or index is None:
+                    return []
+                choice = self.view.probe.choose(reader, index, question, 1, session=session)
+                return answering.scored(choice, self._encoder.tokenizer)
+
+        return self._caught_up(user, once)
+
+    def _catch_up(self, user: str) -> None:
+        """Encode what the pool lacks, if it lacks anything."""
+        self._writer.wait()
+        with self._database.read(user) as connection:
+            generation = generations.serving(connection, user, self.view)
+            behind = generations.lag(connection, user, self.view)
+            if not behind and (generation is None or not self.view.waiting(connection, generation)):
+                return
+        self.remember(user=user)
+
+    def _maintained(self, user: str | None) -> Maintained:
+        """Drive the view; what is damaged is let go of, and what has just moved is read again."""
+        for _ in range(_CATCHES_UP):
+            done = self.memory.maintain(user=user, views=[self.view.name])
+            late = [one for one in done.behind if isinstance(one.error, BlockMissing | StorageCorrupt)]
+            healed = sum(self.view.heal(self._database, name) for name in {one.user for one in late})
+            if not healed and not any(isinstance(one.error, BlockMissing) for one in late):
+                break
+        for lagging in done.behind:
+            if isinstance(lagging.error, BlockMissing):  # and nothing of the user's is damaged
+                raise _busy(lagging.user) from lagging.error
+            if lagging.error is not None:
+                raise lagging.error
+        return done
+
+    def _open(self) -> None:
+        if self._closed:
+            raise ClosedMemory("this KVMemory was closed: attach a new one")
+
+    def _pool(self, user: str) -> tuple[PoolReader | None, Index | None]:
+        """The user's pool and its boxes, as of now. Raises _NotWhole."""
+        self._open()
+        with self._database.read(user) as connection:
+            generation = generations.serving(connection, user, self.view)
+            pool = self.view.pool(connection, generation)
+            if generation is not None and self.view.waiting(connection, generation):
+                raise _NotWhole
+            if pool is None:
+                return None, None
+            return PoolReader(pool, self._database.read), self.view.index(connection, pool)
+
+    def _caught_up(self, user: str, once: Callable[[], R]) -> R:
+        """Do `once` when the pool has what the log has; blocks that are damaged are encoded anew before.
+
+        Raises StorageBusy while others forget without a pause, and StorageCorrupt.
+        """
+        error: Exception | None = None
+        healed = 0
+        for _ in range(_CATCHES_UP):
+            self._catch_up(user)
+            try:
+                return read_again(once)
+            except _NotWhole as unmade:
+                error, healed = unmade, 0
+            except BlockMissing as missing:
+                error, healed = missing, self.view.heal(self._database, user)
+        if healed:
+            raise StorageCorrupt(f"{error}: rebuild the view 'kv' of this user") from error
+        raise _busy(user) from error
+
+    def _generate(
+        self, sought: Sequence[Sought], user: str, options: Mapping[str, Any], *, remember: bool
+    ) -> list[KVAnswer]:
+        with self._database.read(user) as connection:
+            deletions = log.state(connection, user).deletions
+        with self.view.model_lock:
+            pool = self._pool(user)
+            done = [answering.answer(self.view, *pool, user, one, options, catch=remember) for one in sought]
+        first, made, sight = sought[0], done[0].generated, done[0].sight
+        if remember:
+            stored = self._add(first.query, done[0].answer.text, first.now, user, first.session)
+            if sight is not None and made.raw is not None:
+                given = sight.context, made.raw, made.sequences[0], first.query, first.now
+                seqs, encoder = sight.selection.seqs, self._encoder
+                self._writer.put(
+                    lambda: self._write(user, stored, lambda: keys_of(encoder, *given), seqs, deletions)
+                )
+        return [one.answer for one in done]
+
+    def _add(
+        self, query: str, text: str, now: datetime, user: str, session: str | None
+    ) -> tuple[Message, ...]:
+        """Question and answer, as messages of the log."""
+        turns = [
+            {"role": "user", "content": query, "time": now},
+            {"role": "assistant", "content": text, "time": now},
+        ]
+        return tuple(self.memory.add(turns, user=user, session=session))
+
+    def _write(
+        self,
+        user: str,
+        stored: Sequence[Message],
+        keys: Callable[[], Sequence[tuple[Raw, Sequence[int]]]],
+        attended: Sequence[int],
+        deletions: int,
+    ) -> None:
+        """A turn's keys into the pool, unless others wrote or forgot meanwhile: then it is encoded later."""
+        with self.view.model_lock:
+            with self._database.read(user) as connection:
+                if not self._goes_on(connection, user, stored, deletions):
+                    return
+                pool = self.view.pool(connection, generations.serving(connection, user, self.view))
+            reader = PoolReader(pool, self._database.read) if pool is not None else None
+            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(), strict=True)]
+            prepared = self.view.continued(reader, stored[0].session, turns, attended)
+        with self._database.write(user) as connection:
+            if self._goes_on(connection, user, stored, deletions):
+                maintenance.commit_new(connection, user, self.view, stored, prepared)
+                log.touch(connection, user)
+
+    def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:
+        """True if these messages are the next that the view has to read, and nothing was deleted since."""
+        generation = generations.serving(connection, user, self.view)
+        cursor = generation.cursor if generation else 0
+        ours = generation is None or generation.fingerprint == self.view.fingerprint
+        same = log.state(connection, user).deletions == deletions
+        return ours and same and cursor == stored[0].seq - 1

@@ -1,0 +1,178 @@
+"""Profile: what holds of a user, to be read, put into a prompt, and changed by hand.
+
+    profile = memory.profile("ann")
+    profile.text(300)                       # for a system prompt
+    profile.add("constraint", "No nuts.")   # what nobody said
+    profile.pin(profile.entries()[0])       # first in the text from now on
+
+It is the notes of the user. A change by hand is a message of the role `editor` in the log, so it outlives
+every rebuild, and is forgotten with what it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from zibaldone.core import Message
+from zibaldone.core.threads import Awaited, awaited
+from zibaldone.core.validation import count, shown, words
+from zibaldone.engine.generations import snapshots
+from zibaldone.engine.inspection import damage_is_named
+from zibaldone.errors import InvalidInput
+from zibaldone.storage.database import Database
+from zibaldone.views.notes import KINDS, Kind, NotesView, UserNote
+from zibaldone.views.notes.hand import Act, to_message
+
+AddEdit = Callable[[Message], Message]  # stores it, and gives it as stored
+CountTokens = Callable[[str], int]
+DEFAULT_BUDGET_TOKENS = 400
+NEEDS_A_MODEL = "Facts that nobody stated as such need a chat model to read the conversations."
+
+# In the order of the text: what an assistant has to obey and heed, whom it talks to, and what they want.
+HEADINGS: dict[Kind, str] = {
+    "instruction": "Standing instructions",
+    "constraint": "Constraints",
+    "fact": "About the user",
+    "person": "People",
+    "preference": "Preferences",
+    "plan": "Plans",
+    "decision": "Decisions",
+}
+
+
+class Profile:
+    """One user's notes as they are now, with what was stated a moment ago."""
+
+    def __init__(
+        self, database: Database, view: NotesView, user: str, *, add: AddEdit, count: CountTokens
+    ) -> None:
+        """Use `memory.profile(user)`."""
+        self._database, self._view, self._user, self._add, self._count = database, view, user, add, count
+
+    def entries(self, kind: Kind | None = None) -> list[UserNote]:
+        """All notes, or those of one kind, in the order of time.
+
+        Those that hold no longer are among them: `note.holds` is False where a later message ended one, or
+        somebody retired it. Raises InvalidInput for another kind.
+        """
+        if kind is not None:
+            _known(kind)
+        with damage_is_named(self._database, self._user, [self._view]):
+            notes = self._view.notes(snapshots(self._database, self._user, self._view), self._user)
+        return [note for note in notes if kind in (None, note.kind)]
+
+    def entry(self, note_id: str) -> UserNote:
+        """The note of that id. Raises InvalidInput."""
+        return self._of_id(note_id)
+
+    def text(self, budget_tokens: int = DEFAULT_BUDGET_TOKENS) -> str:
+        """What holds, as a block of lines of at most that many tokens; empty when nothing does or fits.
+
+        When not all fits: pinned notes first, then instructions, constraints, facts, people, preferences,
+        plans, decisions, and of each the newest. A note is never cut.
+        """
+        count("budget_tokens", budget_tokens, least=1)
+        holding: dict[str, UserNote] = {}
+        for note in sorted((note for note in self.entries() if note.holds), key=place_of):
+            holding.setdefault(_line(note), note)
+        chosen: list[UserNote] = []
+        taken = 0
+        for line, note in holding.items():
+            tokens = self._count(line + "\n") + 1
+            if taken + tokens <= budget_tokens:
+                chosen.append(note)
+                taken += tokens
+        while chosen and self._count(text := _render(chosen)) > budget_tokens:
+            chosen.pop()  # its headings do not fit
+        return text if chosen else ""
+
+    def add(self, kind: Kind, text: str) -> UserNote:
+        """Note something that no message says; returns it. Raises InvalidInput."""
+        new = " ".join(words("a note's text", text).split())
+        if not new:
+            raise InvalidInput("a note's text is empty: say what holds")
+        stored = self._add(to_message("added", _known(kind), 0, "", (), new))
+        return self._of_id(f"{stored.seq}.0")
+
+    def pin(self, entry: UserNote | str) -> UserNote:
+        """Put it first in the text, and with every question; a note or its id. Returns it as it is now."""
+        return self._edit("pinned", entry)
+
+    def unpin(self, entry: UserNote | str) -> UserNote:
+        """Take a pin back."""
+        return self._edit("unpinned", entry)
+
+    def edit(self, entry: UserNote | str, text: str) -> UserNote:
+        """Put other words in its place; one that had ended holds again. Raises InvalidInput for none.
+
+        A recall marks the words that it had as no longer holding, and quotes these.
+        """
+        new = " ".join(words("a note's text", text).split())
+        if not new:
+            raise InvalidInput("a note's text is empty: retire the note instead")
+        return self._edit("changed", entry, new)
+
+    def retire(self, entry: UserNote | str) -> UserNote:
+        """Leave it out of the text and of recalls; a recall marks its clause as ended."""
+        return self._edit("removed", entry)
+
+    def _edit(self, act: Act, entry: UserNote | str, text: str = "") -> UserNote:
+        note_id = entry.id if isinstance(entry, UserNote) else entry
+        take_snapshot = snapshots(self._database, self._user, self._view)
+        draft = self._view.draft(take_snapshot, self._user, note_id) if isinstance(note_id, str) else None
+        if draft is None:
+            raise _unknown(note_id, self._user)
+        self._add(to_message(act, draft.kind, draft.unit.seq, draft.mark, draft.own_sources, text))
+        return self._of_id(note_id)
+
+    def _of_id(self, note_id: str) -> UserNote:
+        for note in self.entries():
+            if note.id == note_id:
+                return note
+        raise _unknown(note_id, self._user)
+
+
+class AsyncProfile(Awaited[Profile]):
+    """See Profile; every method is awaited."""
+
+    entries = awaited(Profile.entries)
+    entry = awaited(Profile.entry)
+    text = awaited(Profile.text)
+    add = awaited(Profile.add)
+    pin = awaited(Profile.pin)
+    unpin = awaited(Profile.unpin)
+    edit = awaited(Profile.edit)
+    retire = awaited(Profile.retire)
+
+
+def _known(kind: Kind) -> Kind:
+    if kind not in KINDS:
+        raise InvalidInput(f"no kind {shown(kind)}: there is {', '.join(KINDS)}")
+    return kind
+
+
+def _unknown(note_id: object, user: str) -> InvalidInput:
+    return InvalidInput(
+        f"user {user!r} has no profile entry {shown(note_id)}: profile.entries() lists them with their ids"
+    )
+
+
+def place_of(note: UserNote) -> tuple[bool, int, float]:
+    """Where a note stands: pinned ones first, then kind by kind, and of each kind the newest first."""
+    return not note.pinned, list(HEADINGS).index(note.kind), -note.time.timestamp()
+
+
+def _line(note: UserNote) -> str:
+    """One line, whatever breaks the words had: nothing in it can look like a heading."""
+    said_by = "" if note.about == "user" else f"{note.about}: "
+    day = f" ({note.time.date().isoformat()})" if note.is_dated else ""
+    return f"- {said_by}{' '.join(note.text.split())}{day}"
+
+
+def _render(notes: list[UserNote]) -> str:
+    blocks = []
+    for kind, heading in HEADINGS.items():
+        lines = [_line(note) for note in notes if note.kind == kind]
+        if lines:
+            blocks.append("\n".join([f"{heading}:", *lines]))
+    return "\n".join(blocks)

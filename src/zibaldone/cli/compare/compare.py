@@ -1,0 +1,140 @@
+"""Every view and setting on a user's own log.
+
+Each system takes the log in anew, in a folder inside the memory's own, which is gone afterwards: what the
+memory itself made is neither used nor changed, and a copy that a crash leaves is where `verify` looks.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+
+from rich.table import Table
+
+from zibaldone.api.memory import Memory
+from zibaldone.cli.compare.evidence import Mean, share_found
+from zibaldone.cli.compare.questions import MOST_OF_A_KIND, OwnQuestion, made_questions, read_questions
+from zibaldone.cli.compare.systems import Equipment, check_systems, make_system
+from zibaldone.cli.compare.table import Column, error, share, tabulate
+from zibaldone.core import Message
+from zibaldone.errors import InvalidInput
+from zibaldone.storage.encryption import KEY_BYTES
+
+SYSTEMS = ("bm25", "hybrid", "messages", "zibaldone", "chunks", "topics", "hierarchy")
+BUDGETS_TOKENS = (250, 500, 1000)
+
+Progress = Callable[[str, int, int], None]  # (what is going on, done, of; 0 where nobody knows)
+
+
+def silent(what: str, done: int, of: int) -> None:
+    """A progress that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """One system at one budget."""
+
+    system: str
+    budget_tokens: int
+    evidence_recall: Mean | None  # share of a question's evidence; None where no question has any
+    by_kind: dict[str, Mean | None]
+    tokens_mean: float  # of the recalled texts
+    recall_ms: float  # median
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How much of the evidence each system recalls, in how many tokens, on one user's log."""
+
+    user: str
+    messages: int
+    questions: tuple[tuple[str, str], ...]  # (kind, question), in the order in which they were put
+    are_made: bool  # from the log; False: they are the user's
+    rows: tuple[ComparedRow, ...]
+
+    def table(self) -> Table:
+        """A row for each system and budget."""
+        columns = [
+            Column("system", lambda row: row.system, left=True),
+            Column("budget", lambda row: row.budget_tokens),
+            Column("evidence", lambda row: share(row.evidence_recall)),
+            Column("", lambda row: error(row.evidence_recall)),
+            *(_kind(kind) for kind in self.rows[0].by_kind),
+            Column("tokens", lambda row: row.tokens_mean, ".0f"),
+            Column("ms", lambda row: row.recall_ms, ".1f"),
+        ]
+        count = f"{len(self.questions):,} questions"
+        return tabulate(f"log of {self.user}: share of the evidence recalled ({count})", columns, self.rows)
+
+
+def compare(
+    memory: Memory,
+    user: str,
+    *,
+    questions: Path | None = None,
+    systems: Sequence[str] = SYSTEMS,
+    budgets_tokens: Sequence[int] = BUDGETS_TOKENS,
+    most_of_a_kind: int = MOST_OF_A_KIND,
+    progress: Progress = silent,
+) -> Comparison:
+    """Ask each system at each budget; `questions` is a file of the user's, else they are made from the log.
+
+    With the memory's own embedder, and no chat model. Raises InvalidInput, and UnknownName for a system.
+    """
+    check_systems(systems)
+    stored = memory.messages(user=user)
+    if not stored:
+        raise InvalidInput(f"user {user!r} has no messages: nothing to compare on")
+    own = read_questions(questions, stored) if questions else made_questions(stored, most_of_a_kind)
+    rows: list[ComparedRow] = []
+    with tempfile.TemporaryDirectory(dir=memory.path, prefix="comparing-") as folder:
+        key = secrets.token_bytes(KEY_BYTES) if memory.encrypted else None  # gone with the copies
+        embedder = memory._embedder  # noqa: SLF001 - what it recalls with
+        tools = Equipment(embedder, Path(folder), key=key)
+        for done, name in enumerate(systems):
+            progress(name, done, len(systems))
+            rows += _rows(name, tools, stored, own, budgets_tokens)
+    put = tuple((question.kind, question.text) for question in own)
+    return Comparison(user, len(stored), put, questions is None, tuple(rows))
+
+
+def _rows(
+    name: str,
+    tools: Equipment,
+    stored: Sequence[Message],
+    questions: Sequence[OwnQuestion],
+    budgets: Sequence[int],
+) -> Iterator[ComparedRow]:
+    system = make_system(name, tools)
+    try:
+        system.take(stored)
+        system.recall(
+            questions[0].text, budgets[0], questions[0].now
+        )  # untimed: what the first one pays for all
+        for budget in budgets:
+            shares: list[tuple[str, float | None]] = []
+            tokens, times = [], []
+            for question in questions:
+                began = time.perf_counter()
+                recalled = system.recall(question.text, budget, question.now)
+                times.append((time.perf_counter() - began) * 1000)
+                tokens.append(recalled.tokens)
+                recalled_share = share_found(question.evidence, recalled.units) if question.evidence else None
+                shares.append((question.kind, recalled_share))
+            by_kind = {
+                kind: Mean.of(found for of, found in shares if of == kind)
+                for kind in dict.fromkeys(kind for kind, _ in shares)
+            }
+            everything = Mean.of(found for _, found in shares)
+            yield ComparedRow(name, budget, everything, by_kind, fmean(tokens), median(times))
+    finally:
+        system.close()
+
+
+def _kind(kind: str) -> Column:
+    return Column(kind, lambda row: share(row.by_kind[kind]))

@@ -1,0 +1,346 @@
+"""Forgetting: what goes with a message, everywhere, and a receipt for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import CORRECTS, OWN_METADATA, Message
+from zibaldone.core.validation import Key, TimeLike, count, key, members, shown, to_time
+from zibaldone.engine import forgetting_steps
+from zibaldone.engine.generations import serving
+from zibaldone.engine.inspection import damage_is_named
+from zibaldone.errors import InvalidInput, StorageError
+from zibaldone.log.audit import note_read
+from zibaldone.log.retention import drop_named_sessions
+from zibaldone.storage.database import Database
+from zibaldone.text.purgeable_cache import drop_texts, forget_texts, sweeping
+from zibaldone.views.base import Counted, ViewStore
+from zibaldone.views.user_cache import drop_forgotten, users_held
+
+T = TypeVar("T")
+_logger = logging.getLogger(__name__)
+_NOT_DELETED = "blocks or saved indexes could not be deleted yet: the next maintenance does it"
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What one view lost."""
+
+    view: str
+    counts: tuple[Counted, ...]
+
+
+_Gone = tuple[list[int], tuple[str, ...], tuple[Removed, ...]]  # seqs, texts, what views lost
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What forgetting removed, or in a dry run would remove."""
+
+    user: str
+    dry_run: bool
+    seqs: tuple[int, ...]  # of the messages, which existed
+    views: tuple[Removed, ...]
+    # No file of the folder has the text any more. False in a dry run, when there is no room to write the
+    # database anew, and while another process reads an older snapshot: then the next forget, or whoever opens
+    # the folder next, purges it.
+    purged: bool
+    time: datetime | None = field(default=None, compare=False)
+    remains: str = ""  # where the text may still be, in words, when `purged` is false though it was forgotten
+    # What the messages were, where they were to be kept for `verify`: all that a search of the files needs.
+    texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    # The number of the user's key, where that was destroyed: what any file, log, replica or backup still has
+    # of the text is unreadable. Then `purged` says so, too.
+    key: str = ""
+
+    @property
+    def messages(self) -> int:
+        """How many messages."""
+        return len(self.seqs)
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Which messages of a user; exactly one of the four is set."""
+
+    seqs: tuple[int, ...] | None = None
+    session: str | None = None
+    before: datetime | None = None
+    everything: bool = False
+
+
+def selector(
+    seqs: Iterable[int] | None, session: Key | None, before: TimeLike | None, everything: object
+) -> Selector:
+    """Check what the caller chose. Raises InvalidInput unless exactly one selector is given."""
+    if not isinstance(everything, bool):
+        raise InvalidInput(f"everything must be True or False, not {shown(everything)}")
+    given = sum((seqs is not None, session is not None, before is not None, everything))
+    if given != 1:
+        raise InvalidInput(
+            f"forget needs exactly one of seqs=, session=, before= and everything=True; {given} were given"
+        )
+    if seqs is not None:
+        if isinstance(seqs, str | bytes) or not isinstance(seqs, Iterable):
+            raise InvalidInput(f"seqs must be whole numbers, not {shown(seqs)}")
+        return Selector(seqs=tuple(sorted({count("a seq", seq, least=1) for seq in members("seqs", seqs)})))
+    if session is not None:
+        return Selector(session=key("session", session))
+    if before is not None:
+        return Selector(before=to_time(before, "before"))
+    return Selector(everything=True)
+
+
+@sweeping()
+def forget(
+    database: Database,
+    views: Sequence[ViewStore],
+    user: str,
+    selected: Selector,
+    *,
+    dry_run: bool,
+    keep_texts: bool = False,
+    now: datetime | None = None,
+    also: Sequence[ViewStore] = (),
+) -> Receipt:
+    """Remove messages and all that was made from them, then purge the files; much of it in steps.
+
+    A dry run reads the same counts in a read transaction and changes nothing; an audit notes it as a read.
+    With `keep_texts` the receipt has what the messages said. `also` are further instances of the views, over
+    the same rows: nothing of it stays in their memory either.
+    """
+    if dry_run:
+        return preview(database, views, user, selected, keep_texts=keep_texts, now=now)
+    receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now, also=also)
+    return ended(database, receipt, purged=purge(database))
+
+
+@sweeping()
+def forget_each(
+    database: Database,
+    views: Sequence[ViewStore],
+    seqs: Mapping[str, tuple[int, ...]],
+    *,
+    dry_run: bool,
+    now: datetime,
+    also: Sequence[ViewStore] = (),
+) -> list[Receipt]:
+    """Forget for several users, each in a transaction of its own, and purge the files once at the end."""
+    selected = {user: Selector(seqs=its) for user, its in seqs.items()}
+    if dry_run:
+        return [
+            preview(database, views, user, its, keep_texts=False, now=now) for user, its in selected.items()
+        ]
+    receipts: list[Receipt] = []
+    try:
+        for user, its in selected.items():
+            receipts.append(_remove(database, views, user, its, keep_texts=False, now=now, also=also))
+    finally:
+        purged = purge(database)
+    return [ended(database, receipt, purged=purged) for receipt in receipts]
+
+
+def let_go(database: Database) -> None:
+    """Keep nothing in this process's memory of what another one has forgotten.
+
+    Else it goes at the user's next recall here, which may never come.
+    """
+    drop_texts()
+    if database.keyring is not None:
+        database.keyring.let_go()
+    _drop_stale(database)
+
+
+def let_go_where_forgotten(database: Database) -> None:
+    """The same, where another process has forgotten anything of a user who is in this one's memory."""
+    if _drop_stale(database):
+        let_go(database)
+
+
+def _drop_stale(database: Database) -> bool:
+    """True if anything was of before a forgetting."""
+    with database.read() as connection:
+        return drop_forgotten({user: log.state(connection, user) for user in users_held()})
+
+
+def ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:
+    """The receipt, after the files were purged or not."""
+    nothing_to_purge = not receipt.seqs and not database.purge_waits()
+    purged = (receipt.purged and (purged or nothing_to_purge)) or bool(receipt.key)
+    remains = database.remains if receipt.purged else _NOT_DELETED
+    return replace(receipt, purged=purged, remains="" if purged else remains)
+
+
+def preview(
+    database: Database,
+    views: Sequence[ViewStore],
+    user: str,
+    selected: Selector,
+    *,
+    keep_texts: bool,
+    now: datetime | None,
+) -> Receipt:
+    """What forgetting would remove."""
+    with damage_is_named(database, user, views), database.read(user) as connection:
+        seqs = _select(connection, user, selected)
+        texts = texts_at(connection, user, seqs) if keep_texts else ()
+        lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+    note_read(database, user, seqs)
+    return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
+
+
+def _remove(
+    database: Database,
+    views: Sequence[ViewStore],
+    user: str,
+    selected: Selector,
+    *,
+    keep_texts: bool,
+    now: datetime | None,
+    also: Sequence[ViewStore],
+) -> Receipt:
+    """Remove, and let the views go without it; `purged` is whether only the purge is left to do."""
+
+    def remove(connection: Connection) -> _Gone | None:
+        seqs = _select(connection, user, selected)
+        if not forgetting_steps.fits_in_one(connection, database, user, seqs):
+            return None
+        log.empty(connection, user, log.damaged(connection, user, seqs))
+        texts = texts_at(connection, user, seqs) if keep_texts else ()
+        removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
+        log.remove(connection, user, seqs)
+        named = selected.everything and drop_named_sessions(connection, user)
+        if seqs or named:
+            database.purge_is_due(connection)
+        return seqs, texts, removed
+
+    with damage_is_named(database, user, views):
+        gone = _write(database, user, remove) if _fits(database, user, selected) else None
+        if gone is None:
+            gone = _remove_in_steps(database, views, user, selected, keep_texts=keep_texts)
+    seqs, texts, removed = gone
+    if not seqs:
+        return Receipt(user, False, (), removed, purged=True, time=now)
+    forget_texts()
+    refreshed = True
+    try:
+        for view in (*views, *also):
+            with database.read(user) as connection:
+                generation = serving(connection, user, view)
+            with damage_is_named(database, user, [view]):
+                view.refresh(database, user, generation)
+        database.saved.sweep(user)
+    except StorageError as error:  # the messages are gone: the caller gets the receipt all the same
+        _logger.warning("the views could not let go yet: %s", error)
+        refreshed = False
+    return Receipt(user, False, tuple(seqs), removed, refreshed, time=now, texts=texts)
+
+
+def _fits(database: Database, user: str, selected: Selector) -> bool:
+    """Looked at outside of the write lock, too: to choose among many messages takes long."""
+    if database.shared:
+        return True
+    with database.read(user) as connection:
+        return forgetting_steps.fits_in_one(connection, database, user, _select(connection, user, selected))
+
+
+def _remove_in_steps(
+    database: Database, views: Sequence[ViewStore], user: str, selected: Selector, *, keep_texts: bool
+) -> _Gone:
+    def planned(connection: Connection) -> tuple[int, _Gone]:
+        seqs = _select(connection, user, selected)
+        texts = texts_at(connection, user, seqs) if keep_texts else ()
+        lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+        return log.state(connection, user).version, (seqs, texts, lost)
+
+    with database.read(user) as connection:
+        damaged = log.damaged(connection, user, _select(connection, user, selected))
+    if damaged:
+        _write(database, user, lambda connection: log.empty(connection, user, damaged))
+    with database.read(user) as connection:  # outside of the lock: it may take long
+        plan = planned(connection)
+
+    def note(connection: Connection) -> _Gone:
+        same = log.state(connection, user).version == plan[0]
+        gone = (plan if same else planned(connection))[1]
+        if gone[0]:
+            forgetting_steps.note(connection, database, user, gone[0])
+        if selected.everything and drop_named_sessions(connection, user):
+            database.purge_is_due(connection)
+        return gone
+
+    gone = _write(database, user, note)
+    forgetting_steps.finish(database, views, user)
+    return gone
+
+
+def _write(database: Database, user: str, work: Callable[[Connection], T]) -> T:
+    return forgetting_steps.in_room(database, lambda: database.transact(work, user))
+
+
+def finish(database: Database, views: Callable[[], Sequence[ViewStore]], user: str) -> None:
+    """Take out what is noted of the user to be forgotten, before anybody reads it."""
+    forgetting_steps.finish(database, views(), user)
+
+
+def finish_all(database: Database, views: Sequence[ViewStore]) -> None:
+    """Go on with what was stopped, of whomever, and purge the files of it."""
+    if forgetting_steps.finish_all(database, views):
+        purge(database)
+
+
+def purge(database: Database) -> bool:
+    """Purge the files; whether no deleted text is left in them. Does nothing where none was."""
+    try:
+        return database.wipe()
+    except StorageError as error:  # as above
+        _logger.warning("the files could not be purged yet: %s", error)
+        return False
+    finally:
+        database.keep_reserve()
+
+
+def texts_of(message: Message) -> Iterator[str]:
+    """All that a message says, and all that is said of it, but not what memory itself wrote there."""
+    yield message.content
+    yield from (text for text in (message.name, message.id, message.session) if text)
+    for name, value in message.metadata.items():
+        if name not in OWN_METADATA:
+            yield name
+        if name != CORRECTS:  # seqs, ids and a role
+            yield from _strings(value)
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _strings(inner)
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def texts_at(connection: Connection, user: str, seqs: Sequence[int]) -> tuple[str, ...]:
+    """Each once, in the order of the messages."""
+    messages = log.fetch(connection, user, seqs)
+    texts = (text for seq in seqs if seq in messages for text in texts_of(messages[seq]))
+    return tuple(dict.fromkeys(texts))
+
+
+def _select(connection: Connection, user: str, selected: Selector) -> list[int]:
+    """What was chosen, and the edits that quote it."""
+    if selected.seqs is not None:
+        seqs = sorted(log.present(connection, user, selected.seqs))
+    else:
+        seqs = log.seqs_where(connection, user, session=selected.session, before=selected.before)
+    return sorted({*seqs, *log.quoting(connection, user, seqs)})

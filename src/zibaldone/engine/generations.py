@@ -1,0 +1,262 @@
+"""Generations: which build of a view serves a user, how far it has read, and its rows in `view_states`.
+
+At most one other stands beside the one that serves, until a person chooses: "beside" while it has not served
+yet, "kept" when it has. Both are forgotten from and checked like the one that serves. A generation that is
+being built to take the serving one's place at once (another fingerprint, a repair) is none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    false,
+    func,
+    or_,
+    select,
+    update,
+)
+
+from zibaldone import log
+from zibaldone.core.deadline import NO_DEADLINE, Deadline
+from zibaldone.storage.database import Database
+from zibaldone.storage.prepared import PreparedWrite
+from zibaldone.storage.schema import users, view_states
+from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewStore
+
+Standing = Literal["beside", "kept"]
+
+# Made once: they are asked in every add, and several times in every recall.
+_COLUMNS = (
+    view_states.c.user,
+    view_states.c.generation,
+    view_states.c.fingerprint,
+    view_states.c.cursor,
+    view_states.c.chosen_over,
+    view_states.c.chat,
+)
+_STATE = select(*_COLUMNS).where(
+    view_states.c.user == bindparam("of"),
+    view_states.c.view == bindparam("name"),
+    view_states.c.serving == bindparam("is_serving"),
+    view_states.c.standing == bindparam("stands"),
+)
+_MOVED = PreparedWrite(
+    update(view_states)
+    .where(
+        view_states.c.user == bindparam("of"),
+        view_states.c.view == bindparam("name"),
+        view_states.c.generation == bindparam("number"),
+        view_states.c.fingerprint == bindparam("made"),
+        view_states.c.chat == bindparam("model"),
+    )
+    .values(cursor=bindparam("to"))
+)
+# The same of the one that serves, beside the user's counters.
+_SERVING = (
+    select(users.c.next_seq, users.c.version, users.c.deletions, *_COLUMNS)
+    .outerjoin_from(
+        users,
+        view_states,
+        and_(
+            view_states.c.user == users.c.user,
+            view_states.c.view == bindparam("name"),
+            view_states.c.serving == 1,
+        ),
+    )
+    .where(users.c.user == bindparam("of"))
+)
+
+
+def serving(connection: Connection, user: str, view: ViewStore) -> Generation | None:
+    """The generation that recall reads, whatever its fingerprint."""
+    return _generation(connection, user, view, serving=True)
+
+
+def snapshots(
+    database: Database, user: str, view: ViewStore, deadline: Deadline = NO_DEADLINE
+) -> TakeSnapshot:
+    """What opens a short read transaction of the user's. A recall does so ten times: one statement each.
+
+    Raises RecallGivenUp once the deadline has passed.
+    """
+
+    @contextmanager
+    def take() -> Iterator[Snapshot]:
+        deadline.check()
+        with database.read(user) as connection:
+            row = connection.execute(_SERVING, {"of": user, "name": view.name}).first()
+            if row is None:
+                yield Snapshot(connection, None, log.UserState())
+            else:
+                generation = _of_row(row) if row.generation is not None else None
+                yield Snapshot(connection, generation, log.state_of(row))
+
+    return take
+
+
+def building(connection: Connection, user: str, view: ViewStore) -> Generation | None:
+    """The generation that is to serve as soon as it is complete, if there is one."""
+    return _generation(connection, user, view, serving=False)
+
+
+def standing(connection: Connection, user: str, view: ViewStore, how: Standing) -> Generation | None:
+    """The generation that stands so beside the serving one, if there is one."""
+    return _generation(connection, user, view, serving=False, standing=how)
+
+
+def others(connection: Connection, user: str, view: ViewStore) -> list[Generation]:
+    """All of the view's generations but the one that serves, the oldest first."""
+    c = view_states.c
+    mine = and_(c.user == user, c.view == view.name, c.serving == 0)
+    return [_of_row(row) for row in connection.execute(select(*_COLUMNS).where(mine).order_by(c.generation))]
+
+
+def _generation(
+    connection: Connection, user: str, view: ViewStore, *, serving: bool, standing: str = ""
+) -> Generation | None:
+    given = {"of": user, "name": view.name, "is_serving": int(serving), "stands": standing}
+    row = connection.execute(_STATE, given).first()
+    return _of_row(row) if row else None
+
+
+def _of_row(row: Any) -> Generation:
+    return Generation(row.user, row.generation, row.fingerprint, row.cursor, row.chosen_over, row.chat)
+
+
+def start(
+    connection: Connection,
+    user: str,
+    view: View,
+    *,
+    serving: bool,
+    beside: bool = False,
+    chat: str = "",
+) -> Generation:
+    """Begin a generation, under a number that none of the view has now; `beside`: to wait for a choice."""
+    c = view_states.c
+    taken = select(func.max(c.generation)).where(c.user == user, c.view == view.name)
+    number = (connection.execute(taken).scalar() or 0) + 1
+    connection.execute(
+        view_states.insert().values(
+            user=user,
+            view=view.name,
+            generation=number,
+            fingerprint=view.fingerprint,
+            cursor=0,
+            serving=int(serving),
+            standing="beside" if beside else "",
+            chat=chat,
+        )
+    )
+    return Generation(user, number, view.fingerprint, 0, chat=chat)
+
+
+def set_serving(connection: Connection, view: View, generation: Generation, over: Generation | None) -> None:
+    """Let it serve, by a person's choice, in the place of the one that serves now; that one is kept.
+
+    Where only the chat model is another, what the one before was chosen over stays behind the choice.
+    """
+    chosen_over = None
+    if over is not None:
+        kept = update(view_states).where(row_of(view, over))
+        connection.execute(kept.values(serving=0, standing="kept", chosen_over=None))
+        is_other = over.fingerprint != generation.fingerprint
+        chosen_over = over.fingerprint if is_other else over.chosen_over
+    chosen = update(view_states).where(row_of(view, generation))
+    connection.execute(chosen.values(serving=1, standing="", chosen_over=chosen_over))
+
+
+def drop(connection: Connection, view: View, generation: Generation) -> None:
+    """Remove a generation, its rows and its state."""
+    view.drop(connection, generation)
+    connection.execute(delete(view_states).where(row_of(view, generation)))
+
+
+def cursor_of(connection: Connection, view: View, generation: Generation) -> int | None:
+    """How far the generation has read; None when it is there no more."""
+    return connection.execute(select(view_states.c.cursor).where(row_of(view, generation))).scalar()
+
+
+def move_cursor(connection: Connection, view: View, generation: Generation, cursor: int) -> None:
+    """Note how far the generation has read."""
+    which = {
+        "of": generation.user,
+        "name": view.name,
+        "number": generation.number,
+        "made": generation.fingerprint,
+        "model": generation.chat,
+    }
+    _MOVED.run(connection, [{**which, "to": cursor}])
+
+
+def row_of(view: View, generation: Generation) -> Any:
+    """The generation's row; none once another model's build has taken its number."""
+    c = view_states.c
+    return and_(
+        c.user == generation.user,
+        c.view == view.name,
+        c.generation == generation.number,
+        c.fingerprint == generation.fingerprint,
+        c.chat == generation.chat,
+    )
+
+
+def is_same_build(first: Generation, second: Generation) -> bool:
+    """True if they are the same, however far each had read: a number is given again after a discard."""
+    return (first.number, first.fingerprint, first.chat) == (second.number, second.fingerprint, second.chat)
+
+
+def is_outdated(generation: Generation, view: View) -> bool:
+    """True if the view is to be made anew: settings are others by now, and nobody chose these over them."""
+    return view.fingerprint not in (generation.fingerprint, generation.chosen_over)
+
+
+def lag(connection: Connection, user: str, view: View) -> int:
+    """Messages of the user that the view has not read."""
+    generation = serving(connection, user, view)
+    if generation is not None and is_outdated(generation, view):
+        return log.count(connection, user)
+    return log.count(connection, user, after=generation.cursor if generation else 0)
+
+
+def users_beyond(connection: Connection, view: ViewStore, cursor: int, user: str | None = None) -> set[str]:
+    """Users, or the one given, of whom the view has read up to this seq, or further."""
+    c = view_states.c
+    query = select(c.user).where(c.view == view.name, c.serving == 1, c.cursor >= cursor)
+    return set(connection.execute(query if user is None else query.where(c.user == user)).scalars())
+
+
+def users_behind(
+    connection: Connection, view: View, user: str | None = None, *, among: Sequence[str] | None = None
+) -> set[str]:
+    """Users, or those given, of whom the view has messages to read or a generation to build or to drop."""
+    c = view_states.c
+    is_chosen = and_(c.chosen_over.is_not(None), c.chosen_over == view.fingerprint)
+    outdated = and_(c.fingerprint != view.fingerprint, ~is_chosen)
+    return _lagging(connection, view.name, among if user is None else [user], outdated)
+
+
+def users_unread(connection: Connection, view: str, among: Sequence[str]) -> set[str]:
+    """Of these users those of whom a view has messages to read, whatever settings it is made with."""
+    return _lagging(connection, view, among, false())
+
+
+def _lagging(
+    connection: Connection, view: str, among: Sequence[str] | None, outdated: ColumnElement[bool]
+) -> set[str]:
+    c = view_states.c
+    served = and_(c.user == users.c.user, c.view == view, c.serving == 1)
+    unread = or_(c.cursor.is_(None), c.cursor < users.c.next_seq - 1, outdated)
+    late = select(users.c.user).outerjoin(view_states, served).where(users.c.next_seq > 1, unread)
+    half_built = select(c.user).where(c.view == view, c.serving == 0, c.standing == "")
+    if among is not None:
+        late, half_built = late.where(users.c.user.in_(among)), half_built.where(c.user.in_(among))
+    return set(connection.execute(late.union(half_built)).scalars())

@@ -1,0 +1,295 @@
+"""Bringing a source in: conversation by conversation, what is complete stays, and a report says the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.engine import maintenance
+from zibaldone.engine.ingest import Progress, ingest
+from zibaldone.engine.inspection import damage_is_named
+from zibaldone.errors import InvalidImport
+from zibaldone.importers.attached_files import AttachedFiles, WithFiles
+from zibaldone.importers.base import NotImported
+from zibaldone.importers.importing import ImportReading, as_error
+from zibaldone.storage.database import Database
+from zibaldone.views.base import View
+
+_MESSAGES, _CHARACTERS = 1024, 4_000_000  # stored together, unless one conversation has more
+_MOST_REFUSED = 1000  # named in a report
+ViewOf = Callable[[str], View]  # by user
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What one import did."""
+
+    format: str
+    users: tuple[str, ...]  # whose memory grew, or would have
+    conversations: int  # that have a message
+    read: int  # messages in the file
+    added: int  # of them, those that were not there already
+    changed: int  # of them, those that were there with another content, and stay as first stored
+    forgotten: int = 0  # of them, those that were stored once and forgotten, and stay so
+    noise: int = 0  # of the added, those that recall and lists leave out: see core.NOISE
+    files: int = 0  # attachments of the added whose bytes were kept
+    refused: tuple[NotImported, ...] = ()  # what could not be imported, where and why; the first thousand
+    refusals: int = 0  # how many these are in all
+    complete: bool = True  # False: it was stopped on the way
+    read_bytes: int = field(default=0, compare=False)
+    total_bytes: int = field(default=0, compare=False)
+
+
+class ImportInterrupted(KeyboardInterrupt):
+    """An import was stopped by Ctrl-C. What the report counts is stored; the next one goes on from there."""
+
+    def __init__(self, report: Imported) -> None:
+        super().__init__("the import was stopped")
+        self.report = report
+
+
+def import_source(
+    database: Database,
+    view_of: ViewOf,
+    reading: ImportReading,
+    user: str | None,
+    *,
+    now: Callable[[], datetime],
+    strict: bool,
+    again: bool,
+    attachments: bool = False,
+    progress: Progress | None = None,
+) -> Imported:
+    """Store what can be read of a source, a few conversations at a time; those that are stored are durable.
+
+    `view_of` gives the view that reads a user's messages, with the models of what serves that user.
+    What was stored before adds nothing, and stays as it was first stored; what was forgotten stays so,
+    unless `again`. With `strict` all of it is stored, in one transaction, or nothing. With `attachments`
+    their bytes are kept, where the source has them. `progress` gets bytes read and bytes in all. Raises
+    InvalidImport when nothing could be read, or with `strict` not all; NoUser.
+    """
+    done = _Tally(reading, progress, passes=2 if strict else 1)
+    users = set() if user is None else {user}
+    if strict:
+        for talk in reading.conversations():
+            for refused in talk.refused:
+                raise as_error(refused)
+            if user is None:
+                users.add(str(talk.user_hint))
+            done.show(0)
+    attached = AttachedFiles(reading.source, reading.importer.files(reading.source)) if attachments else None
+    store = (
+        _Whole(database, view_of, now, attached, users)
+        if strict
+        else _PartByPart(database, view_of, now, attached)
+    )
+    try:
+        with store:
+            for user_, messages in _parts(reading, user, done, 1 if strict else 0):
+                done.count(store.add(user_, messages, again=again))
+    except KeyboardInterrupt as error:
+        done.complete = False
+        raise ImportInterrupted(done.report(empty=strict)) from error
+    if not done.read and done.refused:
+        raise _nothing(done.refused, done.refusals)
+    return done.report()
+
+
+def must_be_readable(reading: ImportReading, *, strict: bool) -> None:
+    """Raise the InvalidImport that an import would raise before it stores anything; nothing is stored."""
+    refused: list[NotImported] = []
+    for talk in reading.conversations():
+        if talk.messages and not strict:
+            return
+        refused += talk.refused
+        if refused and strict:
+            raise as_error(refused[0])
+    if refused:
+        raise _nothing(refused, len(refused))
+
+
+def _parts(
+    reading: ImportReading, user: str | None, done: _Tally, passed: int
+) -> Iterator[tuple[str, list[Message]]]:
+    """Whole conversations, and who gets them: as many together as are stored together."""
+    waiting: dict[str, list[Message]] = {}
+    size = 0
+    for part in reading.assigned(user):
+        done.take(part.user, part.conversation.refused, bool(part.conversation.messages))
+        waiting.setdefault(part.user, []).extend(part.conversation.messages)
+        size += sum(len(message.content) for message in part.conversation.messages)
+        if size > _CHARACTERS or sum(map(len, waiting.values())) > _MESSAGES:
+            yield from waiting.items()
+            waiting, size = {}, 0
+        done.show(passed)
+    yield from waiting.items()
+    done.show(passed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What became of some messages."""
+
+    read: int
+    added: int
+    changed: int
+    forgotten: int
+    noise: int
+    files: int
+    refused: tuple[NotImported, ...]
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The report in the making."""
+
+    reading: ImportReading
+    progress: Progress | None
+    passes: int
+    users: dict[str, None] = field(default_factory=dict)
+    conversations: int = 0
+    read: int = 0
+    added: int = 0
+    changed: int = 0
+    forgotten: int = 0
+    noise: int = 0
+    files: int = 0
+    refused: list[NotImported] = field(default_factory=list)
+    refusals: int = 0
+    complete: bool = True
+
+    def take(self, user: str, refused: Sequence[NotImported], has_messages: bool) -> None:  # noqa: FBT001
+        """Note a conversation, before it is stored."""
+        if has_messages:
+            self.users.setdefault(user)
+            self.conversations += 1
+        self.refuse(refused)
+
+    def refuse(self, refused: Sequence[NotImported]) -> None:
+        """Note what cannot be imported."""
+        self.refused += refused[: _MOST_REFUSED - len(self.refused)]
+        self.refusals += len(refused)
+
+    def count(self, stored: _Stored) -> None:
+        """Note what was stored."""
+        self.read += stored.read
+        self.added += stored.added
+        self.changed += stored.changed
+        self.forgotten += stored.forgotten
+        self.noise += stored.noise
+        self.files += stored.files
+        self.refuse(stored.refused)
+
+    def show(self, passed: int) -> None:
+        """Tell how far it is; `passed` is how often the source has been read already."""
+        if self.progress:
+            total = self.reading.size_bytes
+            here = min(self.reading.source.read_bytes, total)
+            self.progress(passed * total + here, self.passes * total)
+
+    def report(self, *, empty: bool = False) -> Imported:
+        """As it is now; `empty`: nothing of what was counted is stored after all."""
+        return Imported(
+            format=self.reading.importer.name,
+            users=tuple(self.users),
+            conversations=self.conversations,
+            read=self.read,
+            added=0 if empty else self.added,
+            changed=self.changed,
+            forgotten=self.forgotten,
+            noise=0 if empty else self.noise,
+            files=0 if empty else self.files,
+            refused=tuple(self.refused),
+            refusals=self.refusals,
+            complete=self.complete,
+            read_bytes=self.reading.source.read_bytes,
+            total_bytes=self.reading.size_bytes,
+        )
+
+
+class _PartByPart:
+    """Each part durable by itself, with its units."""
+
+    def __init__(
+        self,
+        database: Database,
+        view_of: ViewOf,
+        now: Callable[[], datetime],
+        attached: AttachedFiles | None,
+    ) -> None:
+        self._database, self._view_of, self._now, self._attached = database, view_of, now, attached
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
+        """Only what is new is made ready, so that importing again is quick."""
+        sifted = self._sift(user, messages, again=again)
+        new = files = 0
+        refused: list[NotImported] = []
+        for part in _with_files(sifted.fresh, self._attached):
+            new, files = new + self._store(user, part.messages), files + part.files
+            refused += part.refused
+        noise = sum(message.is_noise for message in sifted.fresh)
+        return _Stored(len(messages), new, sifted.changed, sifted.forgotten, noise, files, tuple(refused))
+
+    def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
+        with self._database.read(user) as connection:
+            return log.sift(connection, user, messages, again=again)
+
+    def _store(self, user: str, messages: Sequence[Message]) -> int:
+        given = [(user, messages)]
+        (appended,) = ingest(self._database, self._view_of(user), given, self._now(), keep_first=True)
+        return appended.new
+
+
+class _Whole(_PartByPart):
+    """All in one transaction; the view reads it when that is over."""
+
+    def __init__(
+        self,
+        database: Database,
+        view_of: ViewOf,
+        now: Callable[[], datetime],
+        attached: AttachedFiles | None,
+        users: Collection[str],
+    ) -> None:
+        super().__init__(database, view_of, now, attached)
+        self._users: dict[str, None] = {}
+        self._transaction = database.write(*users)
+
+    def __enter__(self) -> None:
+        self._connection = self._transaction.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self._transaction.__exit__(*error)  # type: ignore[arg-type] # as it was given
+        for user in () if any(error) else self._users:
+            view = self._view_of(user)
+            with damage_is_named(self._database, user, [view]):
+                maintenance.advance(self._database, user, view)
+
+    def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
+        self._users.setdefault(user)
+        return log.sift(self._connection, user, messages, again=again)
+
+    def _store(self, user: str, messages: Sequence[Message]) -> int:
+        return log.append(self._connection, user, messages, self._now(), keep_first=True).new
+
+
+def _with_files(messages: list[Message], attached: AttachedFiles | None) -> Iterable[WithFiles]:
+    """What is stored together: all of them, or as many as may be in memory with their files."""
+    if not messages:
+        return ()
+    return attached.parts(messages) if attached else (WithFiles(messages, 0, ()),)
+
+
+def _nothing(refused: Sequence[NotImported], refusals: int) -> InvalidImport:
+    error = as_error(refused[0])
+    more = f" (and {refusals - 1} more like it: nothing could be imported)" if refusals > 1 else ""
+    return InvalidImport(f"{error}{more}", where=error.where, why=error.why)

@@ -1,0 +1,90 @@
+"""The write path: messages become durable, and the messages view reads them in the same transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.engine import maintenance
+from zibaldone.engine.inspection import damage_is_named
+from zibaldone.errors import ModelFailed, StorageError
+from zibaldone.log import Appended
+from zibaldone.storage.columns import means
+from zibaldone.storage.database import Database
+from zibaldone.text.purgeable_cache import sweeping
+from zibaldone.views.base import View
+
+_PREPARED_MESSAGES = 2048  # in memory at a time, with their vectors
+_logger = logging.getLogger(__name__)
+Progress = Callable[[int, int], None]  # messages done, messages in all
+Parts = Sequence[tuple[str, Sequence[Message]]]  # who gets which messages
+
+
+@sweeping()
+def ingest(
+    database: Database,
+    view: View,
+    parts: Parts,
+    now: datetime,
+    progress: Progress | None = None,
+    *,
+    keep_first: bool = False,
+    later: bool = False,
+) -> list[Appended]:
+    """Store the messages of each (user, messages), all of them or none; durable when this returns.
+
+    The log waits for no model: what the view cannot embed now it reads later, and recall finds it by its
+    words meanwhile. The slow part runs before the transaction, for as many messages as go with it; of a
+    larger part the view reads the rest batch by batch when all is stored. `later`: the view reads nothing of
+    it, since somebody else will. `keep_first`: see log.append.
+    """
+    total = sum(len(messages) for _, messages in parts)
+    done = 0
+
+    def report(more: int) -> None:
+        if progress:
+            progress(min(done + more, total), total)
+
+    prepared: list[Any] = []  # what the view made of each part; None when it has not
+    for _, messages in parts:
+        made = None
+        if done + len(messages) <= _PREPARED_MESSAGES and not later:
+            with suppress(ModelFailed):
+                made = view.prepare([replace(m, time=m.time or now) for m in messages], progress=report)
+            done += len(messages)
+        prepared.append(made)
+
+    def step(messages: int) -> None:
+        nonlocal done
+        report(messages)
+        done += messages
+
+    def store(connection: Connection) -> tuple[list[Appended], list[str]]:
+        """What was appended, and whose messages the view has not read with it."""
+        results, behind = [], []
+        for (user, messages), ready in zip(parts, prepared, strict=True):
+            means(connection, user)
+            appended = log.append(connection, user, messages, now, keep_first=keep_first)
+            results.append(appended)
+            all_new = ready is not None and 0 < appended.new == len(messages)
+            if not (all_new and maintenance.commit_new(connection, user, view, appended.stored, ready)):
+                behind.append(user)
+        return results, behind
+
+    results, behind = database.transact(store, *(user for user, _ in parts))
+    for user in () if later else behind:
+        try:
+            with damage_is_named(database, user, [view]):
+                maintenance.advance(database, user, view, on_step=step)
+        except StorageError as error:  # the messages are stored: the caller must not be told otherwise
+            _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
+    report(total)
+    return results

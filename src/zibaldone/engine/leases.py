@@ -1,0 +1,162 @@
+"""Leases: who maintains a user now, so that no two ask models the same, on whatever machines.
+
+A lease is a row with an end, by the database's clock. Who holds it moves the end on, again and again; who
+was killed does not, and another takes the user over when it has passed. What a view commits is safe without
+any of this: a lease only spares work that would be thrown away.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from sqlalchemy import delete, select, update
+
+from zibaldone.core.fork_safety import start_anew_in_children
+from zibaldone.errors import ClosedMemory, StorageError
+from zibaldone.storage.database import Database
+from zibaldone.storage.schema import leases as table
+from zibaldone.storage.upsert import insert_missing
+
+LEASE_S = 60.0
+_RENEWALS = 4  # in the time of one lease
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.1  # between two tries of who waits for a lease
+_logger = logging.getLogger(__name__)
+
+
+class LeaseLost(Exception):
+    """The lease ended before the work did: somebody else may be at it."""
+
+
+def _clock_s() -> float:
+    """It goes on while the machine sleeps, as the database's does."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+class Leases:
+    """Those of one worker. Safe to share among threads; a heartbeat runs while any is held."""
+
+    def __init__(
+        self, database: Database, *, lease_s: float = LEASE_S, clock: Callable[[], float] = _clock_s
+    ) -> None:
+        self._database, self._lease_s, self._clock = database, lease_s, clock
+        self._new()
+        start_anew_in_children(self)
+
+    def _new(self) -> None:
+        self.holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
+        self._ends: dict[str, float] = {}  # by user, by this process's clock: never later than the row says
+        self._changed = threading.Condition()
+        self._beating = False
+
+    def start_anew(self) -> None:
+        """In a forked child: another holder, who has nothing yet."""
+        self._new()
+
+    @contextmanager
+    def hold(self, user: str) -> Iterator[Callable[[], None] | None]:
+        """The lease of a user, while the block runs; None where another worker has it.
+
+        What is given raises LeaseLost once the lease may be another's. Raises StorageError.
+        """
+        before = self._clock()
+        if not self._claim(user):
+            yield None
+            return
+        with self._changed:
+            self._ends[user] = before + self._lease_s
+            if not self._beating:
+                self._beating = True
+                threading.Thread(target=self._beat, name="zibaldone-leases", daemon=True).start()
+
+        def check() -> None:
+            with self._changed:
+                if self._ends.get(user, 0.0) <= self._clock():
+                    raise LeaseLost(f"the lease of user {user!r} ended")
+
+        try:
+            yield check
+        finally:
+            with self._changed:
+                self._ends.pop(user, None)
+                self._changed.notify_all()
+            with suppress(StorageError, ClosedMemory):  # then it ends by itself
+                self._release(user)
+
+    @contextmanager
+    def wait(self, user: str, check: Callable[[], None]) -> Iterator[Callable[[], None]]:
+        """As `hold`, once whoever has the user now lets go: within a turn where a worker does.
+
+        `check` is called between two tries, and may raise.
+        """
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            check()
+            with self.hold(user) as held:
+                if held is not None:
+                    yield held
+                    return
+            if pause_s == _FIRST_PAUSE_S:
+                _logger.info("user %r is maintained elsewhere: it is waited for", user)
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _claim(self, user: str) -> bool:
+        t = table.c
+        with self._database.unlocked() as connection:
+            insert_missing(connection, table, [{"user": user, "holder": "", "until_us": 0}])
+            now_us = self._database.now_us(connection)
+            # Who is just being claimed by another is skipped, not waited for.
+            free = select(t.user).where(t.user == user, t.until_us <= now_us)
+            if connection.execute(free.with_for_update(skip_locked=True)).scalar() is None:
+                return False
+            mine = {"holder": self.holder, "until_us": now_us + self._lease_us}
+            connection.execute(update(table).where(t.user == user).values(mine))
+        return True
+
+    def _release(self, user: str) -> None:
+        with self._database.unlocked() as connection:
+            connection.execute(delete(table).where(table.c.user == user, table.c.holder == self.holder))
+
+    def _renew(self, users: list[str]) -> None:
+        """Move the ends on of those that are still ours."""
+        t, before = table.c, self._clock()
+        with self._database.unlocked() as connection:
+            until_us = self._database.now_us(connection) + self._lease_us
+            ours = update(table).where(t.user.in_(users), t.holder == self.holder).values(until_us=until_us)
+            kept = set(connection.execute(ours.returning(t.user)).scalars())
+        with self._changed:
+            for user in users:
+                if user in self._ends:
+                    self._ends[user] = before + self._lease_s if user in kept else 0.0
+
+    def _beat(self) -> None:
+        try:
+            while held := self._held_after(self._lease_s / _RENEWALS):
+                try:
+                    self._renew(held)
+                except StorageError as error:  # the next beat tries again, until the leases are over
+                    _logger.warning("leases could not be renewed: %s", error)
+        except BaseException as error:  # whatever it was, the next lease begins another
+            with self._changed:
+                self._beating = False
+            if not isinstance(error, ClosedMemory):
+                raise
+
+    def _held_after(self, seconds: float) -> list[str]:
+        """Users whose leases are to be renewed, when the time is over; none as soon as none is held."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: not self._ends, seconds):
+                return sorted(self._ends)
+            self._beating = False
+            return []
+
+    @property
+    def _lease_us(self) -> int:
+        return round(self._lease_s * 1e6)

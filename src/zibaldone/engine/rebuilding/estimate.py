@@ -1,0 +1,138 @@
+"""What a rebuild would cost, before it is begun: a rehearsal on the user's own newest messages.
+
+The view prepares them as it would in a rebuild, and nothing of it is kept. Whatever it would ask a model is
+counted and answered offline at once, so the prompts are the true ones, of this log. Not foreseen: answers
+that are sent back once to be repaired, prompts that grow with what a model writes at more length than the
+offline answer, and what housekeeping asks when all is read, such as which topics to merge.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from zibaldone import log
+from zibaldone.log.filters import Narrowing
+from zibaldone.models.asker import OFFLINE, Asker, TaskAnswer
+from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.meter import Meter, Prices
+from zibaldone.models.task import Task
+from zibaldone.storage.database import Database
+from zibaldone.views.base import PrepareContext, View
+
+R = TypeVar("R", bound=BaseModel)
+REHEARSED_MESSAGES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildEstimate:
+    """What a rebuild is expected to ask of models."""
+
+    user: str
+    view: str
+    messages: int  # that it reads
+    rehearsed: int  # of those, on which the figures are measured; the rest is taken to be like them
+    calls: int  # of a chat model; 0 where there is none to ask
+    prompt_tokens: int
+    completion_tokens: int
+    embedded_texts: int
+    embedded_tokens: int
+    money: float | None  # by the prices that were given; None without
+
+
+class CountingAsker(Asker):
+    """Answers every task offline, as if a model had, and counts what would have been sent."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__(None, Meter(None), tokenizer)
+        self._tokenizer = tokenizer
+        self._lock = threading.Lock()
+        self.calls = self.prompt_tokens = self.completion_tokens = 0
+
+    @property
+    def has_model(self) -> bool:
+        """Views ask what they would ask a model."""
+        return True
+
+    def ask(
+        self,
+        task: Task[R],
+        *,
+        user: str,  # noqa: ARG002 - nothing is metered
+        patient: bool = False,  # noqa: ARG002 - nobody has to be waited for
+        timeout_s: float | None = None,  # noqa: ARG002 - likewise
+        repair: bool = True,  # noqa: ARG002 - likewise
+    ) -> TaskAnswer[R]:
+        """The offline answer."""
+        answer = task.offline()
+        prompt = sum(self._tokenizer.count([turn.content for turn in task.turns()]))
+        (completion,) = self._tokenizer.count([answer.model_dump_json()])
+        with self._lock:
+            self.calls += 1
+            self.prompt_tokens += prompt
+            self.completion_tokens += completion
+        return TaskAnswer(answer, "", OFFLINE, 1, prompt, completion)
+
+
+class CountingEmbedder:
+    """The vectors of another embedder, which is at hand and free, and counts of what it was given."""
+
+    def __init__(self, embedder: Embedder, tokenizer: Tokenizer) -> None:
+        self._embedder, self._tokenizer = embedder, tokenizer
+        self._lock = threading.Lock()
+        self.texts = self.tokens = 0
+
+    @property
+    def name(self) -> str:
+        """Of the embedder behind it."""
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """Of the embedder behind it."""
+        return self._embedder.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """(n, d) float32."""
+        with self._lock:
+            self.texts += len(texts)
+            self.tokens += sum(self._tokenizer.count(list(texts)))
+        return self._embedder.embed(texts)
+
+
+def estimate(
+    database: Database,
+    user: str,
+    make: Callable[[Embedder, Asker], View],
+    free: Embedder,
+    tokenizer: Tokenizer,
+    *,
+    asks_model: bool,
+    prices: Prices | None = None,
+) -> RebuildEstimate:
+    """Rehearse what `make` makes with models that count; `free` stands in for the embedder."""
+    asker = CountingAsker(tokenizer) if asks_model else Asker(None, Meter(None), tokenizer)
+    embedder = CountingEmbedder(free, tokenizer)
+    view = make(embedder, asker)
+    embedder.texts = embedder.tokens = 0
+    with database.read(user) as connection:
+        total = log.count(connection, user)
+        last = log.select_messages(connection, user, Narrowing(), limit=REHEARSED_MESSAGES, newest=True)
+    spoken = [message for message in last if not message.is_noise]
+    if spoken:
+        view.prepare(spoken, PrepareContext(user, None, partial(database.read, user)))
+    share = total / len(last) if last else 0.0
+    chat = [getattr(asker, name, 0) for name in ("calls", "prompt_tokens", "completion_tokens")]
+    calls, prompt, completion, texts, embedded = (
+        math.ceil(count * share) for count in (*chat, embedder.texts, embedder.tokens)
+    )
+    money = None if prices is None else prices.of_tokens(prompt, completion, embedded)
+    return RebuildEstimate(
+        user, view.name, total, len(last), calls, prompt, completion, texts, embedded, money
+    )

@@ -1,0 +1,164 @@
+"""Forgetting a user by destroying the key that seals their words: every copy is unreadable at once.
+
+    condemn    the user's key is noted as one that is being destroyed: nobody seals by it any more, so nothing
+               is acknowledged that is lost
+    destroy    it is overwritten where it lies, and a mark says that it was
+    erase      all rows of the user go, in steps, with saved indexes, and blocks are released
+    let go     views forget what they hold in memory; blocks and objects are deleted, the files written anew
+
+Whoever was stopped in between leaves a condemned key: the next to open the memory, or to shred, goes on. From
+`destroy` on it is not the deleting that protects, which reaches neither backups nor replicas.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+
+from sqlalchemy import Connection, Delete, delete, select, tuple_, update
+
+from zibaldone import log
+from zibaldone.engine.forgetting import Receipt, Removed, Selector, ended, preview, purge, texts_at
+from zibaldone.engine.forgetting_steps import STEP_MESSAGES, STEP_UNITS, in_room, pause
+from zibaldone.errors import InvalidInput, StorageError
+from zibaldone.log import audit
+from zibaldone.storage.columns import UNREADABLE
+from zibaldone.storage.database import Database
+from zibaldone.storage.keyring import Keyring
+from zibaldone.storage.schema import blocks, message_files, messages, metadata
+from zibaldone.text.purgeable_cache import forget_texts, sweeping
+from zibaldone.views.base import ViewStore
+
+# Of the user's rows, what outlives any forgetting, what is deleted when the keys of it are, and blocks and
+# objects, which are first deleted where they lie.
+_LEFT = frozenset(
+    {"users", "forgotten_ids", "exports", "audit", "model_usage", "leases", "server_keys"}
+    | {"user_keys", "saved_indexes", "blocks"}
+)
+_logger = logging.getLogger(__name__)
+_Found = tuple[str | None, list[int], tuple[str, ...], tuple[Removed, ...]]
+
+
+@sweeping()
+def shred(
+    database: Database,
+    views: Sequence[ViewStore],
+    user: str,
+    *,
+    dry_run: bool = False,
+    keep_texts: bool = False,
+    now: datetime | None = None,
+    also: Sequence[ViewStore] = (),
+) -> Receipt:
+    """Forget everything of a user by destroying their key; see `forgetting.forget` for the rest.
+
+    Raises InvalidInput where words are not sealed by keys of users.
+    """
+    keyring = database.keyring
+    if keyring is None:
+        raise InvalidInput(
+            "shred=True destroys a user's key, and this memory has none: leave it out, or begin a memory"
+            " with user_keys="
+        )
+    if dry_run:
+        everything = Selector(everything=True)
+        return preview(database, views, user, everything, keep_texts=keep_texts, now=now)
+    number, seqs, texts, counted = database.transact(
+        lambda connection: _condemn(connection, keyring, views, user, keep_texts=keep_texts), user
+    )
+    if number is not None:
+        keyring.destroy(number, user)
+        _erase(database, keyring, user, number)
+    forget_texts()
+    deleted = _let_go(database, [*views, *also], user)
+    receipt = Receipt(user, False, tuple(seqs), counted, deleted, time=now, texts=texts, key=number or "")
+    return ended(database, receipt, purged=purge(database))
+
+
+def finish(database: Database, views: Sequence[ViewStore], now: datetime) -> None:
+    """Go on with what was stopped."""
+    if database.keyring is None:
+        return
+    with database.read() as connection:
+        stopped = database.keyring.condemned(connection)
+    for user in stopped:
+        _logger.warning("the key of user %r was being destroyed when somebody was stopped: going on", user)
+        shred(database, views, user, now=now)
+
+
+def _condemn(
+    connection: Connection, keyring: Keyring, views: Sequence[ViewStore], user: str, *, keep_texts: bool
+) -> _Found:
+    """What the receipt says is read while it can be."""
+    texts: tuple[str, ...] = ()
+    counted: tuple[Removed, ...] = ()
+    seqs = log.seqs_where(connection, user)
+    if keyring.condemned_key(connection, user) is None:
+        try:
+            log.note_forgotten(connection, user, seqs)
+            texts = texts_at(connection, user, seqs) if keep_texts else ()
+            counted = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+        except UNREADABLE as error:  # it is no reason to keep it
+            _logger.warning("what user %r had cannot be read any more, and goes uncounted: %s", user, error)
+    return keyring.condemn(connection, user), seqs, texts, counted
+
+
+def _erase(database: Database, keyring: Keyring, user: str, number: str) -> None:
+    """Every row of the user's but for counters, digests and the audit; nothing of it need be read.
+
+    In steps, between which others write, the messages last. Where somebody else has done it meanwhile the
+    user may have come anew, with another key.
+    """
+
+    def step(work: Callable[[Connection], int]) -> int:
+        def checked(connection: Connection) -> int:
+            if keyring.condemned_key(connection, user) != number:
+                return 0
+            database.purge_is_due(connection)
+            return work(connection)
+
+        began = time.monotonic()
+        outcome = in_room(database, lambda: database.transact(checked, user))
+        pause(began)
+        return outcome
+
+    def release(connection: Connection) -> int:
+        database.saved.drop(connection, user)
+        released = update(blocks).where(blocks.c.user == user).values(released=1, invalid=blocks.c.records)
+        connection.execute(released)
+        return log.count(connection, user)
+
+    def end(connection: Connection) -> int:
+        keyring.release(connection, user)
+        if amount:
+            log.touch(connection, user, deleted=True)
+            audit.note(connection, user, "forget", amount)
+        return 0
+
+    amount = step(release)
+    for table in sorted(metadata.sorted_tables, key=lambda table: table is messages):
+        if "user" in table.c and table.name not in _LEFT:
+            key, mine = list(table.primary_key), table.c.user == user
+            most = STEP_MESSAGES if table in (messages, message_files) else STEP_UNITS
+            some = delete(table).where(mine, tuple_(*key).in_(select(*key).where(mine).limit(most)))
+            while step(partial(_deleted, some)) == most:
+                pass
+    step(end)
+
+
+def _deleted(some: Delete, connection: Connection) -> int:
+    return connection.execute(some).rowcount
+
+
+def _let_go(database: Database, views: Sequence[ViewStore], user: str) -> bool:
+    try:
+        for view in views:
+            view.refresh(database, user, None)
+        database.saved.sweep(user)
+    except StorageError as error:  # the key is gone: the caller gets the receipt all the same
+        _logger.warning("the views could not let go yet: %s", error)
+        return False
+    return True

@@ -1,0 +1,179 @@
+"""Looking for what a receipt says was forgotten: in every table and file, and for rows that refer to it.
+
+What the user's messages say now proves nothing about the past, and is not looked for among what is the
+user's; what anybody says is not looked for among what is everybody's. A database's pages are everybody's: one
+cannot tell whose a piece of a free page was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+
+from sqlalchemy import select
+
+from zibaldone import log
+from zibaldone.core import Message
+from zibaldone.engine.forgetting import Receipt, texts_of
+from zibaldone.engine.inspection import faults_of
+from zibaldone.engine.verification.files import look_through_bucket, look_through_exports, look_through_folder
+from zibaldone.engine.verification.folding import folded
+from zibaldone.engine.verification.own_words import own_words
+from zibaldone.engine.verification.result import FoundAs, Leftover, LookedAt, Verification
+from zibaldone.engine.verification.sealed import sealed_by
+from zibaldone.engine.verification.tables import look_through, references
+from zibaldone.engine.verification.wanted import SHORTEST_BYTES, Occurrence, Wanted
+from zibaldone.errors import InvalidInput, StorageUnusable
+from zibaldone.storage.bucket_blocks import objects_of_nobody
+from zibaldone.storage.columns import PLAIN_BEGINNING
+from zibaldone.storage.database import Database
+from zibaldone.storage.schema import exports
+from zibaldone.text.purgeable_cache import sweeping
+from zibaldone.views.base import ViewStore
+from zibaldone.views.kvcache.storage.store import KVStore
+
+_MOST = 1000  # leftovers that are listed
+_PAGE = 1000  # messages that are in memory at once
+
+
+@sweeping()
+def verify(
+    database: Database,
+    views: Sequence[ViewStore],
+    kv: KVStore,
+    receipt: Receipt,
+    texts: Iterable[str],
+    *,
+    tokens_of: Callable[[Sequence[str]], list[int]],
+    now: datetime,
+    elsewhere: Iterable[Path] = (),
+) -> Verification:
+    """Look for the receipt's texts, these too, and for references to its messages.
+
+    `elsewhere` are files and folders besides the exports that the memory has noted. Raises InvalidInput for
+    the receipt of a dry run or of another memory, and StorageUnusable for a file that cannot be read.
+    """
+    if receipt.dry_run:
+        raise InvalidInput("a dry run removed nothing: verify the receipt of the forgetting itself")
+    _must_be_known(database, receipt)
+    wanted = list(dict.fromkeys((*receipt.texts, *texts)))
+    elsewhere = list(elsewhere)
+    of_user = Wanted(wanted, tokens_of)
+    looked_for = len(of_user)
+    of_all = _excused(database, views, receipt.user, of_user)
+    looked_at: list[LookedAt] = []
+    left: list[Leftover] = []
+    try:
+        for looked, hits in _everywhere(database, receipt.user, of_user, of_all, elsewhere):
+            looked_at.append(looked)
+            left += [Leftover(_kind(hit, data, wanted), where, hit.words) for where, data, hit in hits]
+    except OSError as error:
+        raise StorageUnusable(
+            f"not everything can be read ({error}): verify as who owns the files"
+        ) from error
+    left += _structure(database, views, kv, receipt)
+    unreadable = 0
+    if receipt.key and database.keyring is not None:
+        if not database.keyring.is_gone(receipt.key):
+            left.append(Leftover("key", f"keys in {database.keyring.place.name}", receipt.key))
+        unreadable = sealed_by(database, receipt.key, (*_exported(database), *elsewhere))
+    return Verification(
+        user=receipt.user,
+        time=now,
+        messages=receipt.messages,
+        texts=len(wanted),
+        looked_for=looked_for,
+        excused=looked_for - len(of_user),
+        too_short=sum(len(folded(text)) < SHORTEST_BYTES for text in wanted),
+        purge_is_due=database.purge_waits(),
+        looked_at=tuple(looked_at),
+        leftovers=tuple(left[:_MOST]),
+        unreadable=unreadable,
+    )
+
+
+def _must_be_known(database: Database, receipt: Receipt) -> None:
+    """That nothing is left where it never was proves nothing; a user's counters outlive any forgetting."""
+    with database.read(receipt.user) as connection:
+        last_seq = log.state(connection, receipt.user).last_seq
+    if not last_seq or max(receipt.seqs, default=0) > last_seq:
+        which = f"never had message {max(receipt.seqs)} of user" if last_seq else "never had the user"
+        raise InvalidInput(
+            f"this memory {which} {receipt.user!r}: verify in the folder in which it was forgotten"
+        )
+
+
+def _everywhere(
+    database: Database, user: str, of_user: Wanted, of_all: Wanted, elsewhere: Iterable[Path]
+) -> Iterator[tuple[LookedAt, list[tuple[str, bytes, Occurrence]]]]:
+    yield from look_through(database, user, of_user, of_all)
+    yield from look_through_folder(database, _folders_of(user), of_user, of_all)
+    yield from look_through_bucket(database, _folders_of(user), of_user, of_all)
+    yield from look_through_exports((*_exported(database), *elsewhere), of_all)
+
+
+def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user: Wanted) -> Wanted:
+    """Take out what memory and the user's own messages say; and another object, without what anybody's do."""
+    with database.read() as connection:
+        names = log.all_users(connection)
+        of_user.excuse([*names, PLAIN_BEGINNING, *own_words(database, connection, views)])
+    _excuse_messages(database, user, of_user)
+    of_all = of_user.copy()
+    for name in names:
+        if name != user:
+            _excuse_messages(database, name, of_all)
+    return of_all
+
+
+def _excuse_messages(database: Database, user: str, needles: Wanted) -> None:
+    after = 0
+    while len(needles) and (page := _messages(database, user, after)):
+        needles.excuse(text for message in page for text in (message.role, *texts_of(message)))
+        after = page[-1].seq
+
+
+def _messages(database: Database, user: str, after: int) -> list[Message]:
+    with database.read(user) as connection:
+        return log.read(connection, user, after=after, limit=_PAGE)
+
+
+def _structure(
+    database: Database, views: Sequence[ViewStore], kv: KVStore, receipt: Receipt
+) -> Iterator[Leftover]:
+    """What is left without a word of text: rows that refer to the messages, keys and values of nobody."""
+    yield from references(database, receipt.user, receipt.seqs)
+    for key in objects_of_nobody(database, _folders_of(receipt.user)):
+        yield Leftover("reference", f"object {key}", "no row names it")
+    with database.read(receipt.user) as connection:
+        for fault in log.faults(connection, receipt.user):
+            yield Leftover("reference", "the log", fault)
+        for view in views:
+            for fault in faults_of(connection, receipt.user, view):
+                yield Leftover("reference", f"view {view.name}", fault)
+        for place in kv.unnamed_bytes(connection, receipt.user):
+            yield Leftover("reference", place, "bytes that no row names")
+
+
+def _exported(database: Database) -> list[Path]:
+    with database.read() as connection:
+        return [Path(path) for path in connection.execute(select(exports.c.path).distinct()).scalars()]
+
+
+def _folders_of(user: str) -> list[str]:
+    """The names of folders in which only this user's files are: of blocks and KV pools, and of indexes."""
+    name = user.encode("utf-8", "surrogatepass")
+    return [blake2b(name, digest_size=size).hexdigest() for size in (8, 16)]
+
+
+def _kind(hit: Occurrence, data: bytes, wanted: Sequence[str]) -> FoundAs:
+    """True if it stands there as it was written."""
+    if hit.whole_word:
+        return "word"
+    inner = hit.words.split()[1:-1] or hit.words.split()
+    pattern = re.compile(r"[\W_]+".join(map(re.escape, inner)), re.IGNORECASE)
+    matches = (pattern.search(text) for text in wanted)
+    written = (match[0].encode("utf-8", "surrogatepass") for match in matches if match)
+    return "text" if any(verbatim in data for verbatim in written) else "normalised text"

@@ -1,0 +1,276 @@
+"""What a recall, a search or a list of messages is narrowed to; and the operators of filters over metadata.
+
+    {"app": "notes"}                           the key is there, with this very value
+    {"n": {"$gte": 3, "$lt": 9}}               both
+    {"tag": {"$in": ["a", "b"]}, "app": "x"}   both
+    {"$or": [{"app": "x"}, {"n": {"$exists": False}}]}
+
+They mean what they mean in MongoDB: `$ne`, `$nin` and `$not` let in messages without the key, and values of
+different types are never in an order. A key is taken whole, dots included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from zibaldone.core import AGENT
+from zibaldone.core.validation import (
+    MOST,
+    Key,
+    TimeLike,
+    count,
+    key,
+    members,
+    shown,
+    to_json,
+    to_time,
+    type_of,
+)
+from zibaldone.errors import InvalidInput, TooMany
+
+Metadata = Mapping[str, Any]
+
+
+class Condition(Protocol):
+    """What the metadata of a message must be like."""
+
+    def holds(self, metadata: Metadata) -> bool:
+        """True if it is."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Keys without which it cannot hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTest:
+    """One key's value, held against a value by an operator."""
+
+    key: str
+    operator: str
+    value: Any
+
+    def holds(self, metadata: Metadata) -> bool:
+        """False for a key that is not there, but for `$ne`, `$nin` and `$exists`."""
+        there = self.key in metadata
+        return _OPERATORS[self.operator](there, metadata.get(self.key), self.value)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The key, unless it may be missing."""
+        absent = self.operator in ("$ne", "$nin") or (self.operator == "$exists" and not self.value)
+        return () if absent else (self.key,)
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of them."""
+
+    parts: tuple[Condition, ...]
+
+    def holds(self, metadata: Metadata) -> bool:
+        """True for none."""
+        return all(part.holds(metadata) for part in self.parts)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What any part needs."""
+        return tuple(dict.fromkeys(needed for part in self.parts for needed in part.needs))
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of them at least."""
+
+    parts: tuple[Condition, ...]
+
+    def holds(self, metadata: Metadata) -> bool:
+        """False for none."""
+        return any(part.holds(metadata) for part in self.parts)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Nothing for certain."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The contrary."""
+
+    part: Condition
+
+    def holds(self, metadata: Metadata) -> bool:
+        """The contrary."""
+        return not self.part.holds(metadata)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Nothing for certain."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What is left out besides the scope. Times are aware; `since` is in, `until` is not."""
+
+    exclude_session: str | None = None
+    exclude_seqs: frozenset[int] = frozenset()
+    roles: frozenset[str] | None = None  # None: all
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: Condition | None = None
+    without_noise: bool = False  # of a list; a recall asks views that have none
+    repeated: frozenset[str] = frozenset()  # contents of messages that whoever asks has before them already
+
+    def __bool__(self) -> bool:
+        """True if anything is left out."""
+        return self != Narrowing()
+
+
+def to_narrowing(
+    *,
+    exclude_session: Key | None = None,
+    exclude_seqs: Collection[int] = (),
+    roles: Sequence[str] | None = None,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    agent: Key | None = None,
+    repeated: Iterable[str] = (),
+    without_noise: bool = False,
+) -> Narrowing:
+    """Check what narrows. Raises InvalidInput."""
+    if roles is not None and (isinstance(roles, str) or not isinstance(roles, Iterable)):
+        raise InvalidInput(f"roles must be a list of roles, such as ['user'], not {shown(roles)}")
+    conditions = [] if not metadata and isinstance(metadata, Mapping | None) else [to_condition(metadata)]
+    if agent is not None:
+        conditions.append(KeyTest(AGENT, "$eq", key("agent", agent)))
+    narrowing = Narrowing(
+        exclude_session=None if exclude_session is None else key("exclude_session", exclude_session),
+        exclude_seqs=_seqs(exclude_seqs),
+        roles=None if roles is None else frozenset(key("a role", role) for role in members("roles", roles)),
+        since=None if since is None else to_time(since, "since"),
+        until=None if until is None else to_time(until, "until"),
+        metadata=Every(tuple(conditions)) if conditions else None,
+        repeated=frozenset(repeated),
+        without_noise=without_noise,
+    )
+    if narrowing.since and narrowing.until and narrowing.since >= narrowing.until:
+        raise InvalidInput(f"since ({narrowing.since}) must be before until ({narrowing.until})")
+    return narrowing
+
+
+def _seqs(given: Collection[int]) -> frozenset[int]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidInput(f"exclude_seqs must be a list of seqs, such as [3, 4], not {shown(given)}")
+    return frozenset(count("a seq", seq, least=0) for seq in members("exclude_seqs", given))
+
+
+def to_condition(given: object) -> Condition:
+    """A filter over metadata, checked. Raises InvalidInput that names the operators."""
+    try:
+        if _size(given) > MOST["metadata"]:
+            raise TooMany(
+                f"a filter of metadata can have at most {MOST['metadata']:,} keys and values in all"
+            )
+        condition = _every(given)
+        to_json({"filter": given})  # what is no JSON can be in no metadata, and would never hold
+    except RecursionError as error:
+        raise InvalidInput("the filter of metadata is nested too deeply") from error
+    return condition
+
+
+def _size(given: object) -> int:
+    if isinstance(given, Mapping):
+        return len(given) + sum(map(_size, given.values()))
+    return len(given) + sum(map(_size, given)) if isinstance(given, list | tuple) else 0
+
+
+def _every(given: object) -> Condition:
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"metadata must be a mapping, not {type_of(given)}")
+    return Every(tuple(_joined(name, value) for name, value in given.items()))
+
+
+def _joined(name: object, value: object) -> Condition:
+    """One item of a filter: a key with what its value must be, or an operator that joins filters."""
+    if name in ("$and", "$or"):
+        if not isinstance(value, list | tuple) or not value:
+            raise InvalidInput(f"{name} needs a list of filters, not {shown(value)}")
+        parts = tuple(_every(part) for part in value)
+        return Every(parts) if name == "$and" else Either(parts)
+    if name == "$not":
+        return Not(_every(value))
+    if not isinstance(name, str):
+        raise InvalidInput(f"a key of metadata is a string, not {type_of(name)}")
+    if name.startswith("$"):
+        raise _unknown(name)
+    if not (isinstance(value, Mapping) and any(str(operator).startswith("$") for operator in value)):
+        return KeyTest(name, "$eq", value)
+    return Every(tuple(_compared(name, operator, operand) for operator, operand in value.items()))
+
+
+def _compared(name: str, operator: object, operand: object) -> Condition:
+    if operator == "$not":
+        if not isinstance(operand, Mapping) or not operand:
+            raise InvalidInput(
+                f"$not of {name!r} needs operators, such as {{'$gt': 3}}, not {shown(operand)}"
+            )
+        return Not(Every(tuple(_compared(name, inner, value) for inner, value in operand.items())))
+    if operator not in _OPERATORS:
+        raise _unknown(operator)
+    if operator in ("$in", "$nin") and not isinstance(operand, list | tuple):
+        raise InvalidInput(f"{operator} of {name!r} needs a list, not {shown(operand)}")
+    if operator == "$exists" and not isinstance(operand, bool):
+        raise InvalidInput(f"$exists of {name!r} needs True or False, not {shown(operand)}")
+    if operator in _ORDERS and not _is_ordered(operand):
+        raise InvalidInput(f"{operator} of {name!r} needs a number or a string, not {shown(operand)}")
+    return KeyTest(name, str(operator), operand)
+
+
+def _unknown(operator: object) -> InvalidInput:
+    known = ", ".join((*_OPERATORS, "$and", "$or", "$not"))
+    return InvalidInput(f"no operator {shown(operator)} in a filter of metadata: there is {known}")
+
+
+def _equal(left: object, right: object) -> bool:
+    """As JSON: true is not 1, but 1 is 1.0, at any depth."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(_equal(left[name], right[name]) for name in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(_equal, left, right))
+    return left == right
+
+
+def _is_ordered(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[bool, Any, Any], bool]:
+    def holds(_: bool, left: object, right: object) -> bool:  # noqa: FBT001 - all operators are called alike
+        alike = isinstance(left, str) == isinstance(right, str)
+        return _is_ordered(left) and alike and compare(left, right)
+
+    return holds
+
+
+_ORDERS: dict[str, Callable[[bool, Any, Any], bool]] = {
+    "$gt": _ordered(lambda left, right: bool(left > right)),
+    "$gte": _ordered(lambda left, right: bool(left >= right)),
+    "$lt": _ordered(lambda left, right: bool(left < right)),
+    "$lte": _ordered(lambda left, right: bool(left <= right)),
+}
+_OPERATORS: dict[str, Callable[[bool, Any, Any], bool]] = {
+    "$eq": lambda there, left, right: there and _equal(left, right),
+    "$ne": lambda there, left, right: not (there and _equal(left, right)),
+    "$in": lambda there, left, values: there and any(_equal(left, right) for right in values),
+    "$nin": lambda there, left, values: not (there and any(_equal(left, right) for right in values)),
+    **_ORDERS,
+    "$exists": lambda there, _, wanted: there == wanted,
+}

@@ -1,0 +1,266 @@
+"""Retention: how long messages stay, and how much less old ones count until then.
+
+A rule names an age, and where it is wanted a session and roles: what is older goes in the next maintenance,
+with a receipt, as if it was forgotten by hand. Decay is MemoryBank's forgetting curve (Zhong et al. 2023,
+R = exp(-t / S)): it only puts old evidence behind newer one that fits about as well, unless deletion below
+some R is asked for.
+Off unless somebody sets it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, not_, or_, select, update
+from sqlalchemy.exc import StatementError
+
+from zibaldone import log
+from zibaldone.core import Evidence
+from zibaldone.core.validation import key, number, shown
+from zibaldone.errors import InvalidInput, StorageCorrupt
+from zibaldone.storage.columns import UNREADABLE, means, seals_of
+from zibaldone.storage.schema import messages
+from zibaldone.storage.schema import retention as table
+
+_LONGEST_DAYS = 365_000
+_INSTANT_DAYS = 1e-9
+_LEAST_WEIGHT = 0.05  # of the oldest: three log-odds at most, so that an exact answer stays ahead
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionRule:
+    """What is older than so many days goes: all of it, or that of a session, or of roles."""
+
+    days: float
+    session: str | None = None
+    roles: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not number("days", self.days, least=0, most=_LONGEST_DAYS):
+            raise InvalidInput("days must be above 0: forget(everything=True) deletes all, once")
+        if self.session is not None:
+            key("session", self.session)
+        if isinstance(self.roles, str) or not isinstance(self.roles, Iterable):
+            raise InvalidInput(f"roles must be names, such as ('assistant',), not {shown(self.roles)}")
+        object.__setattr__(self, "roles", tuple(key("a role", role) for role in self.roles))
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What goes by itself, and what fades. By default nothing does."""
+
+    rules: tuple[RetentionRule, ...] = ()
+    decay_days: float | None = None  # S: evidence of that age counts 1/e of what it would; None: no decay
+    forget_below: float | None = None  # R, from 0, below 1: what faded further goes; None: nothing does
+
+    def __post_init__(self) -> None:
+        rules = tuple(self.rules) if isinstance(self.rules, Iterable) else None
+        if rules is None or not all(isinstance(rule, RetentionRule) for rule in rules):
+            raise InvalidInput(f"rules must be a list of RetentionRules, not {shown(self.rules)}")
+        object.__setattr__(self, "rules", rules)
+        if self.decay_days is not None and not number(
+            "decay_days", self.decay_days, least=0, most=_LONGEST_DAYS
+        ):
+            raise InvalidInput("decay_days must be above 0: None switches decay off")
+        if self.forget_below is not None:
+            if number("forget_below", self.forget_below, least=0, most=1) == 1:
+                raise InvalidInput("forget_below must be below 1: all has faded below that at once")
+            if self.decay_days is None:
+                raise InvalidInput("forget_below says how far decay may go: give decay_days, too")
+
+    @property
+    def deleting(self) -> tuple[RetentionRule, ...]:
+        """All rules by which messages go, that of decay too."""
+        if self.decay_days is None or not self.forget_below:
+            return self.rules
+        age = -self.decay_days * math.log(self.forget_below)
+        return (*self.rules, RetentionRule(min(max(age, _INSTANT_DAYS), _LONGEST_DAYS)))
+
+
+# Made once: every recall asks it.
+_POLICY = select(table.c.policy).where(table.c.user == bindparam("of"))
+
+
+def of_user(connection: Connection, user: str, default: Retention) -> Retention:
+    """What was set for the user, or else the default."""
+    policy = connection.execute(_POLICY, {"of": user}).scalar()
+    return default if policy is None else _from_json(user, policy)
+
+
+def set_for(connection: Connection, user: str, retention: Retention | None, now: datetime) -> None:
+    """Note what holds for the user from now on; None: the default."""
+    connection.execute(delete(table).where(table.c.user == user))
+    if retention is not None:
+        row = {"user": user, "policy": json.dumps(asdict(retention)), "set_us": log.to_us(now)}
+        connection.execute(table.insert().values(**row))
+
+
+def drop_named_sessions(connection: Connection, user: str) -> bool:
+    """Take out rules that name a session, where none of the user's is left; whether there were any.
+
+    Other rules hold for what comes. A policy that cannot be read goes whole: nobody knows what it names.
+    """
+    try:
+        row = connection.execute(select(table.c.policy).where(table.c.user == user)).first()
+        if row is None:
+            return False
+        retention = _from_json(user, row.policy)
+    except UNREADABLE:
+        connection.execute(delete(table).where(table.c.user == user))
+        return True
+    kept = replace(retention, rules=tuple(rule for rule in retention.rules if rule.session is None))
+    if kept == retention:
+        return False
+    connection.execute(update(table).where(table.c.user == user).values(policy=json.dumps(asdict(kept))))
+    return True
+
+
+def due(
+    connection: Connection, default: Retention, now: datetime, among: Sequence[str] | None = None
+) -> dict[str, Retention]:
+    """Users, or those given, who have messages that are to go, in their order, with what holds for them.
+
+    A damaged policy holds nobody else up: nothing goes by it, and check_integrity reports it.
+    """
+    policies = _policies(connection, among)
+    own = {user for user, _ in policies}
+    waiting: dict[str, Retention] = {}
+    if default.deleting:
+        waiting |= {name: default for name in _with_old(connection, default, now, among) if name not in own}
+    for user, policy in policies:
+        try:
+            retention = _from_json(user, policy)
+        except StorageCorrupt as error:
+            _logger.warning("nothing goes by it: %s", error)
+            continue
+        if retention.deleting and _has_old(connection, user, retention, now):
+            waiting[user] = retention
+    return dict(sorted(waiting.items()))
+
+
+def _policies(connection: Connection, among: Sequence[str] | None = None) -> list[tuple[str, str]]:
+    """What is set for users, or for those given, in their order; no policy for one that nobody can open."""
+    query = select(table.c.user, table.c.policy).order_by(table.c.user)
+    query = query if among is None else query.where(table.c.user.in_(among))
+    if seals_of(connection) is None:
+        return [(row.user, row.policy) for row in connection.execute(query)]
+    policies = []
+    for user in connection.execute(query.with_only_columns(table.c.user)).scalars().all():
+        try:
+            policies.append((user, connection.execute(_POLICY, {"of": user}).scalar() or ""))
+        except UNREADABLE as error:
+            _logger.warning("the retention of user %r cannot be read: %s", user, error)
+            policies.append((user, ""))
+    return policies
+
+
+def _with_old(
+    connection: Connection, policy: Retention, now: datetime, among: Sequence[str] | None
+) -> Sequence[str]:
+    """Users, or those given, who have messages that are to go by one policy."""
+    c = messages.c
+    if seals_of(connection) is not None:  # a session's name is another with each of them
+        names = log.all_users(connection) if among is None else among
+        return [name for name in names if _has_old(connection, name, policy, now)]
+    query = select(c.user).where(_any(policy.deleting, now)).distinct()
+    return connection.execute(query if among is None else query.where(c.user.in_(among))).scalars().all()
+
+
+def _has_old(connection: Connection, user: str, policy: Retention, now: datetime) -> bool:
+    means(connection, user)
+    old = select(messages.c.seq).where(messages.c.user == user, _any(policy.deleting, now)).limit(1)
+    try:
+        return connection.execute(old).first() is not None
+    except StatementError as error:  # a session's name cannot be sealed by a key that is gone
+        if not isinstance(error.orig, UNREADABLE):
+            raise
+        _logger.warning("nothing of user %r goes: %s", user, error.orig)
+        return False
+
+
+def faults(connection: Connection) -> list[str]:
+    """Policies that cannot be read."""
+    damaged = []
+    for user, policy in _policies(connection):
+        try:
+            _from_json(user, policy)
+        except StorageCorrupt as error:
+            damaged.append(str(error))
+    return damaged
+
+
+def going(
+    connection: Connection, policies: Mapping[str, Retention], now: datetime
+) -> dict[str, tuple[int, ...]]:
+    """The seqs of what is to go now, by user; without users of whom nothing is."""
+    c = messages.c
+    seqs: dict[str, tuple[int, ...]] = {}
+    for user, retention in policies.items():
+        if retention.deleting:
+            means(connection, user)
+            query = select(c.seq).where(c.user == user, _any(retention.deleting, now)).order_by(c.seq)
+            if old := tuple(connection.execute(query).scalars()):
+                seqs[user] = old
+    return seqs
+
+
+def faded(candidates: Sequence[Evidence], decay_days: float | None, now: datetime) -> list[Evidence]:
+    """Candidates, best first, with the old ones behind newer ones that fit about as well.
+
+    The ranker's scores are log-odds: the odds of each count R = exp(-age / S) of what they would, and a
+    twentieth at least. Scores compare inside one view, so each view's evidence keeps that view's places.
+    """
+    if decay_days is None:
+        return list(candidates)
+    views: dict[str, list[Evidence]] = {}
+    for unit in candidates:
+        views.setdefault(unit.view, []).append(unit)
+    ranked = {view: iter(_faded(units, decay_days, now)) for view, units in views.items()}
+    return [next(ranked[unit.view]) for unit in candidates]
+
+
+def _faded(units: Sequence[Evidence], days: float, now: datetime) -> list[Evidence]:
+    """Of one view. A rank has the score that belongs to it: a partner or a correction may have another's."""
+    scores = sorted((unit.score for unit in units), reverse=True)
+
+    def odds(ranked: tuple[float, Evidence]) -> float:
+        score, unit = ranked
+        age = max(0.0, (now - unit.time) / timedelta(days=1))
+        return score + math.log(_LEAST_WEIGHT + (1 - _LEAST_WEIGHT) * math.exp(-age / days))
+
+    return [unit for _, unit in sorted(zip(scores, units, strict=True), key=odds, reverse=True)]
+
+
+def _any(rules: Sequence[RetentionRule], now: datetime) -> ColumnElement[bool]:
+    return or_(*(_going(rule, now) for rule in rules))
+
+
+def _going(rule: RetentionRule, now: datetime) -> ColumnElement[bool]:
+    """Messages that a rule lets go. Items stay what they are until they are deleted, or named."""
+    c = messages.c
+    conditions: list[ColumnElement[bool]] = [c.time_us < log.to_us(now - timedelta(days=rule.days))]
+    if rule.session is not None:
+        conditions.append(c.session == rule.session)
+    else:
+        conditions.append(not_(c.session.startswith(log.ITEM_SESSIONS, autoescape=True)))
+    if rule.roles:
+        conditions.append(c.role.in_(rule.roles))
+    return and_(*conditions)
+
+
+def _from_json(user: str, policy: str) -> Retention:
+    try:
+        given = json.loads(policy)
+        rules = tuple(RetentionRule(r["days"], r["session"], tuple(r["roles"])) for r in given["rules"])
+        return Retention(rules, given["decay_days"], given["forget_below"])
+    except (ValueError, KeyError, TypeError, InvalidInput) as error:
+        raise StorageCorrupt(
+            f"the retention of user {user!r} is damaged: set it again with retain(policy, user={user!r}), or"
+            f" retain(None, user={user!r}) for the default"
+        ) from error

@@ -1,0 +1,195 @@
+"""One look into memory by a model: what it may ask for, and how it is shown what came.
+
+`ask`, the MCP tools and the gateway's `search_memory` share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from zibaldone.core import Evidence
+from zibaldone.core.validation import LATEST, Key, TimeLike, key, shown, to_time, words
+from zibaldone.errors import InvalidInput
+from zibaldone.recall.recall import Order, to_order
+from zibaldone.recall.result import Recall
+from zibaldone.search.unit import PASSAGE
+from zibaldone.text.rendering import NO_DATE, header, in_order, indented, mark
+
+CLEAR = 0.2  # of the questions that are given less than this, one in eight can be answered: docs/results.md
+NEAREST = 3  # passages that are shown all the same
+NOTHING = "Nothing in memory is about this."
+NOTHING_NEW = "Nothing further about this: what there is was shown before."
+UNCLEAR = "Nothing clearly about this. The nearest:"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The limits of a recall. `since` is in, `until` is not; None: all."""
+
+    session: Key | None = None
+    exclude_session: Key | None = None
+    roles: Sequence[str] | None = None
+    since: TimeLike | None = None
+    until: TimeLike | None = None
+    metadata: Mapping[str, Any] | None = field(default=None, hash=False)
+    agent: Key | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Those that are set, as arguments of `Memory.recall`."""
+        return {part.name: value for part in fields(self) if (value := getattr(self, part.name)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A query with what narrows it."""
+
+    query: str
+    since: datetime | None = None
+    until: datetime | None = None  # not in it
+    session: str | None = None
+    role: str | None = None
+    order: Order = "best"  # "first" and "last": of what fits best, the earliest or the latest first
+
+    def within(self, narrowed: Filter) -> Filter | None:
+        """This lookup inside of what its caller may see; None where nothing is in both."""
+        own = None if narrowed.session is None else key("session", narrowed.session)
+        session = own if self.session is None else self.session
+        roles = narrowed.roles if self.role is None else (self.role,)
+        if own is not None and own != session:
+            return None
+        if narrowed.roles is not None and self.role is not None and self.role not in narrowed.roles:
+            return None
+        begins = [to_time(time, "since") for time in (narrowed.since, self.since) if time is not None]
+        ends = [to_time(time, "until") for time in (narrowed.until, self.until) if time is not None]
+        since, until = max(begins, default=None), min(ends, default=None)
+        if since is not None and until is not None and since >= until:
+            return None
+        return replace(narrowed, session=session, roles=roles, since=since, until=until)
+
+
+def to_lookup(
+    query: object,
+    *,
+    since: object = None,
+    until: object = None,
+    session: object = None,
+    role: object = None,
+    order: object = None,
+) -> Lookup:
+    """Check what a model asks for; an empty text is nothing given. Raises InvalidInput."""
+    text = words("query", query)
+    if not text.strip():
+        raise InvalidInput("a query needs words: what may have been said")
+    begins, ends = to_span(since, until)
+    return Lookup(
+        text,
+        since=begins,
+        until=ends,
+        session=None if session in (None, "") else key("session", session),
+        role=None if role in (None, "") else key("role", role),
+        order=to_order(order or "best"),
+    )
+
+
+def to_span(since: object, until: object) -> tuple[datetime | None, datetime | None]:
+    """Check the times that a model gives; a bare day as `until` is in. Raises InvalidInput."""
+    begins, ends = _time("since", since), _time("until", until)
+    if begins is not None and ends is not None and begins >= ends:
+        raise InvalidInput(f"since ({shown(since)}) must be before until ({shown(until)})")
+    return begins, ends
+
+
+def _time(name: str, given: object) -> datetime | None:
+    if given in (None, ""):
+        return None
+    time = to_time(given, name)  # type: ignore[arg-type] # it raises for all else
+    if name == "until" and isinstance(given, str) and _is_day(given):
+        time = min(time + timedelta(days=1), LATEST)
+    return time
+
+
+def _is_day(given: str) -> bool:
+    try:
+        date.fromisoformat(given.strip())
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The passages of a lookup, as a model reads them."""
+
+    text: str
+    evidence: tuple[Evidence, ...]
+    clear: bool  # False: perhaps it is about something else
+
+    @property
+    def seqs(self) -> frozenset[int]:
+        """Seqs of all messages that were shown."""
+        return frozenset(seq for unit in self.evidence for seq in unit.sources)
+
+    def shorter(self, tokens: int) -> Found:
+        """Without its worst passages, which have so many tokens together; one stays."""
+        kept = sorted(self.evidence, key=lambda unit: -unit.score)
+        while tokens > 0 and len(kept) > 1:
+            tokens -= kept.pop().tokens
+        return _found(kept, clear=self.clear)
+
+
+def shown_whole(evidence: Iterable[Evidence]) -> frozenset[int]:
+    """Seqs of messages that need not be shown again: of a long one another passage may be wanted."""
+    return frozenset(seq for unit in evidence if unit.kind != PASSAGE for seq in unit.sources)
+
+
+def to_found(recall: Recall, *, shown_before: bool = False) -> Found:
+    """The passages of a recall with `floor=0`; of what is perhaps about something else, the nearest alone.
+
+    What always holds is left out: a model that looks for something has not asked for it. Where it took the
+    place of a message that says just that, the message comes.
+    """
+    known = {(unit.sources, unit.text.strip()) for unit in recall.evidence if unit.standing}
+    evidence = [unit for unit in recall.evidence if not unit.standing]
+    evidence += (
+        unit
+        for unit in (decision.evidence for decision in recall.trace.decisions if not decision.kept)
+        if not unit.standing and (unit.sources, unit.text.strip()) in known
+    )
+    if not evidence:
+        return Found(NOTHING_NEW if shown_before else NOTHING, (), clear=False)
+    if recall.confidence >= CLEAR:
+        return _found(evidence, clear=True)
+    return _found(sorted(evidence, key=lambda unit: -unit.score)[:NEAREST], clear=False)
+
+
+def _found(evidence: Sequence[Evidence], *, clear: bool) -> Found:
+    ordered = tuple(in_order(evidence))
+    text = passages(ordered)
+    return Found(text if clear else f"{UNCLEAR}\n{text}", ordered, clear)
+
+
+def passages(evidence: Sequence[Evidence]) -> str:
+    """Evidence under headers of session and day, each line with the seq of its message.
+
+        [trip to Ghent · Mon 8 May 2023]
+        #41 Caroline: I went to a support group yesterday.
+        #57+600 Caroline: what stands 600 characters further on in a long message
+
+    Only headers and seqs begin at the left, so that no words can pass for either.
+    """
+    lines: list[str] = []
+    above = ""
+    for unit in evidence:
+        day = header(unit.time.date(), None) if unit.is_dated else NO_DATE
+        head = f"[{indented(unit.session)} · {day}]"
+        if head != above:
+            lines.append(head)
+            above = head
+        name = f"{indented(unit.speaker.strip())}: " if unit.speaker else ""
+        cut = ("… " * unit.begins_inside, " …" * unit.ends_inside)
+        place = f"+{unit.place}" if unit.place else ""
+        lines.append(f"#{unit.sources[0]}{place} {name}{cut[0]}{indented(unit.text)}{cut[1]}{mark(unit)}")
+    return "\n".join(lines)

@@ -1,0 +1,287 @@
+"""What of the candidates goes into the text: by rank, while it fits, nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from zibaldone.core import Decision, Evidence, Part
+from zibaldone.recall.planning import RecallPlan
+from zibaldone.recall.repeats import Place, Said
+from zibaldone.text.rendering import (
+    OMISSION,
+    STANDING_TITLE,
+    header,
+    in_order,
+    line_tokens,
+    render,
+    shown,
+    standing_line,
+)
+from zibaldone.text.sentences import Span, passages, sentences, torn
+from zibaldone.text.words import terms
+from zibaldone.views.base import Query
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What was chosen, in reading order, and what became of every candidate."""
+
+    evidence: list[Evidence]
+    decisions: list[Decision]
+    tokens: int  # of the rendered text
+    parts: tuple[Part, ...] = ()
+
+
+def choose(
+    candidates: Sequence[Evidence],
+    query: Query,
+    count: Count,
+    plan: RecallPlan | None = None,
+    *,
+    standing: Sequence[Evidence] = (),
+) -> Chosen:
+    """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
+
+    First what is standing, in its room; then evidence, in what is left. Greedy by score with skipping:
+    diversity, coverage and score per token were measured and gave nothing (docs/decisions.md). The text
+    never has more tokens than the budget.
+
+    Where something would stand in it twice, as always known and as evidence, it is chosen anew with one of
+    the two.
+    """
+    context = _Context(query, count)
+    context.fill_all(candidates, plan, standing)
+    chosen = context.chosen()
+    if not (twice := context.said_twice(standing)):
+        return chosen
+    context = _Context(query, count, twice)
+    context.fill_all(candidates, plan, standing)
+    once = context.chosen()
+    known = (unit for unit in chosen.evidence if unit.standing)
+    return once if all(any(_shows(unit, entry) for unit in once.evidence) for entry in known) else chosen
+
+
+def _shows(unit: Evidence, entry: Evidence) -> bool:
+    """True if all words of an entry stand in a unit of the same message, and it holds."""
+    there = entry.text in unit.text and not set(entry.sources).isdisjoint(unit.sources)
+    return there and unit.outdated is None
+
+
+class _Context:
+    """A text as it grows."""
+
+    def __init__(self, query: Query, count: Count, refused: Mapping[Place, str] | None = None) -> None:
+        """Without what is `refused`: by part and rank in it, why."""
+        self.left = query.budget_tokens
+        self._parts: dict[str, Part] = {}
+        self._query = query
+        self._count = count
+        self._counted = ("", 0)  # the text that was counted last, and its tokens
+        self._kept: dict[Place, Evidence] = {}  # by part and rank in it
+        self._refused = refused or {}
+        self._candidates: dict[Place, Evidence] = {}
+        self._reasons: dict[Place, str] = {}
+        self._opened: set[tuple[str, int]] = set()  # (session, day) that have their header
+        self._years: set[int] = set()  # that a header names
+        self._repeats: set[tuple[str | None, str, int]] = set()
+        self._said = Said()
+        self._again: set[Place] = set()  # what says the same as a unit that is in
+        self._views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
+
+    def fill_all(
+        self,
+        candidates: Sequence[Evidence],
+        plan: RecallPlan | None,
+        standing: Sequence[Evidence],
+    ) -> None:
+        """Part by part, as `choose` says."""
+        if plan is not None and standing:
+            self.fill("standing", standing, plan.standing_tokens)
+        self.fill("evidence", candidates, self.left)
+        self.count_again()
+        self.fill("evidence", candidates, self.left)
+
+    def said_twice(self, standing: Sequence[Evidence]) -> dict[Place, str]:
+        """What may go, since all of it stands elsewhere in the text; by part and rank, why.
+
+        A rule stays: a reader knows it for one by where it stands. A message that says nothing else goes.
+        """
+        twice: dict[Place, str] = {}
+        evidence = [(place, unit) for place, unit in self._kept.items() if place[0] == "evidence"]
+        for rank, entry in enumerate(standing, 1):
+            place = ("standing", rank)
+            shown = [at for at, unit in evidence if _shows(unit, entry)]
+            more = [at for at in shown if self._kept[at].text.strip() != entry.text.strip()]
+            if place in self._kept:
+                same = "all that it says is always known, and in already"
+                twice |= {at: same for at in shown if at not in more}
+        return twice
+
+    def fill(self, part: str, candidates: Sequence[Evidence], room_tokens: int) -> None:
+        """Take what fits of a part's candidates, which come best first; those that are in already stay."""
+        left = room_tokens
+        room_before, tokens, taken = 0, 0, 0
+        if earlier := self._parts.get(part):
+            room_before, tokens, taken = earlier.room_tokens, earlier.tokens, earlier.units
+        for rank, unit in enumerate(candidates, 1):
+            self._query.deadline.check()
+            place = (part, rank)
+            if place in self._kept or place in self._again:
+                continue
+            self._candidates[place] = unit
+            reason, cost = self._refused.get(place) or self._refusal(unit), self._cost(unit)
+            if not (reason or unit.standing) and cost <= left and (already := self._said.again(unit)):
+                left -= self._say_when(already, unit, left)
+                self._again.add(place)
+                reason = f"message {self._kept[already].sources[0]} says the same, and is in already"
+            if not reason and cost <= left:
+                left -= cost
+                taken, tokens = taken + 1, tokens + unit.tokens
+                self._keep(place, unit, cost)
+                reason = f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
+            elif not (reason or unit.standing or self._views_of) and (cut := self._cut(unit, left)):
+                cost = self._tokens([cut])
+                left -= cost
+                taken, tokens = taken + 1, tokens + cut.tokens
+                self._keep(place, cut, cost)
+                reason = f"rank {rank} of {len(candidates)}, cut at sentence borders to fit the budget"
+            self._reasons[place] = reason or (
+                f"rank {rank} of {len(candidates)}, and only {left} tokens were left for its {cost}"
+            )
+        self._parts[part] = Part(part, room_before or room_tokens, tokens, taken)
+
+    def _say_when(self, place: Place, again: Evidence, left: int) -> int:
+        """Tell beside a unit on which day the same was said again, if that fits; what it costs."""
+        unit, day = self._kept[place], again.time.date()
+        if not again.is_dated or day in (unit.time.date(), *unit.also_said):
+            return 0
+        dated = replace(unit, also_said=tuple(sorted((*unit.also_said, day))))
+        cost = added_tokens(shown(dated), self._count) - unit.tokens
+        if cost > left:
+            return 0
+        self._kept[place] = replace(dated, tokens=unit.tokens + cost)
+        self.left -= cost
+        return cost
+
+    def _cut(self, unit: Evidence, left: int) -> Evidence | None:
+        """The first evidence, cut to what is left beside what is standing."""
+        room = left - 1 if self._kept else left  # the line break between them
+        return cut_to_fit(unit, replace(self._query, budget_tokens=room), self._count)
+
+    def count_again(self) -> None:
+        """Give back what was kept free for marks of gaps that the text turned out not to have."""
+        self.left = max(self.left, self._query.budget_tokens - self._tokens(self._kept.values()))
+
+    def chosen(self) -> Chosen:
+        """What is in, after the last that do not fit have gone."""
+        while (tokens := self._tokens(self._kept.values())) > self._query.budget_tokens:
+            place, _ = self._kept.popitem()
+            ranked = sum(part == place[0] for part, _ in self._candidates)
+            self._reasons[place] = f"rank {place[1]} of {ranked}, and the rendered text was over the budget"
+        decisions = [
+            Decision(self._kept.get(place, unit), place[1], place in self._kept, self._reasons[place])
+            for place, unit in self._candidates.items()
+        ]
+        return Chosen(in_order(self._kept.values()), decisions, tokens, tuple(self._parts.values()))
+
+    def _refusal(self, unit: Evidence) -> str:
+        if self._repeated(unit) in self._repeats:
+            return "the same words of the same day are in already"
+        if not unit.standing and all(self._views_of.get(seq, set()) - {unit.view} for seq in unit.sources):
+            return "another view's units of the same messages are in already"
+        return ""
+
+    def _cost(self, unit: Evidence) -> int:
+        """Tokens, with the header or the mark of a gap that it may need."""
+        if unit.standing:
+            title = 0 if self._kept else added_tokens(STANDING_TITLE, self._count)
+            return title + added_tokens(standing_line(unit), self._count)
+        day = unit.time.date()
+        if (unit.session, day.toordinal()) in self._opened:
+            return unit.tokens + added_tokens(OMISSION, self._count)
+        return unit.tokens + added_tokens(header(day, day if day.year in self._years else None), self._count)
+
+    def _keep(self, place: Place, unit: Evidence, cost: int) -> None:
+        self.left -= cost
+        self._kept[place] = unit
+        self._repeats.add(self._repeated(unit))
+        if unit.standing:
+            return
+        self._said.add(place, unit)
+        day = unit.time.date()
+        self._opened.add((unit.session, day.toordinal()))
+        self._years.add(day.year)
+        for seq in unit.sources:
+            self._views_of.setdefault(seq, set()).add(unit.view)
+
+    def _repeated(self, unit: Evidence) -> tuple[str | None, str, int]:
+        return unit.speaker, unit.text, unit.time.date().toordinal()
+
+    def _tokens(self, evidence: Iterable[Evidence]) -> int:
+        text = render(in_order(evidence))[0]
+        if self._counted[0] != text:
+            self._counted = text, self._count(text)
+        return self._counted[1]
+
+
+def added_tokens(text: str, count: Count) -> int:
+    """What a line adds to a text, its line break included."""
+    return line_tokens([text], lambda texts: [count(one) for one in texts])[0]
+
+
+def _tokens(evidence: Iterable[Evidence], count: Count) -> int:
+    return count(render(in_order(evidence))[0])
+
+
+def cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
+    """The unit, or as many of its sentences around what matched as the budget holds.
+
+    When not even one sentence fits, a part of it between words; None when there is no room for a word.
+    """
+    if _tokens([unit], count) <= query.budget_tokens:
+        return unit
+    spans = sentences(unit.text)
+    room = query.budget_tokens - _tokens([replace(unit, text="")], count)
+    if room < 1 or not spans:
+        return None
+    best_at = _best_match(unit, spans, query)
+    if _tokens([_part(unit, spans[best_at], count)], count) > query.budget_tokens:
+        marked = _tokens([replace(unit, text="", begins_inside=True, ends_inside=True)], count)
+        limit = max(1, query.budget_tokens - marked)
+        spans = passages(unit.text, limit, lambda texts: [count(one) for one in texts])
+        best_at = _best_match(unit, spans, query)
+    first = last = best_at
+    best = _part(unit, spans[first], count)
+    if _tokens([best], count) > query.budget_tokens:
+        return None
+    grown = True
+    while grown:
+        grown = False
+        for wider in ((first, last + 1), (first - 1, last)):
+            if wider[0] >= 0 and wider[1] < len(spans):
+                part = _part(unit, (spans[wider[0]][0], spans[wider[1]][1]), count)
+                if _tokens([part], count) <= query.budget_tokens:
+                    (first, last), best, grown = wider, part, True
+                    break
+    return best
+
+
+def _best_match(unit: Evidence, spans: Sequence[Span], query: Query) -> int:
+    question_terms = set(terms(query.text))
+    matches = [len(question_terms.intersection(terms(unit.text[start:end]))) for start, end in spans]
+    return max(range(len(spans)), key=lambda i: (matches[i], -i))
+
+
+def _part(unit: Evidence, span: Span, count: Count) -> Evidence:
+    begins, ends = torn(unit.text, *span)
+    part = replace(
+        unit,
+        text=unit.text[span[0] : span[1]],
+        place=unit.place + span[0],
+        begins_inside=begins or (unit.begins_inside and not span[0]),
+        ends_inside=ends or (unit.ends_inside and span[1] == len(unit.text)),
+    )
+    return replace(part, tokens=added_tokens(shown(part), count))

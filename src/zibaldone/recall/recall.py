@@ -1,0 +1,387 @@
+"""From the views' candidates to one context: planned, fused, de-duplicated, budgeted, in order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal, get_args
+
+from zibaldone import log
+from zibaldone.core import Decision, Evidence, Scope, Trace, ViewTrace
+from zibaldone.core.validation import shown as shown_value
+from zibaldone.engine.generations import snapshots
+from zibaldone.errors import InvalidInput
+from zibaldone.log.filters import Narrowing
+from zibaldone.log.retention import faded
+from zibaldone.models.base import Reranker, Tokenizer
+from zibaldone.models.own_tokens import OwnTokens
+from zibaldone.models.reranking import MOST, reranked
+from zibaldone.recall.packing import Chosen, Count, choose
+from zibaldone.recall.planning import plan
+from zibaldone.recall.result import Recall
+from zibaldone.recall.superseded import corrections_instead, current_first
+from zibaldone.search.fusion import reciprocal_rank
+from zibaldone.search.ranker import LONG_DAYS
+from zibaldone.search.request import Aim
+from zibaldone.search.unit import PASSAGE
+from zibaldone.search.unit_index import AFTER_DAYS
+from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.database import Database
+from zibaldone.text.bounds import QUESTION_CHARS_READ
+from zibaldone.text.periods import asked_period
+from zibaldone.text.purgeable_cache import sweeping
+from zibaldone.text.rendering import line_tokens, render, shown
+from zibaldone.text.sentences import torn
+from zibaldone.views.base import Query, Retrieved, TakeSnapshot, View
+from zibaldone.views.notes import NotesView
+from zibaldone.views.toolkit import PASSAGE_TOKENS, described
+
+_NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
+_NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
+RECALL_TOKENS = 2000  # a context, unless somebody says otherwise; docs/results.md has what shorter ones hold
+DEFAULT_FLOOR = 0.04  # docs/decisions.md has the trade-off curve
+Order = Literal["best", "first", "last"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+_RERANKED_ROOM = MOST * PASSAGE_TOKENS // 2  # views offer twice as much
+_LEADING = 2  # budgets of best candidates, of which the earliest or the latest come first
+
+
+@sweeping()
+def recall(
+    database: Database,
+    views: Sequence[View],
+    query: Query,
+    *,
+    floor: float,
+    tokenizer: Tokenizer,
+    own: OwnTokens | None,
+    count: Count,
+    notes: NotesView | None,
+    narrowing: Narrowing,
+    decay_days: float | None = None,
+    reranker: Reranker | None = None,
+    order: Order = "best",
+) -> Recall:
+    """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
+
+    `notes` mark what no longer holds, and say what always does; None: nobody asks them.
+    Raises RecallGivenUp once the query's deadline has passed.
+    `own` has the tokenizer that the budget is counted with, where it is not the views' own.
+    With `decay_days` old evidence comes later (`retention`). A `reranker` puts the best in order once more.
+    """
+    began = time.perf_counter()
+    if narrowing.until is not None:
+        until = narrowing.until
+        query = replace(query, before=until if query.before is None else min(until, query.before))
+    query = narrowed(database, query, narrowing)
+    answers = _Answers(database, query, tokenizer, own)
+    plan_ = plan(query.text, query.budget_tokens)
+    room = query.budget_tokens if reranker is None else max(query.budget_tokens, _RERANKED_ROOM)
+    retrieved = [answers.of(view, room) for view in views]
+    candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
+    confidence = max((found.confidence for found in retrieved), default=0.0)
+    if reranker is not None and confidence >= floor:
+        candidates = answers.reranked(reranker, candidates)
+    candidates = faded(candidates, decay_days, query.now)
+    if confidence < floor:
+        reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
+        chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
+    else:
+        candidates = in_period_first(candidates, query, plan_.aim)
+        standing: list[Evidence] = []
+        if notes is not None:
+            candidates = answers.current_first(notes, candidates)
+            standing = answers.still_there(answers.standing(notes, plan_.standing_tokens).evidence)
+        candidates = in_time(candidates, order, _LEADING * query.budget_tokens)
+        chosen = choose(
+            answers.counted(answers.torn(candidates)),
+            query,
+            count,
+            plan_,
+            standing=answers.counted([replace(entry, standing=True) for entry in standing]),
+        )
+    query.deadline.check()
+    text, citations = render(chosen.evidence)
+    return Recall(
+        query=query.whole_text or query.text,
+        text=text,
+        tokens=chosen.tokens,
+        evidence=tuple(chosen.evidence),
+        citations=citations,
+        trace=Trace(
+            views=tuple(answers.traces),
+            decisions=(*chosen.decisions, *answers.replaced),
+            confidence=confidence,
+            floor=floor,
+            ms=(time.perf_counter() - began) * 1000,
+            aim=plan_.aim.value,
+            note=_NOT_ALL_READ.format(len(query.whole_text), QUESTION_CHARS_READ) if query.whole_text else "",
+            parts=chosen.parts,
+            within=_within(database, query),
+            without=query.without,
+        ),
+    )
+
+
+def unite(recalls: Sequence[Recall], question: str, budget_tokens: int, count: Count) -> Recall:
+    """One recall of several: what they chose, by rank, without repeats, in the budget.
+
+    Rules that always hold are those of the first. What is forgotten meanwhile is the caller's to look for.
+    """
+    began = time.perf_counter()
+    kept = [{id(unit) for unit in recalled.evidence} for recalled in recalls]
+    rankings = [
+        [d.evidence for d in recalled.trace.decisions if id(d.evidence) in there and not d.evidence.standing]
+        for recalled, there in zip(recalls, kept, strict=True)
+    ]
+    standing = [unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing]
+    query = Query(question, Scope(""), budget_tokens, datetime.now(UTC))
+    plan_ = plan(question, budget_tokens)
+    chosen = choose(reciprocal_rank(rankings) if rankings else [], query, count, plan_, standing=standing)
+    text, citations = render(chosen.evidence)
+    return Recall(
+        query=question,
+        text=text,
+        tokens=chosen.tokens,
+        evidence=tuple(chosen.evidence),
+        citations=citations,
+        trace=Trace(
+            views=tuple(view for recalled in recalls for view in recalled.trace.views),
+            decisions=tuple(chosen.decisions),
+            confidence=max((recalled.confidence for recalled in recalls), default=0.0),
+            floor=0.0,
+            ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
+            aim=plan_.aim.value,
+            note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
+            parts=chosen.parts,
+            within=recalls[0].trace.within if recalls else None,
+            without=recalls[0].trace.without if recalls else frozenset(),
+        ),
+    )
+
+
+def _within(database: Database, query: Query) -> frozenset[int] | None:
+    """The seqs that a query may recall; None: all of the user's."""
+    if query.scope.session is None:
+        return query.within
+    with database.read(query.scope.user) as connection:
+        of_session = log.seqs_where(connection, query.scope.user, session=query.scope.session)
+    return frozenset(of_session) if query.within is None else query.within.intersection(of_session)
+
+
+@dataclass(slots=True)
+class _Answers:
+    """The views' answers to one query, and how long each took."""
+
+    database: Database
+    query: Query
+    tokenizer: Tokenizer
+    own: OwnTokens | None = None
+    traces: list[ViewTrace] = field(default_factory=list)
+    replaced: list[Decision] = field(default_factory=list)  # what somebody corrected
+    corrections: tuple[int, dict[int, int]] = (-1, {})  # as of a version of the user
+    has_corrections: bool = False
+
+    def of(self, view: View, room_tokens: int) -> Retrieved:
+        """The answer of a view for so much room."""
+        return self._traced(view, room_tokens, view.retrieve)
+
+    def standing(self, notes: NotesView, room_tokens: int) -> Retrieved:
+        """Instructions and constraints that the question is to have, if there is any room for them."""
+        if not room_tokens:
+            return Retrieved((), 0, 0.0, lambda _: None)
+        return self._traced(notes, room_tokens, notes.standing)
+
+    def _traced(
+        self, view: View, room_tokens: int, retrieve: Callable[[TakeSnapshot, Query], Retrieved]
+    ) -> Retrieved:
+        room = room_tokens if self.own is None else self.own.in_ours(room_tokens)
+        query = replace(self.query, budget_tokens=room)
+        self.query.deadline.check()
+        start = time.perf_counter()
+        retrieved = retrieve(snapshots(self.database, query.scope.user, view, query.deadline), query)
+        self.traces.append(
+            ViewTrace(
+                view=view.name,
+                candidates=len(retrieved.evidence),
+                considered=retrieved.considered,
+                ms=(time.perf_counter() - start) * 1000,
+                model_calls=retrieved.model_calls,
+                note=retrieved.note,
+                explain=retrieved.explain,
+            )
+        )
+        return retrieved
+
+    def still_there(self, candidates: Sequence[Evidence], *, corrected: bool = False) -> list[Evidence]:
+        """Those all of whose messages are in the log now, and may be recalled, with what the log says.
+
+        What somebody corrected is left out, and with `corrected` the correction comes in its place.
+        """
+        if not candidates:
+            return []
+        self.query.deadline.check()
+        user = self.query.scope.user
+        with self.database.read(user) as connection:
+            here = log.origins(connection, user, {seq for unit in candidates for seq in unit.sources})
+            version = log.state(connection, user).version
+            if version != self.corrections[0]:
+                self.corrections = version, log.corrections(connection, user)
+            newest = {
+                old: new
+                for old, new in self.corrections[1].items()
+                if old in here and self.query.lets_in((new,))
+            }
+            corrections = log.fetch(connection, user, sorted(set(newest.values()))) if corrected else {}
+        there = [
+            described(unit, [here[seq] for seq in unit.sources])
+            for unit in candidates
+            if here.keys() >= set(unit.sources) and self.query.lets_in(unit.sources)
+        ]
+        if not newest:
+            return there
+        self.has_corrections = True
+        current, replaced = corrections_instead(there, newest, corrections, self.query, self.tokenizer)
+        self.replaced += replaced
+        return current
+
+    def reranked(self, reranker: Reranker, candidates: Sequence[Evidence]) -> list[Evidence]:
+        """In the reranker's order, those that are still there when it is done."""
+        start = time.perf_counter()
+        ordered, note = reranked(
+            candidates, self.query.text, self.query.scope.user, reranker, self.query.deadline
+        )
+        ms = (time.perf_counter() - start) * 1000
+        read = min(MOST, len(candidates))
+        self.traces.append(ViewTrace(f"reranker {reranker.name}", len(candidates), read, ms, note=note))
+        return self.still_there(ordered, corrected=True)
+
+    def torn(self, units: Sequence[Evidence]) -> list[Evidence]:
+        """The units; passages know whether they begin or end inside a sentence of their message."""
+        seqs = sorted({unit.sources[0] for unit in units if unit.kind == PASSAGE})
+        if not seqs:
+            return list(units)
+        with self.database.read(self.query.scope.user) as connection:
+            messages = log.fetch(connection, self.query.scope.user, seqs)
+        return [
+            self._torn(unit, messages[unit.sources[0]].content)
+            if unit.kind == PASSAGE and unit.sources[0] in messages
+            else unit
+            for unit in units
+        ]
+
+    def _torn(self, unit: Evidence, content: str) -> Evidence:
+        if not content.startswith(unit.text, unit.place):
+            return unit
+        first = max(0, unit.place - _NEARBY)
+        start, end = unit.place - first, unit.place + len(unit.text) - first
+        begins, ends = torn(content[first : first + end + _NEARBY], start, end)
+        if not begins and not ends:
+            return unit
+        cut = replace(unit, begins_inside=begins, ends_inside=ends)
+        return replace(cut, tokens=line_tokens([shown(cut)], self.tokenizer.count)[0])
+
+    def first_there(self, candidates: Sequence[Evidence], most: int) -> list[Evidence]:
+        """The first that `still_there` gives, corrections in their place: `most` at least, or all."""
+        there: list[Evidence] = []
+        for some in in_chunks(candidates, max(most, 1)):
+            there += self.still_there(some, corrected=True)
+            if self.has_corrections:  # what corrects a passage may have been offered further on
+                return self.still_there(candidates, corrected=True)
+            if len(there) >= most:
+                break
+        return there
+
+    def counted(self, units: Sequence[Evidence]) -> list[Evidence]:
+        """The units as they are, their tokens those that the budget is in."""
+        if self.own is None or not units:
+            return list(units)
+        lines = [shown(unit) for unit in units]
+        counts = line_tokens(lines, self.own.tokenizer.count)
+        return [replace(unit, tokens=tokens) for unit, tokens in zip(units, counts, strict=True)]
+
+    def current_first(self, notes: NotesView, candidates: Sequence[Evidence]) -> list[Evidence]:
+        """See outdating. What took another's place may have been corrected since."""
+        ranked = current_first(self.database, notes, candidates, self.query, self.tokenizer)
+        _, corrected = self.corrections  # all of the user's; what took a place was perhaps not looked up yet
+        if all(corrected.keys().isdisjoint(unit.sources) for unit in ranked):
+            return ranked
+        return self.still_there(ranked, corrected=True)
+
+
+def narrowed(database: Database, query: Query, narrowing: Narrowing) -> Query:
+    """The query, with the messages that it may recall; what an item said before is never among them."""
+    user, within = query.scope.user, query.within
+    with database.read(user) as connection:
+        without = log.overwritten(connection, user)
+        if narrowing:
+            within = log.seqs_within(connection, user, narrowing)
+            without |= log.seqs_without(connection, user, narrowing)
+    return replace(query, within=within, without=without)
+
+
+@sweeping()
+def search(
+    database: Database,
+    view: View,
+    notes: NotesView,
+    query: Query,
+    limit: int,
+    *,
+    tokenizer: Tokenizer,
+    own: OwnTokens | None,
+    narrowing: Narrowing,
+    decay_days: float | None = None,
+) -> tuple[Evidence, ...]:
+    """What a view retrieves, best first, `limit` at most; what no longer holds is marked."""
+    query = narrowed(database, query, narrowing)
+    answers = _Answers(database, query, tokenizer)
+    retrieved = answers.of(view, query.budget_tokens).evidence
+    # What fades comes in another order, so that all of it is needed.
+    candidates = answers.first_there(retrieved, limit if decay_days is None else len(retrieved))
+    candidates = faded(candidates, decay_days, query.now)
+    answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
+    return tuple(answers.counted(answers.current_first(notes, candidates[:limit])[:limit]))
+
+
+def to_order(given: object) -> Order:
+    """Check the order in which candidates are taken. Raises InvalidInput."""
+    for order in ORDERS:
+        if given == order:
+            return order
+    raise InvalidInput(f"order must be one of {', '.join(map(repr, ORDERS))}, not {shown_value(given)}")
+
+
+def in_time(candidates: list[Evidence], order: Order, room_tokens: int) -> list[Evidence]:
+    """The best candidates, as many as the room holds, the earliest or the latest first; then the others."""
+    if order == "best":
+        return candidates
+    leading = 0
+    for unit in candidates:
+        room_tokens -= unit.tokens
+        if room_tokens < 0:
+            break
+        leading += 1
+    dated = sorted(
+        candidates[:leading], key=lambda unit: (unit.time, unit.sources, unit.place), reverse=order == "last"
+    )
+    return dated + candidates[leading:]
+
+
+def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
+    """What was said in the time that an overview is of, or soon after, comes first."""
+    period = asked_period(query.text, query.now.date()) if aim is Aim.OVERVIEW else None
+    if period is None:
+        return candidates
+    ends = period.last
+    if period.first and ends and (ends - period.first).days >= LONG_DAYS:
+        ends = None  # of a long time, what is told after it is told of something else
+    then: list[Evidence] = []
+    otherwise: list[Evidence] = []
+    for unit in candidates:
+        day = unit.time.date()
+        soon = ends is not None and 0 <= (day - ends).days <= AFTER_DAYS
+        (then if unit.is_dated and (soon or period.holds(day)) else otherwise).append(unit)
+    return then + otherwise

@@ -1,0 +1,125 @@
+"""Where things nearly go wrong: narrow budgets, sessions, pickles, forks, foreign embedders, torn rows."""
+
+import dataclasses
+import os
+import pickle
+import signal
+import sys
+
+import pytest
+from sqlalchemy import update
+
+from zibaldone import Memory, StorageBusy, StorageCorrupt
+from zibaldone.storage.schema import units
+from zibaldone.testing import HashEmbedder
+
+
+def test_a_year_in_the_question_is_no_reason_to_answer(memory):
+    """A day that memory knows is one; a whole year, or a day without anything said, is not."""
+    memory.add({"content": "We painted the hall.", "time": "2023-05-08"}, user="ann")
+    year = memory.recall("What is the boiling point of mercury in 2023?", user="ann")
+    day = memory.recall("What happened on 8 May 2023?", user="ann")
+    assert day
+    assert year.confidence < day.confidence / 2
+
+
+def test_a_recall_can_be_pickled_and_holds_its_candidates_alone(memory):
+    """Whoever keeps or sends a recall keeps nothing of the memory that was no candidate."""
+    cats = [f"Our cat is called Mortimer, I said {number} times." for number in range(60)]
+    memory.add([*cats, "My pin is zebra-4711."], user="a")
+    found = memory.recall("What is our cat called?", user="a", budget_tokens=60)
+    stored = pickle.dumps(found)
+    assert b"zebra-4711" not in stored
+    assert pickle.loads(stored).text == found.text
+    assert dataclasses.asdict(found)["text"] == found.text
+    assert "not among" in pickle.loads(stored).why_not(61)
+    assert pickle.loads(pickle.dumps(memory.recall("anything", user="nobody"))).text == ""
+
+
+def test_what_was_forgotten_leaves_this_process(memory):
+    """The index in memory is without the text when forget returns."""
+    memory.add(["Our cat is called Mortimer.", "My pin is zebra."], user="ann")
+    memory.recall("cat", user="ann")
+    memory.forget(user="ann", seqs=[2])
+    index = memory._messages._cache._slots.get("ann").index
+    assert [unit.text for unit in index.units] == ["Our cat is called Mortimer."]
+    assert not index.lexical.df("zebra")
+
+
+def test_strangers_take_no_room(memory):
+    """Asking for users who have nothing keeps nothing of them."""
+    for number in range(50):
+        assert not memory.recall("anything at all", user=f"ghost {number}")
+    assert not len(memory._messages._cache._slots)
+
+
+class Unplugged(HashEmbedder):
+    """An embedder of somebody else's, whose network is down."""
+
+    def embed(self, texts):
+        """Raise what a network raises."""
+        raise ConnectionError("no route to host")
+
+
+def test_an_embedder_that_raises_its_own_errors_loses_nothing(opened):
+    """The message is stored, and found by its words."""
+    memory = opened(embedder=Unplugged())
+    assert memory.add("Our cat is called Mortimer.", user="ann")[0].seq == 1
+    found = memory.recall("What is our cat called?", user="ann")
+    assert found.evidence[0].sources == (1,)
+    assert "no route to host" in found.trace.views[0].note or "lexical only" in found.trace.views[0].note
+
+
+def test_a_failure_behind_the_commit_is_not_told_as_a_failure(memory, monkeypatch):
+    """What is stored is acknowledged, even when the view cannot be brought forward at once."""
+
+    def busy(*_, **__):
+        raise StorageBusy("locked")
+
+    memory.add({"content": "One.", "id": "1"}, user="ann")
+    monkeypatch.setattr("zibaldone.engine.maintenance.advance", busy)
+    stored = memory.add([{"content": "One.", "id": "1"}, {"content": "Two.", "id": "2"}], user="ann")
+    assert [message.seq for message in stored] == [1, 2]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_child_does_not_wait_for_its_parents_locks(memory):
+    """A fork while another thread recalls leaves a child that can recall."""
+    memory.add("Our cat is called Mortimer.", user="ann")
+    memory.recall("cat", user="ann")
+    with memory._messages._cache._slots.get("ann").lock:
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            found = memory.recall("What is our cat called?", user="ann")
+            os._exit(0 if "Mortimer" in found.text else 1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_purge_that_did_not_happen_is_done_at_the_next_open(opened, monkeypatch):
+    """A process that dies between the deletion and the purge leaves nothing behind for good."""
+    memory = opened()
+    memory.add(["Our cat is called Mortimer.", "We paint on Friday."], user="ann")
+
+    def dies(_):
+        raise StorageBusy("as good as dead")
+
+    monkeypatch.setattr("zibaldone.storage.sqlite.SqliteDatabase.purge", dies)
+    assert not memory.forget(user="ann", seqs=[1]).purged
+    memory.close()
+    monkeypatch.undo()
+    again = opened()
+    assert all(b"Mortimer" not in path.read_bytes() for path in again.path.iterdir())
+
+
+def test_a_torn_vector_is_told_and_rebuilt(opened):
+    """A damaged row is a typed error that names the fix, and the fix works."""
+    memory = opened()
+    memory.add("Our cat is called Mortimer.", user="ann")
+    with memory._database.write() as connection:
+        connection.execute(update(units).values(vector=b"\0\0\0"))
+    again: Memory = opened()
+    with pytest.raises(StorageCorrupt, match="rebuild"):
+        again.recall("cat", user="ann")
+    again.rebuild(user="ann")
+    assert "Mortimer" in again.recall("What is our cat called?", user="ann").text

@@ -1,0 +1,396 @@
+"""memory.topics(user): documents out, edits back in, and the wall between users."""
+
+import inspect
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zibaldone import AsyncMemory, InvalidImport, InvalidInput, Memory
+from zibaldone.api.documents import AsyncTopics, Topics, TopicsEdited
+from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.views.topics import Consolidation
+from zibaldone.views.topics.markdown.folder_export import INDEX
+from zibaldone.views.topics.markdown.printing import render_body
+
+SMALL = Consolidation(current_threshold_tokens=60, split_tokens=300, merge_tokens=80, entry_tokens=60)
+TALK = [
+    "I adopted a black cat named Moss in Oslo.",
+    "Moss the cat only eats salmon and tuna.",
+    "My sister Bea plays the bassoon in an orchestra.",
+    "The orchestra rehearses every Tuesday in the old mill.",
+    "I am allergic to walnuts.",
+    "Bea moved to Lisbon in March with her bassoon.",
+    "Moss the cat broke his left paw last week.",
+]
+
+
+@pytest.fixture
+def small(opened):
+    """A memory with small documents."""
+    return opened(embedder=HashEmbedder(), topics=SMALL, chat=None)
+
+
+@pytest.fixture
+def topics(small):
+    """Ann's, of a short talk."""
+    small.add(TALK, user="ann")
+    small.maintain(user="ann", views=["topics"])
+    return small.topics("ann")
+
+
+def file_with(folder, words):
+    """The exported file that has these words."""
+    (path,) = (path for path in folder.glob("*.md") if path.name != INDEX and words in path.read_text())
+    return path
+
+
+def change(folder, old, new):
+    """Edit the file that has the old words, where an entry has them."""
+    path = file_with(folder, old)
+    before, _, after = path.read_text().rpartition(old)
+    path.write_text(before + new + after)
+    return path
+
+
+def said(topics):
+    """All that the documents say."""
+    return "\n".join(render_body(one.body) for one in topics.documents())
+
+
+def test_reading(topics):
+    """Documents with CURRENT last, one by its id, the catalogue, and tools that search them."""
+    found = topics.documents()
+    assert found[-1].id == "CURRENT"
+    assert len(found) > 1
+    assert topics.document(found[0].id) == found[0]
+    assert topics.text("CURRENT").startswith("---\nid: CURRENT\n")
+    assert [line.id for line in topics.catalogue()] == [one.id for one in found[:-1]]
+    assert "walnuts" in topics.tools().call("grep", {"pattern": "walnuts"})
+
+
+def test_an_unknown_document(topics, small):
+    """The error names those that there are."""
+    with pytest.raises(InvalidInput, match=r"no topic document 'cats'; there is topic-0001, .*CURRENT"):
+        topics.document("cats")
+    with pytest.raises(InvalidInput, match="none yet"):
+        small.topics("bea").document("CURRENT")
+    with pytest.raises(InvalidInput, match="user"):
+        small.topics("")
+
+
+def test_export_and_import_without_an_edit(topics, small, tmp_path):
+    """LibraryChanges nothing: no message, no document."""
+    done = topics.export(tmp_path / "out")
+    assert done.files[-1] == INDEX
+    assert sorted(path.name for path in done.folder.iterdir()) == sorted(done.files)
+    before, log = topics.documents(), small.messages(user="ann")
+    taken = topics.import_(tmp_path / "out")
+    assert (taken.edits, taken.conflicts) == ((), ())
+    assert topics.documents() == before
+    assert small.messages(user="ann") == log
+
+
+def test_edits_come_back_and_survive_a_rebuild(topics, small, tmp_path):
+    """Each is a message of the editor's; the documents say it, also when they are made anew."""
+    topics.export(tmp_path / "out")
+    change(tmp_path / "out", "salmon and tuna", "salmon and trout")
+    path = change(
+        tmp_path / "out", "allergic to walnuts.", "allergic to walnuts.\n- I am allergic to pollen."
+    )
+    path.write_text(path.read_text().replace("summary:", "summary: things of mine; as before", 1))
+    done = topics.import_(tmp_path / "out")
+    assert done.conflicts == done.behind == ()
+    assert {message.role for message in done.edits} == {"editor"}
+    assert {message.session for message in done.edits} == {"topics"}
+    assert {"Moss the cat only eats salmon and trout.", "I am allergic to pollen."} <= {
+        message.content for message in done.edits
+    }
+    first = said(topics)
+    small.rebuild(user="ann", view="topics")
+    for text in (first, said(topics)):
+        assert "salmon and trout" in text
+        assert "allergic to pollen" in text
+        assert "tuna" not in text
+    assert said(topics) == first
+    assert small.check_integrity().ok
+
+
+def test_a_removal_survives_a_rebuild(topics, small, tmp_path):
+    """What a person took out stays out, and no recall of the topics finds it."""
+    topics.export(tmp_path / "out")
+    path = file_with(tmp_path / "out", "walnuts")
+    path.write_text(
+        "".join(
+            line for line in path.read_text().splitlines(True) if line[:2] != "- " or "walnuts" not in line
+        )
+    )
+    assert len(topics.import_(tmp_path / "out").edits) == 1
+    for _ in range(2):
+        assert "walnuts" not in said(topics)
+        small.rebuild(user="ann", view="topics")
+
+
+def test_a_conflict_is_shown_and_nothing_overwritten(topics, small, tmp_path):
+    """The diff has both sides; edits of other files are taken all the same."""
+    topics.export(tmp_path / "out")
+    change(tmp_path / "out", "salmon and tuna", "salmon and trout")
+    (tmp_path / "out" / "new.md").write_text("- I like rye bread.\n")
+    (doc,) = (one for one in topics.documents() if "salmon" in render_body(one.body))
+    topics.edit(doc.id, topics.text(doc.id).replace("salmon and tuna", "herring"))
+    done = topics.import_(tmp_path / "out")
+    (conflict,) = done.conflicts
+    assert conflict.document == doc.id
+    assert "herring" in conflict.diff
+    assert "salmon and trout" in conflict.diff
+    assert [message.content for message in done.edits] == ["I like rye bread."]
+    assert "herring" in said(topics)
+    assert "trout" not in said(topics)
+    assert "trout" in file_with(tmp_path / "out", "salmon and trout").read_text()
+    again = topics.import_(tmp_path / "out")
+    assert (again.edits, len(again.conflicts)) == ((), 1)
+
+
+def test_importing_again_takes_nothing_twice(topics, tmp_path):
+    """Neither the lines of a file that was exported, nor those of one that a person added."""
+    topics.export(tmp_path / "out")
+    change(tmp_path / "out", "salmon and tuna", "salmon and trout")
+    (tmp_path / "out" / "new.md").write_text("# Bread\n\n- I like rye bread.\n- I like rye bread.\n")
+    assert len(topics.import_(tmp_path / "out").edits) == 4
+    assert topics.import_(tmp_path / "out") == TopicsEdited((), ())
+    topics.export(tmp_path / "out")
+    assert topics.import_(tmp_path / "out") == TopicsEdited((), ())
+
+
+def test_exporting_over_an_earlier_export(topics, small, tmp_path):
+    """Its files are replaced, those of documents that are gone removed, and files of others left alone."""
+    out = tmp_path / "out"
+    topics.export(out)
+    (out / "mine.txt").write_text("mine")
+    change(out, "salmon and tuna", "salmon and trout")
+    with pytest.raises(InvalidInput, match=r"edited and not imported: import the folder first"):
+        topics.export(out)
+    topics.import_(out)
+    small.forget(user="ann", seqs=[5])
+    files = topics.export(out).files
+    assert sorted(path.name for path in out.iterdir()) == sorted((*files, "mine.txt"))
+    assert "trout" in file_with(out, "salmon").read_text()
+    assert [path.name for path in out.iterdir() if "walnuts" in path.read_text()] == []
+    assert topics.import_(out).edits == ()
+
+
+def test_folders_that_are_not_exported_into(topics, small, tmp_path):
+    """Nothing that is no export is written over."""
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.md").write_text("Dear Bea")
+    (tmp_path / "file").write_text("x")
+    for name in ("full", "file"):
+        with pytest.raises(InvalidInput, match="choose a new folder"):
+            topics.export(tmp_path / name)
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["letter.md"]
+    (tmp_path / "empty").mkdir()
+    assert topics.export(tmp_path / "empty").files
+    with pytest.raises(InvalidInput, match=r"no topic documents: maintain"):
+        small.topics("bea").export(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_export_that_fails_leaves_nothing(topics, tmp_path, monkeypatch):
+    """Neither the folder nor a piece of it."""
+    monkeypatch.setattr("zibaldone.views.topics.markdown.folder_export.os.fsync", _no_space)
+    with pytest.raises(InvalidInput, match="No space left"):
+        topics.export(tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["memory"]
+
+
+def _no_space(_: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_file_that_lost_its_front_matter(topics, tmp_path):
+    """It is known by its name, and shown as a conflict: nothing says what it was edited from."""
+    topics.export(tmp_path / "out")
+    path = change(tmp_path / "out", "salmon and tuna", "salmon and trout")
+    path.write_text(path.read_text().split("---\n")[2])
+    done = topics.import_(tmp_path / "out")
+    assert (done.edits, [one.file for one in done.conflicts]) == ((), [path.name])
+
+
+def test_folders_that_cannot_be_imported(topics, small, tmp_path):
+    """Each is refused as a whole, in words."""
+    with pytest.raises(InvalidImport, match="is no folder"):
+        topics.import_(tmp_path / "nowhere")
+    topics.export(tmp_path / "out")
+    with pytest.raises(InvalidImport, match="not an export of user 'bea'"):
+        small.topics("bea").import_(tmp_path / "out")
+    small.add(TALK, user="bea")
+    small.maintain(user="bea", views=["topics"])
+    with pytest.raises(InvalidInput, match="choose a new folder"):
+        small.topics("bea").export(tmp_path / "out")
+    change(tmp_path / "out", "salmon and tuna", "salmon and trout")
+    (tmp_path / "out" / "zz.md").write_bytes(b"- caf\xe9")
+    with pytest.raises(InvalidImport, match=r"zz.md is not UTF-8 text .* at byte 5"):
+        topics.import_(tmp_path / "out")
+    (tmp_path / "out" / "zz.md").write_text("---\naux: [\n---\n")
+    with pytest.raises(InvalidImport, match=r"zz.md: line 2"):
+        topics.import_(tmp_path / "out")
+    (tmp_path / "out" / INDEX).unlink()
+    with pytest.raises(InvalidImport, match=f"has no {INDEX}"):
+        topics.import_(tmp_path / "out")
+    assert len(small.messages(user="ann")) == len(TALK)
+
+
+def test_one_document(topics):
+    """An edited text is taken over; a text of an older state is a conflict; no change is no message."""
+    before = topics.text("CURRENT")
+    assert topics.edit("CURRENT", before).edits == ()
+    done = topics.edit("CURRENT", before + "- I like rye bread.\n", before=before)
+    assert [message.content for message in done.edits] == ["I like rye bread."]
+    late = topics.edit("CURRENT", before + "- I like spelt.\n", before=before)
+    assert late.edits == ()
+    assert "rye bread" in late.conflicts[0].diff
+    assert "spelt" not in said(topics)
+    gone = topics.edit("topic-0999", "- x\n", before="- y\n")
+    assert "- x" in gone.conflicts[0].diff
+    with pytest.raises(InvalidInput, match="no topic document 'topic-0999'"):
+        topics.edit("topic-0999", "- x\n")
+    with pytest.raises(InvalidInput, match="must be a string"):
+        topics.edit("CURRENT", None)
+    with pytest.raises(InvalidImport):
+        topics.edit("CURRENT", "---\naux: [\n---\n")
+
+
+def test_the_wall(topics, small, tmp_path):
+    """Nothing of Ann's edits reaches Bea, who has the same words and ids."""
+    small.add(TALK, user="bea")
+    small.maintain(user="bea", views=["topics"])
+    other = small.topics("bea")
+    before = other.documents()
+    assert [one.id for one in before] == [one.id for one in topics.documents()]
+    topics.export(tmp_path / "out")
+    change(tmp_path / "out", "salmon and tuna", "zander")
+    (tmp_path / "out" / "new.md").write_text("- Zeppelins.\n")
+    assert len(topics.import_(tmp_path / "out").edits) == 2
+    small.rebuild(user="ann", view="topics")
+    assert other.documents() == before
+    assert len(small.messages(user="bea")) == len(TALK)
+    assert not small.topics("cid").documents()
+
+
+def test_forgetting_what_was_edited(topics, small, tmp_path):
+    """No file of the folder keeps the old words, which the edit quotes, nor new ones of a forgotten edit."""
+    topics.export(tmp_path / "out")
+    change(tmp_path / "out", "salmon and tuna", "salmon and trout")
+    (edit,) = topics.import_(tmp_path / "out").edits
+    small.forget(user="ann", seqs=[2])
+    assert "tuna" not in said(topics)
+    assert not any("tuna" in str(message.metadata) for message in small.messages(user="ann"))
+    small.forget(user="ann", seqs=[edit.seq])
+    assert "trout" not in said(topics)
+    small.rebuild(user="ann", view="topics")
+    assert "salmon" not in said(topics)
+    assert small.check_integrity().ok
+
+
+def test_an_added_line_comes_from_its_edit(topics, small):
+    """A recall cites the editor's message, in a document as in CURRENT, and the line is forgotten with it."""
+    for number, document in enumerate((topics.documents()[0], topics.document("CURRENT"))):
+        line = f"My zither number {number} hangs on the wall."
+        (edit,) = topics.edit(document.id, topics.text(document.id) + f"- {line}\n").edits
+        (entry,) = (e for one in topics.documents() for e in one.entries if e.text == line)
+        assert entry.sources == (edit.seq,)
+        recalled = small.recall(f"Where is my zither number {number}?", user="ann", views=["topics"])
+        assert edit.seq in {citation.seq for citation in recalled.citations}
+        small.forget(user="ann", seqs=[edit.seq])
+        assert "zither" not in said(topics)
+
+
+def test_a_forgotten_edit_of_a_heading_or_a_paragraph(topics, small):
+    """Its words go at once, from documents as from the log."""
+    (doc, *_) = topics.documents()
+    text = topics.text(doc.id).replace("# ", "# Zebras ", 1) + "\nZinnias grow here.\n"
+    done = topics.edit(doc.id, text)
+    assert "Zebras" in said(topics)
+    assert "Zinnias" in said(topics)
+    small.forget(user="ann", seqs=[message.seq for message in done.edits])
+    assert "Zebras" not in topics.text(doc.id)
+    assert "Zinnias" not in topics.text(doc.id)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.data())
+def test_any_lines_can_be_taken_out(tmp_path_factory, data):
+    """Whatever bullets a person deletes, those are gone after the import, and all others stay."""
+    with Memory(tmp_path_factory.mktemp("m"), embedder=HashEmbedder(), topics=SMALL, chat=None) as memory:
+        memory.add(TALK, user="ann")
+        memory.maintain(user="ann", views=["topics"])
+        topics = memory.topics("ann")
+        out = tmp_path_factory.mktemp("out")
+        topics.export(out)
+        before = said(topics).splitlines()
+        bullets = [line for line in before if line.startswith("- ")]
+        gone = set(data.draw(st.lists(st.sampled_from(bullets), unique=True)))
+        for path in out.glob("*.md"):
+            if path.name != INDEX:
+                path.write_text("\n".join(line for line in path.read_text().split("\n") if line not in gone))
+        assert topics.import_(out).conflicts == ()
+        assert {line for line in said(topics).splitlines() if line.startswith("- ")} == set(bullets) - gone
+
+
+def test_an_embedder_that_is_down(opened, tmp_path):
+    """The edits are stored, and the report says why the documents do not say them yet."""
+    embedder = FailingEmbedder(HashEmbedder(), failing=False)
+    memory = opened(embedder=embedder, topics=SMALL, chat=None)
+    memory.add(TALK, user="ann")
+    memory.maintain(user="ann", views=["messages", "topics"])
+    topics = memory.topics("ann")
+    doc = next(doc for doc in topics.documents() if "tuna" in topics.text(doc.id))
+    before, _, after = topics.text(doc.id).rpartition("tuna")
+    text = f"{before}trout{after}"
+    embedder.failing = True
+    done = topics.edit(doc.id, text)
+    assert len(done.edits) == 1
+    assert "told to fail" in done.behind[0].reason
+    assert "tuna" in said(topics)
+    embedder.failing = False
+    memory.maintain(user="ann", views=["messages", "topics"])
+    assert "trout" in said(topics)
+    assert "tuna" not in said(topics)
+
+
+NAMES = sorted(name for name in vars(Topics) if not name.startswith("_"))
+
+
+def test_async_names():
+    """Every public name of one is a public name of the other."""
+    assert sorted(name for name in vars(AsyncTopics) if not name.startswith("_")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_async_signatures(name):
+    """Parameters, defaults, annotations and return types are the same; the methods are awaited."""
+    one, other = vars(Topics)[name], vars(AsyncTopics)[name]
+    assert inspect.iscoroutinefunction(other)
+    assert inspect.signature(one) == inspect.signature(other)
+
+
+def test_async_behaviour(topics, tmp_path, clock):
+    """Each method gives what that of Topics gives."""
+    topics.export(tmp_path / "out")
+
+    async def main():
+        options = {"embedder": HashEmbedder(), "topics": SMALL, "chat": None, "clock": clock}
+        async with AsyncMemory(tmp_path / "memory", **options) as memory:
+            other = memory.topics("ann")
+            assert await other.documents() == topics.documents()
+            assert await other.catalogue() == topics.catalogue()
+            assert await other.document("CURRENT") == topics.document("CURRENT")
+            assert await other.text("CURRENT") == topics.text("CURRENT")
+            assert (await other.tools()).call("list_docs", {}) == topics.tools().call("list_docs", {})
+            assert (await other.import_(tmp_path / "out")).edits == ()
+            assert (await other.export(tmp_path / "out")).folder == tmp_path / "out"
+            return await other.edit("CURRENT", topics.text("CURRENT") + "- I like rye bread.\n", before=None)
+
+    assert [message.content for message in anyio.run(main).edits] == ["I like rye bread."]
+    assert "rye bread" in said(topics)

@@ -1,0 +1,586 @@
+"""The command line: what goes to which stream, with which exit code."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from datetime import datetime
+
+import pytest
+from typer.testing import CliRunner
+
+from exports import chatgpt_chat
+from zibaldone import Imported, ImportInterrupted, Memory, errors
+from zibaldone.cli.app import _exit_code, app
+from zibaldone.cli.demo import show
+from zibaldone.text.rendering import verbatim
+
+TALK = [
+    {
+        "id": "1",
+        "role": "user",
+        "name": "Ann",
+        "content": "My dentist is Dr. Moss.",
+        "time": "2024-01-02T09:00",
+    },
+    {"id": "2", "role": "assistant", "content": "Noted: Dr. Moss.", "time": "2024-01-02T09:01"},
+    {"id": "3", "session": "2", "content": "I bake rye bread on Sundays.", "time": "2024-02-03T10:00"},
+]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run the command line on a memory of the test's own."""
+
+    def run(*arguments, code=0, stdin=None, user="me"):
+        environment = {"ZIBALDONE_MEMORY": str(tmp_path / "memory"), "ZIBALDONE_USER": user}
+        done = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin, env=environment)
+        assert done.exit_code == code, done.output
+        assert "Traceback" not in done.output
+        return done
+
+    return run
+
+
+@pytest.fixture
+def talk(tmp_path):
+    """A file of three messages in two sessions."""
+    path = tmp_path / "talk"
+    path.write_text("".join(json.dumps(line) + "\n" for line in TALK), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def filled(run, talk):
+    """The command line, on a memory that holds the three messages."""
+    run("import", talk)
+    return run
+
+
+def test_add_and_list(run):
+    """What is added is listed, with its speaker, session and time."""
+    run("add", "I like rye.", "--name", "Ann", "--session", "s", "--time", "2024-01-02T09:00")
+    assert run("messages").stdout == "1  2024-01-02 09:00  [s]  Ann: I like rye.\n"
+
+
+def test_add_reads_standard_input(run):
+    """Without a text, standard input is the message, less the line break at its end."""
+    stored = json.loads(run("add", "--json", stdin="two\nlines\n").stdout)
+    assert [message["content"] for message in stored["messages"]] == ["two\nlines"]
+
+
+def test_add_json_lines(run):
+    """Each line of standard input can be a message."""
+    lines = "".join(json.dumps(line) + "\n\n" for line in TALK)
+    stored = json.loads(run("add", "--jsonl", "--json", stdin=lines).stdout)["messages"]
+    assert [message["id"] for message in stored] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "said"),
+    [
+        (["add", " "], None, "nothing to add"),
+        (["add", "x", "--jsonl"], None, "no text, --role, --name or --time"),
+        (["add", "--jsonl", "--role", "user"], "", "no text, --role, --name or --time"),
+        (["add", "--jsonl", "--name", ""], "", "no text, --role, --name or --time"),
+        (["add", "--jsonl", "--time", "2024-01-02"], "", "no text, --role, --name or --time"),
+        (["import", "/dev/null", "--user", ""], None, "user must be a non-empty string"),
+        (["add", "--jsonl"], '{"content": "x"}\n{', "line 2 of standard input is not JSON"),
+        (["add", "--jsonl"], "[1]", "line 1 of standard input is not a JSON object"),
+        (["add"], b"\xff", "not UTF-8"),
+        (["add", "x", "--time", "soon"], None, "not an ISO 8601"),
+        (["add", "x", "--user", ""], None, "user must be a non-empty string"),
+    ],
+)
+def test_bad_input_is_one_line(run, arguments, stdin, said):
+    """What cannot be added is one line on standard error and exit code 2."""
+    done = run(*arguments, stdin=stdin, code=2)
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_import_says_what_it_did(run, talk):
+    """The summary is the answer; how to go on is said beside it."""
+    done = run("import", talk)
+    assert done.stdout == "jsonl: 3 messages in 1 conversation for me: 3 added\n"
+    assert "zibaldone recall" in done.stderr
+
+
+def test_import_twice_adds_nothing(run, talk):
+    """A second import finds everything there."""
+    run("import", talk)
+    done = json.loads(run("import", talk, "--json").stdout)
+    assert {
+        name: done[name] for name in ("format", "users", "conversations", "read", "added", "refused")
+    } == {
+        "format": "jsonl",
+        "users": ["me"],
+        "conversations": 1,
+        "read": 3,
+        "added": 0,
+        "refused": [],
+    }
+
+
+def test_import_keeps_the_users_of_the_file(tmp_path):
+    """Without --user, a file that names its users decides; with --user, the caller does."""
+    path = tmp_path / "file"
+    path.write_text('{"content": "x", "user": "ann"}', encoding="utf-8")
+    for given, expected in (([], "ann"), (["--user", "bob"], "bob")):
+        arguments = ["import", str(path), "--memory", str(tmp_path / "memory"), "--json", *given]
+        done = CliRunner().invoke(app, arguments, env={"ZIBALDONE_USER": None})
+        assert json.loads(done.stdout)["users"] == [expected]
+
+
+def test_import_of_a_file_without_users_goes_to_me(tmp_path, talk):
+    """A file that names nobody is the caller's own."""
+    done = CliRunner().invoke(
+        app,
+        ["import", str(talk), "--memory", str(tmp_path / "memory"), "--json"],
+        env={"ZIBALDONE_USER": None},
+    )
+    assert json.loads(done.stdout)["users"] == ["me"]
+
+
+def test_import_of_a_bad_file(run, tmp_path):
+    """What can be read is imported, the rest is named by its line; with --strict nothing is stored."""
+    path = tmp_path / "bad"
+    path.write_text('{"role": "user", "content": "x"}\n{"role": "user", "content": 3}\n', encoding="utf-8")
+    done = run("import", path, "--strict", code=2)
+    assert "line 2: $: content must be" in done.stderr
+    done = run("import", path)
+    assert done.stdout == "jsonl: 1 message in 1 conversation for me: 1 added; 1 could not be read\n"
+    assert "not imported: " in done.stderr
+    assert "line 2: $: content must be" in done.stderr
+
+
+def test_import_of_what_is_no_export(run, tmp_path):
+    """What was tried is told, and no memory is made."""
+    path = tmp_path / "diary"
+    path.write_text("Dear diary", encoding="utf-8")
+    assert "Tried chatgpt: no 'mapping'" in run("import", path, code=2).stderr
+    assert not (tmp_path / "memory").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--format", "chatgpt"], ["--strict"]])
+def test_import_of_what_cannot_be_read(run, tmp_path, options):
+    """A known format of which nothing can be read makes no memory; one that is there stays as it is."""
+    path = tmp_path / "conversations.json"
+    path.write_text('[{"mapping": {"a": 1}, "title": ', encoding="utf-8")
+    cut_off = run("import", path, *options, code=2).stderr
+    assert "the JSON ends too early" in cut_off
+    assert not (tmp_path / "memory").exists()
+    run("add", "Hello.")
+    assert run("import", path, *options, code=2).stderr == cut_off
+
+
+def test_a_strict_import_with_one_fault_makes_no_memory(run, tmp_path):
+    """Wherever in the file it is; without --strict the rest is imported."""
+    path = tmp_path / "talk.jsonl"
+    path.write_text('{"role": "user", "content": "x"}\n{"role": "user", "content": 3}\n', encoding="utf-8")
+    run("import", path, "--strict", code=2)
+    assert not (tmp_path / "memory").exists()
+    assert run("import", path).stdout.endswith("1 added; 1 could not be read\n")
+
+
+def test_import_from_a_pipe(run, talk):
+    """An archive or a file may come from standard input."""
+    done = run("import", "-", stdin=talk.read_text(encoding="utf-8"))
+    assert done.stdout.endswith("3 added\n")
+
+
+def test_ctrl_c_says_how_much_is_kept(run, talk, monkeypatch):
+    """And how to go on; the exit code is that of an interrupted program."""
+
+    def stop(*_args, **_options):
+        raise ImportInterrupted(Imported("jsonl", ("me",), 1, 2, 2, 0, complete=False))
+
+    monkeypatch.setattr(Memory, "import_", stop)
+    done = run("import", talk, code=130)
+    assert done.stdout == "jsonl: 2 messages in 1 conversation for me: 2 added\n"
+    assert "the same command goes on from there" in done.stderr
+
+
+def test_sessions_show_titles(run, tmp_path):
+    """Those of an imported chat."""
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([chatgpt_chat("a", "Hello")]), encoding="utf-8")
+    run("import", path)
+    assert "Title a" in run("sessions").stdout
+
+
+def test_import_of_a_newer_export(filled, tmp_path):
+    """What changed since the last import stays, what is new comes in, and the summary says both."""
+    path = tmp_path / "newer"
+    lines = [{**TALK[0], "content": "My dentist is Dr. Stone."}, {"id": "4", "content": "New."}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    done = filled("import", path)
+    assert done.stdout.endswith(
+        "1 added, 1 were there already (1 of them changed since: kept as first stored)\n"
+    )
+    assert "Dr. Moss" in filled("messages").stdout
+
+
+def test_a_bad_file_leaves_a_memory_as_it_was(filled, tmp_path):
+    """Nothing of a file with a fault is stored beside what was there."""
+    path = tmp_path / "bad"
+    path.write_text('{"content": "x"}\n{"content": 3}\n', encoding="utf-8")
+    filled("import", path, "--strict", code=2)
+    assert json.loads(filled("stats", "--json").stdout)["messages"] == 3
+
+
+def test_figures_of_nobody(filled):
+    """A misspelt user is told so, and is not shown an empty memory."""
+    assert "no user 'nobody'" in filled("stats", "--user", "nobody", code=2).stderr
+
+
+def test_a_folder_that_is_no_memory_is_left_alone(run, tmp_path):
+    """Reading from a folder that holds something else makes no database there."""
+    (tmp_path / "other").mkdir()
+    assert "no memory at" in run("stats", "--memory", tmp_path / "other", code=2).stderr
+    assert list((tmp_path / "other").iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["recall x", "messages", "sessions", "users", "export -", "check"])
+def test_no_reading_command_makes_a_memory(run, tmp_path, command):
+    """An empty folder stays one, whatever is asked of it."""
+    (tmp_path / "memory").mkdir()
+    assert "no memory at" in run(*command.split(), code=2).stderr
+    assert list((tmp_path / "memory").iterdir()) == []
+
+
+def test_a_folder_below_the_home_is_found(filled, tmp_path, monkeypatch):
+    """A tilde that no shell has expanded, as in an environment file, means the home."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert filled("users", "--memory", "~/memory").stdout == "me\n"
+
+
+def test_export_to_standard_output_is_the_file(filled, tmp_path, monkeypatch):
+    """A dash writes the same bytes to standard output, and no other file gets them on the way."""
+    filled("add", "a\r\nb \x1b[31m\N{SNOWMAN}\x85")
+    filled("export", tmp_path / "out.jsonl")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no folder"))
+    assert filled("export", "-").stdout_bytes == (tmp_path / "out.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("path", ["-", "kept"])
+def test_nobody_is_not_exported(filled, tmp_path, path):
+    """A misspelt user is an error, and a file that is there stays as it was."""
+    (tmp_path / "kept").write_text("mine", encoding="utf-8")
+    target = path if path == "-" else tmp_path / path
+    done = filled("export", target, "--user", "nobody", code=2)
+    assert "no user 'nobody'" in done.stderr
+    assert done.stdout == ""
+    assert (tmp_path / "kept").read_text(encoding="utf-8") == "mine"
+
+
+def test_recall_writes_the_context_alone(filled):
+    """Standard output is ready for a prompt; figures go to standard error."""
+    done = filled("recall", "Who is the dentist?")
+    assert "Ann: My dentist is Dr. Moss." in done.stdout
+    assert "tokens" not in done.stdout
+    assert "cites messages 1" in done.stderr
+
+
+def test_recall_as_json(filled):
+    """The JSON has the text, its tokens and what it cites; the trace comes with --why."""
+    found = json.loads(filled("recall", "Who is the dentist?", "--json").stdout)
+    assert "Dr. Moss" in found["text"]
+    assert found["citations"][0]["seq"] == 1
+    assert "trace" not in found
+    why = json.loads(filled("recall", "Who is the dentist?", "--json", "--why").stdout)
+    assert why["trace"]["decisions"]
+
+
+def test_recall_why_shows_decisions(filled):
+    """With --why each candidate has a row."""
+    shown = filled("recall", "Who is the dentist?", "--why").stdout
+    assert "kept" in shown
+    assert "confidence" in shown
+
+
+def test_recall_of_nothing(filled):
+    """An empty recall is exit code 1, and its JSON is still JSON."""
+    done = filled("recall", "zebra quantum", "--floor", "1", "--json", code=1)
+    assert json.loads(done.stdout)["text"] == ""
+    assert "nothing found" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--budget", "0"], "budget_tokens"),
+        (["--floor", "2"], "floor"),
+        (["--view", "none"], "no view 'none'"),
+    ],
+)
+def test_recall_with_bad_options(filled, arguments, said):
+    """A bad option is exit code 2."""
+    assert said in filled("recall", "x", *arguments, code=2).stderr
+
+
+def test_messages_can_be_narrowed(filled):
+    """By session, by seq and by number."""
+
+    def seqs(*arguments):
+        return [one["seq"] for one in json.loads(filled("messages", "--json", *arguments).stdout)]
+
+    assert seqs() == [1, 2, 3]
+    assert seqs("--session", "2") == [3]
+    assert seqs("--after", "1", "--limit", "1") == [2]
+
+
+STEERING = "red \x1b[31m alert\x9b\r\nand\rmore"
+
+
+@pytest.mark.parametrize("arguments", [["messages"], ["messages", "--json"], ["export", "-"]])
+def test_terminal_cannot_be_steered(run, monkeypatch, arguments):
+    """No control character of a message is passed to a terminal; its line breaks are no such thing."""
+    run("add", STEERING)
+    monkeypatch.setattr("zibaldone.cli.output._is_terminal", lambda: True)
+    shown = run(*arguments).stdout_bytes.decode()
+    assert not set(shown) & set("\x1b\x9b\r")
+    if arguments == ["messages"]:
+        assert shown.endswith("alert\N{REPLACEMENT CHARACTER}\nand\N{REPLACEMENT CHARACTER}more\n")
+
+
+def test_a_pipe_gets_every_character(run):
+    """What does not go to a terminal is word for word: escape sequences and line breaks of any kind."""
+    run("add", STEERING)
+    assert STEERING.encode() in run("messages").stdout_bytes
+    recalled = run("recall", "red alert", "--floor", "0").stdout_bytes.decode()
+    assert STEERING in verbatim(recalled)
+    assert json.loads(run("messages", "--json").stdout_bytes)[0]["content"] == STEERING
+
+
+def test_sessions_users_and_stats(filled):
+    """Sessions, users and figures, for people and as JSON."""
+    assert "2024-02-03" in filled("sessions").stdout
+    assert [one["session"] for one in json.loads(filled("sessions", "--json").stdout)] == ["default", "2"]
+    assert filled("users").stdout == "me\n"
+    assert json.loads(filled("users", "--json").stdout) == ["me"]
+    assert "messages: 3\n" in filled("stats").stdout
+    assert json.loads(filled("stats", "--json").stdout)["messages"] == 3
+
+
+def test_check_passes(filled):
+    """A sound memory is exit code 0."""
+    assert "all agrees" in filled("check").stdout
+    assert json.loads(filled("check", "--json").stdout)["ok"] is True
+
+
+def test_forget_needs_a_selector(filled):
+    """Nothing can be forgotten by omission."""
+    assert "--seq, --session, --before or --all" in filled("forget", "--yes", code=2).stderr
+
+
+def test_forget_does_not_go_ahead_without_an_answer(filled):
+    """Where nobody can be asked, --yes must be given."""
+    done = filled("forget", "--all", code=2, stdin="")
+    assert "would forget 3 messages" in done.stderr
+    assert "--yes" in done.stderr
+    assert "messages: 3\n" in filled("stats").stdout
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 2), ("n\n", 1, 3), ("\n", 1, 3)])
+def test_forget_asks(filled, monkeypatch, answer, code, left):
+    """On a terminal the counts are shown and the answer decides; the default is no."""
+    monkeypatch.setattr("zibaldone.cli.input._is_terminal", lambda: True)
+    done = filled("forget", "--seq", "1", stdin=answer, code=code)
+    assert "would forget 1 message of 'me' (seq 1)" in done.stderr
+    assert f"messages: {left}\n" in filled("stats").stdout
+
+
+def test_forget_dry_run(filled):
+    """A dry run says what would go and leaves it."""
+    receipt = json.loads(filled("forget", "--session", "2", "--dry-run", "--json").stdout)
+    assert (receipt["messages"], receipt["seqs"], receipt["dry_run"]) == (1, [3], True)
+    assert "messages: 3\n" in filled("stats").stdout
+
+
+def test_forget(filled):
+    """What was chosen is gone, and a receipt says so."""
+    assert filled("forget", "--before", "2024-02-01", "--yes").stdout.startswith("forgot 2 messages of 'me'")
+    assert "messages: 1\n" in filled("stats").stdout
+    assert "nothing found" in filled("forget", "--seq", "1", "--yes", code=1).stderr
+
+
+def test_forget_verify(filled, tmp_path):
+    """With a receipt it is verified that nothing is left; then the texts are taken out of it."""
+    receipt = tmp_path / "receipt.json"
+    done = filled("forget", "--session", "2", "--yes", "--receipt", receipt)
+    assert "verify with it" in done.stderr
+    assert "I bake rye bread on Sundays." in receipt.read_text()
+    done = filled("forget", "--verify", receipt)
+    assert "tables, " in done.stdout
+    assert "zibaldone.sqlite3" in done.stdout
+    assert done.stdout.endswith("nothing is left\n")
+    (tmp_path / "memory" / "left").write_text("I BAKE rye-bread on Sundays")
+    done = filled("forget", "--verify", receipt, "--seal", code=1)
+    assert "- normalised text in left, bytes 0 to 27: i bake rye bread on sund" in done.stdout
+    assert "rye" in receipt.read_text()
+    (tmp_path / "memory" / "left").unlink()
+    verified = json.loads(filled("forget", "--verify", receipt, "--seal", "--json").stdout)
+    assert (verified["ok"], verified["leftovers"]) == (True, [])
+    assert "rye" not in receipt.read_text()
+    assert json.loads(receipt.read_text())["verified"]["ok"] is True
+    done = filled("forget", "--verify", receipt)
+    assert "no text was looked for" in done.stderr
+    evidence = receipt.read_text()
+    assert "no text to take out" in filled("forget", "--verify", receipt, "--seal", code=2).stderr
+    assert receipt.read_text() == evidence
+
+
+def test_a_crash_while_forgetting(filled, tmp_path, monkeypatch):
+    """The receipt that was written before says as much as the one afterwards: it verifies."""
+    receipt, kept = tmp_path / "receipt.json", []
+    save = Memory.save_receipt
+    monkeypatch.setattr(
+        Memory, "save_receipt", lambda *given: (save(*given), kept.append(receipt.read_text()))[0]
+    )
+    filled("forget", "--session", "2", "--yes", "--receipt", receipt)
+    receipt.write_text(kept[0])
+    assert filled("forget", "--verify", receipt).stdout.endswith("nothing is left\n")
+
+
+def test_forget_verify_alone(filled, tmp_path):
+    """What says how to verify goes with --verify, and nothing else does."""
+    for options in (["--text", "x", "--all"], ["--seal", "--all"]):
+        assert "give --verify RECEIPT" in filled("forget", *options, code=2).stderr
+    assert "forgets nothing" in filled("forget", "--verify", tmp_path / "x", "--all", code=2).stderr
+    assert "no receipt can be read" in filled("forget", "--verify", tmp_path / "x", code=2).stderr
+
+
+def test_export_round_trip(filled, tmp_path):
+    """What was exported is imported elsewhere as it was."""
+    path = tmp_path / "out"
+    assert filled("export", path).stdout == f"3 messages written to {path}\n"
+    before = json.loads(filled("messages", "--json").stdout)
+    filled("import", path, "--user", "copy")
+    assert json.loads(filled("messages", "--user", "copy", "--json").stdout) == before
+
+
+def test_reading_does_not_make_a_memory(run, tmp_path):
+    """A misspelt folder is an error, not an empty memory."""
+    assert "no memory at" in run("recall", "x", code=2).stderr
+    assert not (tmp_path / "memory").exists()
+
+
+def test_folder_that_is_a_file(talk):
+    """A folder that cannot be used is exit code 3."""
+    done = CliRunner().invoke(app, ["add", "x", "--memory", str(talk)])
+    assert done.exit_code == 3
+    assert done.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.InvalidInput, 2),
+        (errors.IdConflict, 2),
+        (errors.UnknownName, 2),
+        (errors.StorageFull, 3),
+        (errors.NewerSchema, 3),
+        (errors.ModelFailed, 4),
+        (errors.MissingExtra, 4),
+    ],
+)
+def test_exit_codes(error, code):
+    """Each kind of error has its exit code."""
+    assert _exit_code(error("x")) == code
+
+
+def test_help_documents_exit_codes_and_commands():
+    """The help says what the exit codes mean."""
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
+    assert "Exit codes: 0 done; 1 nothing found" in shown
+    for command in ("add", "import", "recall", "forget", "compare", "demo"):
+        assert command in shown
+
+
+def test_usage_errors_are_two():
+    """An unknown command or option is exit code 2."""
+    for arguments in (
+        ["nope"],
+        ["recall"],
+        ["recall", "x", "--nope"],
+    ):
+        assert CliRunner().invoke(app, arguments).exit_code == 2
+
+
+def test_the_days_of_the_demo_are_the_same_in_every_locale():
+    """The demo names months as recall does, and never asks the process's locale."""
+
+    class Localised(datetime):
+        def strftime(self, _):
+            return "août"
+
+        def __format__(self, form):
+            return self.strftime(form)
+
+    assert show._day(Localised(2023, 8, 5)) == "5 Aug 2023"
+
+
+def test_version():
+    """The version is the package's."""
+    assert json.loads(CliRunner().invoke(app, ["version", "--json"]).stdout)["version"] == "0.1.0"
+
+
+def test_comparing_formats_and_demo_wait():
+    """Comparing, the importers' formats and the demo wait until they are asked for."""
+    program = "import sys, zibaldone.cli.app; print([m for m in sys.modules if m.startswith('zibaldone.')])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    for module in ("comparing", "demo", "importers.chatgpt"):
+        assert f"'zibaldone.{module}'" not in done.stdout
+
+
+def process(command, memory):
+    """A shell's redirection of the command line, in a process of its own: its exit code and what it said."""
+    program = f"{shlex.quote(sys.executable)} -c 'from zibaldone.cli.app import app; app()' {command}"
+    environment = {**os.environ, "ZIBALDONE_MEMORY": str(memory)}
+    done = subprocess.run(["sh", "-c", program], capture_output=True, text=True, env=environment, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("messages > /dev/full", 2, "error: standard output cannot be written (No space left on device)"),
+        pytest.param(
+            "sessions > /dev/full",
+            2,
+            "error: standard output cannot be written (No space left on device)",
+            marks=pytest.mark.wide,
+        ),
+        pytest.param(
+            "stats --json > /dev/full",
+            2,
+            "error: standard output cannot be written (No space left on device)",
+            marks=pytest.mark.wide,
+        ),
+        pytest.param("messages >&-", 0, "", marks=pytest.mark.wide),
+        pytest.param("sessions >&-", 0, "", marks=pytest.mark.wide),
+        ("add - <&-", 2, "error: standard input is closed: give the text as an argument"),
+        pytest.param("forget --all <&-", 2, "there is no terminal to ask on", marks=pytest.mark.wide),
+    ],
+)
+def test_streams_that_are_full_or_closed(filled, tmp_path, command, code, said):
+    """Standard output and input that cannot be used end a command with a line, and no traceback."""
+    returned, err = process(command, tmp_path / "memory")
+    assert returned == code, err
+    assert said in err
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+
+
+@pytest.mark.parametrize("command", ["messages", "add x", "topics export ''", "topics import ''"])
+def test_an_empty_path(filled, tmp_path, monkeypatch, command):
+    """It is refused, and does not mean the working directory."""
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    arguments = shlex.split(command)
+    done = filled(*arguments, *([] if "" in arguments else ["--memory", ""]), code=2)
+    assert "a path cannot be" in done.stderr
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,214 @@
+"""Who has something to be maintained: found by marks, and nobody is left behind for good."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select, update
+
+from anywhere import EVERYWHERE
+from zibaldone.engine import backlog, maintenance
+from zibaldone.engine.maintenance import Stopped
+from zibaldone.storage.schema import maintained_views, users
+from zibaldone.testing import HashEmbedder
+
+SETTINGS = {"embedder": HashEmbedder(16), "chat": None}
+
+
+@pytest.fixture
+def opened(opened_anywhere):
+    """Opens the memory as one more process would."""
+
+    def opened(**options):
+        return opened_anywhere(**{**SETTINGS, **options})
+
+    return opened
+
+
+@pytest.fixture
+def looked_at(monkeypatch):
+    """Of how many users something was asked, in each look at a view."""
+    counts = []
+    original = backlog.users_behind
+
+    def users_behind(connection, view, *, among):
+        counts.append(len(among))
+        return original(connection, view, among=among)
+
+    monkeypatch.setattr(backlog, "users_behind", users_behind)
+    return counts
+
+
+def marked(memory):
+    """Users whose mark is set."""
+    with memory._database.read() as connection:
+        return set(connection.execute(select(users.c.user).where(users.c.behind == 1)).scalars())
+
+
+def unmark(memory, *names):
+    """As if nothing had marked them."""
+    with memory._database.write() as connection:
+        connection.execute(update(users).where(users.c.user.in_(names)).values(behind=0))
+
+
+def settle(memory):
+    """Everything is read, and a look has found so."""
+    memory.maintain()
+    assert memory._backlog.look() == []
+    assert marked(memory) == set()
+
+
+@EVERYWHERE
+def test_who_was_added_to_is_found_and_is_marked_until_all_is_read(opened):
+    """The mark comes with the message, and goes with the look that finds nothing to do."""
+    memory = opened()
+    settle(memory)
+    memory.add("I moved to Oslo.", user="ann")
+    assert marked(memory) == {"ann"}
+    assert memory._backlog.look() == ["ann"]
+    assert marked(memory) == {"ann"}
+    settle(memory)
+
+
+@EVERYWHERE
+def test_a_look_costs_as_much_beside_many_idle_users_as_beside_few(opened, monkeypatch, looked_at):
+    """It asks after those who are marked and after a page of the others, whoever else there is."""
+    monkeypatch.setattr(backlog, "PAGE", 3)
+    memory = opened(maintained=["messages"])
+    for number in range(20):
+        memory.add("I moved to Oslo.", user=f"user {number:02}")
+    with memory._database.write() as connection:
+        connection.execute(update(users).values(behind=0))
+    memory.add("I moved to Rome.", user="user 19")
+    looked_at.clear()
+    memory._backlog.look(100)
+    assert sum(looked_at) <= 1 + 3
+
+
+@EVERYWHERE
+def test_what_is_added_between_the_look_and_the_clearing_stays_marked(opened, monkeypatch):
+    """A mark is cleared at the version that was looked at alone."""
+    memory = opened()
+    memory.add("I moved to Oslo.", user="ann")
+    memory.add("I moved to Rome.", user="bea")
+    memory.maintain()
+    note = memory._backlog._note
+
+    def late(settled, *others):
+        assert {"ann", "bea"} <= settled.keys()
+        memory.add("My sister is Ida.", user="ann")
+        note(settled, *others)
+
+    monkeypatch.setattr(memory._backlog, "_note", late)
+    memory._backlog.look()
+    monkeypatch.undo()
+    assert marked(memory) == {"ann"}
+    assert memory._backlog.look() == ["ann"]
+
+
+@EVERYWHERE
+def test_a_user_who_is_being_written_is_not_waited_for(opened):
+    """The look goes on, and the one who writes marks the user again."""
+    memory, other = opened(busy_timeout_s=0.2), opened()
+    memory.add("I moved to Oslo.", user="ann")
+    memory.maintain()
+    with other._database.write("ann") as connection:
+        connection.execute(update(users).values(version=users.c.version + 1, behind=1))
+        assert memory._backlog.look() == []
+    assert marked(memory) == {"ann"}
+    settle(memory)
+
+
+@EVERYWHERE
+def test_one_worker_does_not_clear_what_another_s_views_have_not_read(opened):
+    """Views that workers keep count for everybody's marks."""
+    few, more = opened(maintained=["messages"]), opened(maintained=["messages", "notes"])
+    assert more._backlog.look() == []
+    few.add("I moved to Oslo.", user="ann")
+    few.maintain()
+    assert few._backlog.look() == []
+    assert marked(few) == {"ann"}
+    assert more._backlog.look() == ["ann"]
+    more.maintain()
+    assert few._backlog.look() == []
+    assert marked(few) == set()
+
+
+def test_a_view_that_no_worker_keeps_any_more_holds_no_mark_for_ever(opened):
+    """After a week without a worker of it, a view does not count."""
+    few, more = opened(maintained=["messages"]), opened(maintained=["messages", "notes"])
+    more._backlog.look()
+    with few._database.write() as connection:
+        connection.execute(
+            update(maintained_views).values(seen_us=maintained_views.c.seen_us - 8 * 86400 * 10**6)
+        )
+    few.add("I moved to Oslo.", user="ann")
+    settle(few)
+
+
+@EVERYWHERE
+def test_whom_nobody_marked_is_found_all_the_same(opened, monkeypatch):
+    """Each look goes over the next users, marked or not: after a round everybody was looked at."""
+    monkeypatch.setattr(backlog, "PAGE", 2)
+    memory = opened()
+    names = [f"user {number}" for number in range(7)]
+    for name in names:
+        memory.add("I moved to Oslo.", user=name)
+    unmark(memory, *names)
+    found = [memory._backlog.look() for _ in range(4)]
+    assert sorted(user for look in found for user in look) == names
+    assert max(len(look) for look in found) == 2
+
+
+@EVERYWHERE
+def test_new_settings_concern_everybody(opened):
+    """Another embedder marks nobody, and everybody's views are made anew."""
+    first = opened()
+    for name in ("ann", "bea"):
+        first.add("I moved to Oslo.", user=name)
+    settle(first)
+    first.close()
+    second = opened(embedder=HashEmbedder(8))
+    assert sorted(second._backlog.look()) == ["ann", "bea"]
+
+
+@EVERYWHERE
+def test_each_look_takes_as_many_as_there_is_room_for_and_the_next_goes_on(opened):
+    """No user is passed over, however few are taken at a time."""
+    memory = opened()
+    names = [f"user {number}" for number in range(9)]
+    for name in names:
+        memory.add("I moved to Oslo.", user=name)
+    seen = [memory._backlog.look(2) for _ in range(2 * len(names))]
+    assert {user for look in seen for user in look} == set(names)
+    assert max(len(look) for look in seen) == 2
+
+
+@EVERYWHERE
+def test_what_a_killed_rebuild_left_is_marked(opened):
+    """A worker finishes it."""
+    memory = opened()
+    memory.add(["I moved to Oslo."] * 3, user="ann")
+    settle(memory)
+
+    def stop():
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        maintenance.rebuild(memory._database, "ann", memory._views["notes"], check=stop)
+    assert marked(memory) == {"ann"}
+    assert memory._backlog.look() == ["ann"]
+    settle(memory)
+
+
+def test_forgetting_and_choosing_mark_too(opened):
+    """Whatever changes what views keep is looked at once more."""
+    memory = opened()
+    memory.add(["I moved to Oslo.", "My sister is Ida."], user="ann")
+    memory.rebuild("notes", user="ann", beside=True)
+    settle(memory)
+    memory.switch("notes", user="ann")
+    assert marked(memory) == {"ann"}
+    settle(memory)
+    memory.forget(user="ann", seqs=[1])
+    assert marked(memory) == {"ann"}
+    settle(memory)

@@ -1,0 +1,203 @@
+"""The driver of the views: cursors, generations, and who goes first."""
+
+import logging
+from datetime import UTC, datetime
+
+import pytest
+
+from zibaldone import Message, log
+from zibaldone.engine import generations, maintenance
+from zibaldone.engine.generations import serving
+from zibaldone.engine.maintenance import advance, commit_new, rebuild
+from zibaldone.errors import ModelFailed
+
+NOW = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+class Reader:
+    """A view that only notes what it is told to do."""
+
+    name = "reader"
+    batch_messages = 1000
+    reads_whole = False
+
+    def __init__(self, fingerprint="one"):
+        self.fingerprint = fingerprint
+        self.prepared = []
+        self.committed = []
+        self.dropped = []
+        self.on_prepare = lambda messages: None
+
+    def prepare(self, messages, basis):
+        """Note the seqs."""
+        self.on_prepare(messages)
+        self.prepared.append([message.seq for message in messages])
+        return len(messages)
+
+    def commit(self, connection, generation, messages, prepared):
+        """Note the generation and the seqs."""
+        assert prepared == len(messages)
+        self.committed.append((generation.number, [message.seq for message in messages]))
+
+    def drop(self, connection, generation):
+        """Note the generation."""
+        self.dropped.append(generation.number)
+
+
+def append(database, number, user="ann"):
+    """Add messages to the log alone."""
+    with database.write() as connection:
+        return log.append(connection, user, [Message(f"Fact {i}.") for i in range(number)], NOW).stored
+
+
+def forget(database, seqs):
+    """Remove messages from the log alone."""
+    with database.write() as connection:
+        log.remove(connection, "ann", seqs)
+
+
+def state(database, view):
+    """(generation, fingerprint, cursor) of what serves, None when nothing does."""
+    with database.read() as connection:
+        found = serving(connection, "ann", view)
+    return found and (found.number, found.fingerprint, found.cursor)
+
+
+def test_a_view_reads_the_log_in_order_in_batches(database, monkeypatch):
+    """Each message once, by seq, no more at a time than a batch."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
+    append(database, 10)
+    view = Reader()
+    assert advance(database, "ann", view)
+    assert view.committed == [(1, [1, 2, 3, 4]), (1, [5, 6, 7, 8]), (1, [9, 10])]
+    assert state(database, view) == (1, "one", 10)
+
+
+def test_nothing_to_read_starts_no_generation(database):
+    """A user without messages costs nothing."""
+    view = Reader()
+    assert advance(database, "ann", view)
+    assert state(database, view) is None
+
+
+def test_gaps_of_forgotten_messages_are_passed(database, monkeypatch):
+    """Seqs that went are not read, and the cursor passes them, even at the end of the log."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 3)
+    append(database, 9)
+    forget(database, [2, 4, 5, 8, 9])
+    view = Reader()
+    assert advance(database, "ann", view)
+    assert view.committed == [(1, [1, 3, 6]), (1, [7])]
+    assert state(database, view) == (1, "one", 9)
+
+
+def test_a_log_of_which_all_was_forgotten_is_read_to_its_end(database):
+    """The cursor reaches the last seq ever given, so that the next add goes along."""
+    append(database, 3)
+    forget(database, [1, 2, 3])
+    view = Reader()
+    assert advance(database, "ann", view)
+    assert view.committed == []
+    assert state(database, view) == (1, "one", 3)
+
+
+def test_a_model_that_fails_is_told_in_the_log_of_the_program(database, caplog):
+    """The warning names the view, the user and what the model said."""
+
+    def fail(_):
+        raise ModelFailed("the model is asleep")
+
+    append(database, 1)
+    view = Reader()
+    view.on_prepare = fail
+    with caplog.at_level(logging.WARNING):
+        assert not advance(database, "ann", view)
+    assert "reader" in caplog.text
+    assert "'ann'" in caplog.text
+    assert "the model is asleep" in caplog.text
+
+
+def test_fresh_messages_are_committed_with_the_log(database):
+    """The first messages of a user start a generation, the following go on in it."""
+    view = Reader()
+    for expected in ([1, 2], [3, 4]):
+        with database.write() as connection:
+            stored = log.append(connection, "ann", [Message("a"), Message("b")], NOW).stored
+            assert commit_new(connection, "ann", view, stored, 2)
+        assert view.committed[-1] == (1, expected)
+    assert state(database, view) == (1, "one", 4)
+
+
+@pytest.mark.parametrize("fingerprint", ["one", "two"])
+def test_fresh_messages_wait_behind_others(database, fingerprint):
+    """A view that lags, or that serves another model's generation, is left to advance."""
+    view = Reader()
+    append(database, 1)
+    assert advance(database, "ann", view)
+    if fingerprint == "one":
+        append(database, 1)
+    other = Reader(fingerprint)
+    with database.write() as connection:
+        stored = log.append(connection, "ann", [Message("b")], NOW).stored
+        assert not commit_new(connection, "ann", other, stored, 1)
+    assert other.committed == []
+    assert state(database, view) == (1, "one", 1)
+
+
+def test_a_rebuild_that_another_process_finished_is_done(database, monkeypatch):
+    """Whoever finds the switch made by somebody else leaves it at that."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 1)
+    append(database, 2)
+    view, other = Reader(), Reader()
+    assert advance(database, "ann", view)
+    once = iter([True])
+    view.on_prepare = lambda _: next(once, False) and rebuild(database, "ann", other)
+    rebuild(database, "ann", view)
+    assert state(database, view) == (2, "one", 2)
+    assert other.committed == [(2, [1]), (2, [2])]
+    assert view.committed[2:] == []
+
+
+def test_a_rebuild_that_another_model_took_over_is_left_alone(database, monkeypatch):
+    """Two models that rebuild at once: the later one's generation serves, with none half-built beside it."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 1)
+    append(database, 2)
+    view, other = Reader("one"), Reader("two")
+    assert advance(database, "ann", view)
+    once = iter([True])
+    view.on_prepare = lambda _: next(once, False) and rebuild(database, "ann", other)
+    rebuild(database, "ann", view)
+    assert state(database, view)[1:] in (("one", 2), ("two", 2))
+    with database.read() as connection:
+        assert generations.building(connection, "ann", view) is None
+
+
+def test_every_step_is_seen_by_other_processes(database, monkeypatch):
+    """The user's version rises with what a view has read, so that caches look again."""
+    append(database, 1)
+    with database.read() as connection:
+        before = log.state(connection, "ann")
+    view = Reader()
+    assert advance(database, "ann", view)
+    with database.read() as connection:
+        read = log.state(connection, "ann")
+    rebuild(database, "ann", view)
+    with database.read() as connection:
+        rebuilt = log.state(connection, "ann")
+    assert before.version < read.version < rebuilt.version
+    assert before.deletions == read.deletions < rebuilt.deletions
+    assert rebuilt.last_seq == 1
+
+
+def test_a_first_build_beside_a_rebuild(database, monkeypatch):
+    """Who reads for the first time while another process rebuilds gets a generation of another number."""
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 2)
+    append(database, 4)
+    view, other = Reader(), Reader()
+    once = iter([True])
+    other.on_prepare = lambda _: next(once, False) and advance(database, "ann", view)
+    rebuild(database, "ann", other)
+    assert {number for number, _ in view.committed} == {2}
+    assert {number for number, _ in other.committed} == {1}
+    assert state(database, view) == (1, "one", 4)
+    assert other.dropped == [1, 2]

@@ -1,0 +1,259 @@
+"""Maintenance where something is damaged, killed, interrupted, or where there is nothing to do."""
+
+import threading
+
+import pytest
+from sqlalchemy import event
+
+from zibaldone import MemAttention
+from zibaldone.engine import maintenance
+from zibaldone.engine.generations import building, serving, users_behind
+from zibaldone.engine.maintenance import Stopped
+from zibaldone.errors import ModelUnavailable, StorageCorrupt
+from zibaldone.testing import HashEmbedder
+
+CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40), "chat": None, "maintained": ["chunks"]}
+FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(12)]
+
+
+@pytest.fixture
+def memory(opened):
+    """With small chunks, no model, and nothing to maintain but messages and chunks."""
+    return opened(**CHUNKS)
+
+
+def half_built(memory, monkeypatch, user="ann", view="chunks"):
+    """A rebuild of the view dies after its first batch."""
+
+    class Killed(BaseException):
+        pass
+
+    step = maintenance._step
+
+    def dies(*args, **options):
+        step(*args, **options)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(maintenance, "_step", dies)
+        patch.setattr(maintenance, "BATCH_MESSAGES", 4)
+        with pytest.raises(Killed):
+            memory.rebuild(user=user, view=view)
+
+
+def generations_of(memory, view="chunks"):
+    """(what serves, what is half built) of Ann's."""
+    with memory._database.read() as connection:
+        chosen = memory._views[view]
+        return serving(connection, "ann", chosen), building(connection, "ann", chosen)
+
+
+def test_a_damaged_view_holds_up_neither_its_users_other_views_nor_other_users(memory, monkeypatch):
+    """The view is reported behind, with the reason; everything else is read."""
+    for user in ("ann", "bea"):
+        memory.add(FACTS, user=user)
+    prepare = memory._chunks.prepare
+
+    def torn(messages, basis=None, progress=None):
+        if basis.user == "ann":
+            raise StorageCorrupt("block 7 is torn")
+        return prepare(messages, basis, progress)
+
+    monkeypatch.setattr(memory._chunks, "prepare", torn)
+    report = memory.maintain(views=["chunks", "hierarchy"])
+    assert [(one.user, one.view, one.reason) for one in report.behind] == [
+        ("ann", "chunks", "block 7 is torn")
+    ]
+    assert generations_of(memory, "hierarchy")[0].cursor == len(FACTS)
+    assert memory.chunks(user="bea")
+    monkeypatch.undo()
+    assert memory.maintain(views=["chunks", "hierarchy"]).behind == ()
+    assert memory.chunks(user="ann")
+
+
+def test_bugs_are_not_taken_for_damage(memory, monkeypatch):
+    """Only typed failures leave a view behind."""
+    memory.add(FACTS, user="ann")
+    monkeypatch.setattr(memory._chunks, "prepare", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        memory.maintain()
+
+
+def test_a_killed_rebuild_is_finished_by_the_next_maintenance(memory, monkeypatch):
+    """It goes on where it stopped, and takes the old one's place."""
+    memory.add(FACTS, user="ann")
+    memory.maintain()
+    old, _ = generations_of(memory)
+    half_built(memory, monkeypatch)
+    assert generations_of(memory)[1].cursor == 4
+    assert memory._backlog.look() == ["ann"]
+    memory.maintain()
+    served, unfinished = generations_of(memory)
+    assert (served.number, unfinished) == (old.number + 1, None)
+    assert memory._backlog.look() == []
+    assert memory.check_integrity().faults == ()
+
+
+def test_what_a_killed_rebuild_left_under_other_settings_is_dropped(opened, memory, monkeypatch):
+    """Back at the old settings, nothing of the half-built generation stays."""
+    memory.add(FACTS, user="ann")
+    memory.maintain()
+    old, _ = generations_of(memory)
+    memory.close()
+    other = opened(**CHUNKS, embedder=HashEmbedder(32))
+    half_built(other, monkeypatch)
+    assert generations_of(other)[1] is not None
+    other.close()
+    again = opened(**CHUNKS)
+    again.maintain()
+    assert generations_of(again) == (old, None)
+    assert again.check_integrity().faults == ()
+
+
+def test_a_rebuild_under_way_is_left_to_who_is_at_it(memory, monkeypatch):
+    """A maintenance of the same process beside it reads nothing twice."""
+    memory.add(FACTS, user="ann")
+    memory.maintain()
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
+    prepare, prepared = memory._chunks.prepare, []
+
+    def beside(messages, basis=None, progress=None):
+        prepared.append(messages[0].seq)
+        if len(prepared) == 1:
+            memory.maintain(user="ann")
+        return prepare(messages, basis, progress)
+
+    monkeypatch.setattr(memory._chunks, "prepare", beside)
+    memory.rebuild(user="ann", view="chunks")
+    assert prepared == [1, 5, 9]
+
+
+def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
+    """Ctrl-C is raised at once, and the step under way ends without a trace."""
+    memory.add(FACTS, user="ann")
+    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+    prepare = memory._chunks.prepare
+
+    def slow(messages, basis=None, progress=None):
+        begun.set()
+        go_on.wait(30)
+        return prepare(messages, basis, progress)
+
+    def interrupted(*_):
+        begun.wait(30)
+        raise KeyboardInterrupt
+
+    run = threading.Thread.run
+
+    def watched(thread):
+        run(thread)
+        ended.set()
+
+    monkeypatch.setattr(memory._chunks, "prepare", slow)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", interrupted)
+        patch.setattr(threading.Thread, "run", watched)
+        with pytest.raises(KeyboardInterrupt):
+            memory.maintain()
+        go_on.set()
+        assert ended.wait(30)
+    assert memory.chunks(user="ann") == []
+    monkeypatch.undo()
+    assert memory.maintain().behind == ()
+    assert memory.chunks(user="ann")
+
+
+def test_a_rebuild_stops_between_two_steps(memory, monkeypatch):
+    """Who stops the background worker need not wait for the whole log."""
+    memory.add(FACTS, user="ann")
+    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
+    checks = iter([None] * 3)
+
+    def check():
+        if next(checks, "stop") == "stop":
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        maintenance.rebuild(memory._database, "ann", memory._chunks, check=check)
+    assert generations_of(memory)[1].cursor == 4
+
+
+def test_who_is_behind_is_found_in_one_look(memory):
+    """Unread messages, another embedder's vectors, half a generation: by one query, not user by user."""
+    for i in range(20):
+        memory.add(FACTS[:2], user=f"user {i:02}")
+    with memory._database.read() as connection:
+        assert len(users_behind(connection, memory._chunks)) == 20
+        assert users_behind(connection, memory._chunks, "user 07") == {"user 07"}
+        assert users_behind(connection, memory._views["messages"]) == set()
+    memory.maintain()
+    with memory._database.read() as connection:
+        assert users_behind(connection, memory._chunks) == set()
+    memory.add("One more.", user="user 03")
+    assert memory._backlog.look() == ["user 03"]
+
+
+def test_the_first_maintenance_of_a_process_looks_at_nobody_who_is_not_behind(opened):
+    """By default it finds who is behind in one look: what it asks does not grow with the users."""
+    first = opened(embedder=HashEmbedder())
+    for user in range(40):
+        first.add("I feed the zebra.", user=f"user {user}")
+    first.maintain()
+    first.close()
+    memory = opened(embedder=HashEmbedder())
+    statements = []
+    event.listen(memory._database._engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    assert memory.maintain().users == 40
+    assert len(statements) < 30
+
+
+def test_an_idle_maintenance_asks_little_of_the_database(memory):
+    """When nothing has changed, users cost no query each; who changed is put in order again."""
+    for i in range(30):
+        memory.add(FACTS[:2], user=f"user {i:02}")
+    memory.maintain()
+    memory.maintain()
+    statements = []
+    event.listen(memory._database._engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    report = memory.maintain()
+    assert (report.users, report.messages, report.behind) == (30, 0, ())
+    assert len(statements) < 30
+    tended = []
+    housekeep = memory._chunks.housekeep
+    memory._chunks.housekeep = lambda database, generation, **options: (
+        tended.append(generation.user) or housekeep(database, generation, **options)
+    )
+    memory.forget(user="user 07", seqs=[1])
+    memory.maintain()
+    assert tended == ["user 07"]
+
+
+def test_progress_counts_what_a_rebuild_reads(opened, memory):
+    """With other settings everything is read again, and the last call of progress says so."""
+    memory.add(FACTS, user="ann")
+    memory.maintain()
+    memory.close()
+    seen = []
+    again = opened(**CHUNKS, embedder=HashEmbedder(32))
+    again.maintain(progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (24, 24)
+
+
+def test_a_model_that_is_down_is_told_to_the_background_as_it_is(opened):
+    """The report carries the error itself, by which the worker knows who has to wait."""
+
+    class Down(HashEmbedder):
+        down = False
+
+        def embed(self, texts):
+            if self.down:
+                raise ModelUnavailable("no answer")
+            return super().embed(texts)
+
+    embedder = Down(32)
+    memory = opened(**CHUNKS, embedder=embedder)
+    memory.add(FACTS, user="ann")
+    embedder.down = True
+    (behind,) = memory.maintain().behind
+    assert isinstance(behind.error, ModelUnavailable)
+    assert behind.reason == "no answer"

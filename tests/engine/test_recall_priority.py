@@ -1,0 +1,111 @@
+"""Recalls go before the background's maintenance, which comes to its own all the same."""
+
+import threading
+import time
+
+import pytest
+
+from zibaldone import Memory
+from zibaldone.api.memory import MAINTAINED
+from zibaldone.engine.recall_priority import RightOfWay
+from zibaldone.engine.worker import BackgroundWorker
+
+
+def standing_aside(way):
+    """A thread that gives way, and what it has done."""
+    done = threading.Event()
+
+    def give():
+        way.give()
+        done.set()
+
+    thread = threading.Thread(target=give)
+    thread.start()
+    return thread, done
+
+
+def test_who_gives_way_waits_for_the_last_who_has_it():
+    """And goes on at once then."""
+    way = RightOfWay(longest_s=60)
+    first, second = way.taken(), way.taken()
+    first.__enter__()
+    second.__enter__()
+    thread, done = standing_aside(way)
+    first.__exit__(None, None, None)
+    assert not done.wait(0.02)
+    second.__exit__(None, None, None)
+    thread.join(10)
+    assert done.is_set()
+
+
+def test_nobody_gives_way_without_end():
+    """However many come one after the other."""
+    way = RightOfWay(longest_s=0.01)
+    with way.taken():
+        thread, done = standing_aside(way)
+        thread.join(10)
+        assert done.is_set()
+
+
+def test_an_error_gives_the_way_back():
+    """Nobody waits for who has failed."""
+    way = RightOfWay(longest_s=60)
+    with pytest.raises(ZeroDivisionError), way.taken():
+        raise ZeroDivisionError
+    way.give()
+
+
+class Counting(RightOfWay):
+    """Notes how many had it whenever somebody gave way."""
+
+    def __init__(self):
+        super().__init__(longest_s=0.001)
+        self.seen = []
+
+    def give(self):
+        self.seen.append(self._under_way)
+        super().give()
+
+
+@pytest.fixture
+def maintained(tmp_path):
+    """A memory with a worker that has not begun, and something to be read."""
+    with Memory(tmp_path / "memory", chat=None) as memory:
+        memory.add([f"My sister Amalia has {n} boats in Porto." for n in range(3, 30)], user="ann")
+        memory._way = Counting()
+        memory._worker = BackgroundWorker(memory._maintain_in_background, memory._backlog.look)
+        yield memory
+
+
+def test_maintenance_gives_way_between_its_steps_and_ends(maintained):
+    """A recall that never ends does not keep the views from what is new."""
+    with maintained._way.taken():
+        maintained._maintain_in_background("ann")
+    assert len(maintained._way.seen) > 2
+    assert set(maintained._way.seen) == {1}
+    lags = {view.view: view.lag for view in maintained.stats(user="ann").views}
+    assert {lags[name] for name in MAINTAINED} == {0}
+
+
+@pytest.mark.parametrize("ask", ["recall", "search"])
+def test_whoever_asks_has_the_way_until_they_are_answered(maintained, monkeypatch, ask):
+    """Not before and not afterwards."""
+    seen = []
+    taken = maintained._variants.steadily
+    monkeypatch.setattr(
+        maintained._variants,
+        "steadily",
+        lambda *given: seen.append(maintained._way._under_way) or taken(*given),
+    )
+    getattr(maintained, ask)("How many boats?", user="ann")
+    assert seen == [1]
+    assert maintained._way._under_way == 0
+
+
+def test_stopping_waits_for_nobody_who_has_the_way(maintained):
+    """The worker ends between two steps."""
+    maintained._worker.start()
+    with maintained._way.taken():
+        began = time.monotonic()
+        assert maintained._worker.stop(20)
+    assert time.monotonic() - began < 20

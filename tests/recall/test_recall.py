@@ -1,0 +1,570 @@
+"""From candidates to a context: what fits, in order, cited, or nothing at all."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count, pairwise, zip_longest
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from zibaldone import Evidence, Memory, Message
+from zibaldone.core import Scope
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall.recall import in_period_first
+from zibaldone.search.request import Aim
+from zibaldone.text.rendering import header, mark, verbatim
+from zibaldone.text.sentences import sentences
+from zibaldone.views.base import Query
+
+NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
+START = datetime(2023, 11, 1, 8, tzinfo=UTC)
+
+PHRASES = [
+    "I adopted a greyhound from the shelter.",
+    "Really?",
+    "We moved to Lisbon on 3 May 2021!",
+    "犬が好きです。猫も好きです。",
+    "القطة نائمة؟ نعم.",
+    "बिल्ली सो रही है।",
+    "Кошка спит на крыше дома.",
+    "😀😀😀",
+    "line one\nline two\n\nline three",
+    "x" * 700,
+    "The bees swarmed over the mill, and nobody knew where the queen had gone until Tuesday last week.",
+    "# Heading\n- item: 3.5 %\n- item",
+]
+CONTENT = st.one_of(
+    st.lists(st.sampled_from(PHRASES), max_size=8).map(" ".join),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=80),
+)
+MESSAGE = st.builds(
+    lambda content, name, session, hours: Message(
+        content, name=name, session=session, time=START + timedelta(hours=hours)
+    ),
+    CONTENT,
+    st.sampled_from(["Ann", "Bea", None, "A very long name of a person with many given names", "犬"]),
+    st.sampled_from(["1", "2", "3"]),
+    st.integers(0, 2000),
+)
+QUESTIONS = [
+    "Who adopted a greyhound?",
+    "When did they move to Lisbon?",
+    "犬",
+    "item",
+    "",
+    "What of 3 May 2021?",
+]
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory):
+    """A memory that many examples share, each as a user of its own."""
+    with Memory(tmp_path_factory.mktemp("recall") / "memory", clock=lambda: NOW) as memory:
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def new_user():
+    """Names that nobody had before."""
+    numbers = count()
+    return lambda: f"user {next(numbers)}"
+
+
+def check(memory, user, found, budget):
+    """All that is promised of any recall."""
+    assert found.tokens == memory.count_tokens(found.text) <= budget
+    _check_order(found)
+    _check_text(found)
+    contents = {message.seq: message.content for message in memory.messages(user=user)}
+    for unit in found.evidence:
+        (seq,) = unit.sources
+        assert contents[seq][unit.place : unit.place + len(unit.text)] == unit.text
+        assert unit.text.strip()
+    said = [(unit.speaker, unit.text, unit.time.date()) for unit in found.evidence]
+    assert len(set(said)) == len(said)
+    decisions = found.trace.decisions
+    assert [decision.rank for decision in decisions] == list(range(1, len(decisions) + 1))
+    assert all(decision.reason for decision in decisions)
+    kept = [decision.evidence for decision in decisions if decision.kept]
+    assert sorted(map(hash, kept)) == sorted(map(hash, found.evidence))
+
+
+def _check_order(found):
+    """Sessions in one piece each, chronological inside."""
+    sessions = [unit.session for unit in found.evidence]
+    pieces = [session for i, session in enumerate(sessions) if i == 0 or sessions[i - 1] != session]
+    assert len(pieces) == len(set(pieces))
+    for one, other in pairwise(found.evidence):
+        assert one.session != other.session or one.time <= other.time
+
+
+def _check_text(found):
+    """Nothing but units, each behind what its place asks for: header, gap, line break and name, or a join.
+
+    A unit that was cut inside a sentence has "…" there, but not where the next words of the message follow.
+    """
+    end, before = 0, None
+    for unit, cited, after in zip_longest(found.evidence, found.citations, found.evidence[1:]):
+        assert (cited.seq,) == unit.sources
+        assert (cited.session, cited.time) == (unit.session, unit.time)
+        assert verbatim(found.text[cited.start : cited.end]) == unit.text
+        joined = before is not None and before.sources == unit.sources
+        name = f"{unit.speaker}: " + ("… " if unit.begins_inside and not joined else "")
+        opening = found.text[end : cited.start]
+        day, last = unit.time.date(), before and before.time.date()
+        if before is None or before.session != unit.session or last != day:
+            assert opening == f"{chr(10) if before else ''}{header(day, last)}\n{name}"
+        elif joined:
+            assert opening in (" ", " … ")
+        else:
+            gap = "\n…" if max(before.sources) + 1 < min(unit.sources) else ""
+            assert opening == f"{gap}\n{name}"
+        end, before = cited.end, unit
+        if unit.ends_inside and (after is None or after.sources != unit.sources):
+            assert found.text.startswith(" …", end)
+            end += 2
+        if unit.also_said:
+            assert found.text.startswith(" (also said ", end)
+            end += len(mark(unit))
+    assert len(found.text) == end
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    messages=st.lists(MESSAGE, max_size=25),
+    question=st.sampled_from(QUESTIONS),
+    budget=st.integers(1, 3000),
+    floor=st.sampled_from([0, 0, None, 1]),
+)
+@example(messages=[Message("犬" * 50_000)], question="犬", budget=300, floor=0)
+@example(messages=[Message("bees " * 3000, name="Ann")] * 2, question="bees", budget=200, floor=0)
+@example(messages=[Message("🐝", name="n" * 3000)], question="", budget=40, floor=0)
+def test_every_recall_keeps_its_promises(memory, new_user, messages, question, budget, floor):
+    """Within the budget to the token, cited verbatim, in order, a date once per header, nothing twice."""
+    user = new_user()
+    memory.add(messages, user=user)
+    found = memory.recall(question, user=user, budget_tokens=budget, floor=floor)
+    check(memory, user, found, budget)
+    assert found.text == memory.recall(question, user=user, budget_tokens=budget, floor=floor).text
+
+
+def test_a_word_of_a_quarter_megabyte_fits_any_budget(memory, new_user):
+    """What cannot be shown whole is shown in part or not at all, never above the budget."""
+    user = new_user()
+    memory.add("a" * 250_000, user=user)
+    for budget in (10, 150, 1000):
+        check(memory, user, memory.recall("aaa", user=user, budget_tokens=budget, floor=0), budget)
+
+
+def test_every_budget_from_one_up(memory, new_user):
+    """No budget is overshot, and what a budget holds a larger one does not lose entirely."""
+    user = new_user()
+    memory.add([Message(f"{phrase} {i}", name="Ann") for i, phrase in enumerate(PHRASES)], user=user)
+    was_filled = False
+    for budget in range(1, 160):
+        found = memory.recall("Who adopted a greyhound?", user=user, budget_tokens=budget, floor=0)
+        check(memory, user, found, budget)
+        assert found or not was_filled
+        was_filled = was_filled or bool(found)
+    assert was_filled
+
+
+def test_a_passage_of_a_sentence_shows_that_it_was_cut(memory, new_user):
+    """One that is a part of a long sentence, with "…" at either end; one of whole sentences without."""
+    user = new_user()
+    things = "and ".join(f"thing number {i} fell down the stairs " for i in range(60))
+    memory.add(f"While {things}, the greyhound slept.", user=user)
+    (unit, *_) = memory.recall("thing number 30", user=user, budget_tokens=170, floor=0).evidence
+    assert (unit.begins_inside, unit.ends_inside) == (True, True)
+    user = new_user()
+    memory.add(" ".join(f"Thing number {i} fell down the stairs." for i in range(60)), user=user)
+    found = memory.recall("thing number 30", user=user, budget_tokens=170, floor=0)
+    assert not any(unit.begins_inside or unit.ends_inside for unit in found.evidence)
+
+
+def test_a_large_budget_takes_all(memory, new_user):
+    """With room for everything, everything that says something is in, in the order of time."""
+    user = new_user()
+    contents = [f"Fact number {i}." for i in range(20)]
+    memory.add([Message(c, time=START + timedelta(hours=i)) for i, c in enumerate(contents)], user=user)
+    found = memory.recall("fact", user=user, budget_tokens=3000, floor=0)
+    assert [unit.text for unit in found.evidence] == contents
+
+
+def test_a_budget_is_well_used(memory, new_user):
+    """When there is more than fits, nearly all of the budget is filled."""
+    user = new_user()
+    memory.add([f"Fact number {i} is short." for i in range(200)], user=user)
+    found = memory.recall("fact", user=user, budget_tokens=500, floor=0)
+    assert 450 <= found.tokens <= 500
+
+
+LONG = " ".join(
+    [
+        "We had breakfast at seven in the small kitchen.",
+        "Then my uncle polished his collection of brass trumpets.",
+        "In the afternoon we walked along the canal to the lock.",
+        "A heron stood in the reeds, and it never moved.",
+        "The evening ended with soup and an old film.",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "inside"), [("uncle's trumpets", "brass trumpets"), ("Where was the heron?", "A heron")]
+)
+@pytest.mark.parametrize("budget", [30, 45])
+def test_a_message_too_long_for_the_budget_is_cut_around_what_matched(
+    memory, new_user, question, inside, budget
+):
+    """Whole sentences in one run, the one that matched among them, and the decision says so."""
+    user = new_user()
+    memory.add(Message(LONG, name="Ann"), user=user)
+    found = memory.recall(question, user=user, budget_tokens=budget, floor=0)
+    check(memory, user, found, budget)
+    (unit,) = found.evidence
+    assert inside in unit.text
+    assert unit.text != LONG
+    spans = sentences(LONG)
+    assert unit.place in {start for start, _ in spans}
+    assert unit.place + len(unit.text) in {end for _, end in spans}
+    assert "cut at sentence borders" in found.why(unit.sources[0])
+
+
+def test_passages_of_one_message_are_joined(memory, new_user):
+    """A long message that fits is one line again, with its name once, word for word."""
+    user = new_user()
+    content = " ".join(f"On day {i} we climbed hill number {i} and slept in a hut." for i in range(1, 25))
+    memory.add(Message(content, name="Ann"), user=user)
+    found = memory.recall("hills", user=user, budget_tokens=3000, floor=0)
+    assert len(found.evidence) > 1
+    assert {unit.kind for unit in found.evidence} == {"passage"}
+    assert found.text.count("Ann: ") == 1
+    assert found.text.endswith(content)
+
+
+def test_a_gap_between_passages_is_marked(memory, new_user):
+    """Where a passage between two others was left out there is a mark."""
+    user = new_user()
+    parts = [("The bees swarmed in May. " * 12).strip(), "z" * 600, ("The bees came back. " * 12).strip()]
+    memory.add(Message("\n".join(parts), name="Ann"), user=user)
+    budgets = range(100, 600, 20)
+    texts = [memory.recall("bees", user=user, budget_tokens=b, floor=0).text for b in budgets]
+    assert any(" … " in text for text in texts)
+
+
+def test_the_same_words_of_one_day_are_in_once(memory, new_user):
+    """A repetition costs nothing; the same words of another day or another speaker are no repetition."""
+    user = new_user()
+    again = [
+        Message("The bees swarmed.", name=name, time=START + timedelta(days=day, hours=i))
+        for i, (name, day) in enumerate([("Ann", 0), ("Ann", 0), ("Bea", 0), ("Ann", 1)])
+    ]
+    memory.add(again, user=user)
+    found = memory.recall("bees", user=user, floor=0)
+    assert len(found.evidence) == 3
+    dropped = [decision for decision in found.trace.decisions if not decision.kept]
+    assert [decision.reason for decision in dropped] == ["the same words of the same day are in already"]
+
+
+def test_a_budget_too_small_for_anything_gives_nothing_and_says_why(memory, new_user):
+    """One token holds no evidence: the recall is empty, and every candidate knows how many were left."""
+    user = new_user()
+    memory.add("The bees swarmed over the mill.", user=user)
+    found = memory.recall("bees", user=user, budget_tokens=1, floor=0)
+    assert (found.text, found.tokens, found.evidence, found.citations) == ("", 0, (), ())
+    assert not found
+    assert "only 1 tokens were left" in found.why_not(1)
+
+
+def test_below_the_floor_nothing_is_recalled(memory, new_user):
+    """A question about nothing in memory gets an empty recall, with confidence and floor in its trace."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    found = memory.recall("quantum chromodynamics on a lattice", user=user, floor=1)
+    assert not found
+    assert found.trace.confidence < found.trace.floor == 1
+    assert found.trace.decisions
+    assert "memory knows too little of this" in found.why_not(1)
+
+
+def test_in_a_small_memory_an_answer_in_other_words_is_recalled(memory, new_user):
+    """Words that nobody has used yet say little there."""
+    user = new_user()
+    memory.add(
+        [
+            {"role": "user", "content": "I got a job as a geologist in Aberdeen, starting in February."},
+            {"role": "assistant", "content": "Congratulations! Would you like a checklist?"},
+            {"role": "user", "content": "I'm a bit nervous. Also I started seeing someone, Priya."},
+            {"role": "assistant", "content": "How lovely. You'll have a lot of science to talk about."},
+        ],
+        user=user,
+    )
+    assert "geologist" in memory.recall("What is my profession?", user=user).text
+    assert "geologist" in memory.recall("Where do I work?", user=user).text
+
+
+def test_words_of_another_language_are_no_reason_to_recall_nothing(memory, new_user):
+    """They are in no English memory, whatever it knows; English words that are not there are one."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    memory.add("Mila is allergic to kiwi.", user=user)
+    assert "kiwi" in memory.recall("A que é que a Mila é alérgica?", user=user, budget_tokens=100).text
+    assert memory.recall("Worauf reagiert meine Nichte allergisch?", user=user)
+    assert not memory.recall("Did the quantum chromodynamics converge on the lattice?", user=user)
+
+
+JAPANESE = [
+    "妹の美咲は神戸の病院で看護師をしています。",
+    "家賃は月に八万五千円です。",
+    "犬のポチを獣医の田中先生に診てもらいました。",
+    "えびのアレルギーがあるので気をつけています。",
+]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Worauf reagiert meine Nichte allergisch?",
+        "Wie heißt der Hund von meinem Bruder?",
+        "私の血液型は何ですか",
+        "犬の名前は何ですか？",
+        "我妹妹做什么工作",
+    ],
+)
+def test_of_a_question_in_another_language_nobody_can_tell(memory, new_user, question):
+    """Its words are in no English memory, whether or not it knows the answer: as likely as not."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(100)], user=user)
+    assert memory.recall(question, user=user).confidence == 0.5
+
+
+GERMAN = [
+    "Ich ziehe im Herbst nach Leipzig, die neue Wohnung liegt im dritten Stock und hat einen Balkon.",
+    "Meine Schwester Jana hat gestern die Prüfung bestanden und feiert am Samstag mit uns.",
+    "Der Zahnarzt sagt, dass der Zahn raus muss, aber erst wenn ich wieder gesund bin.",
+    "Unser Hund frisst nicht mehr, deshalb war ich mit ihm bei einer Tierärztin in der Stadt.",
+    "Seit einer Woche trinke ich keinen Kaffee, weil mir davon der Magen weh tut.",
+    "Wann kommst du, und wie lange willst du bei uns bleiben?",
+    "Mein Fahrrad wurde vor dem Bahnhof gestohlen, ich habe es sofort der Polizei gemeldet.",
+    "Das Gehalt ist etwas höher als in der alten Firma, dafür arbeite ich auch an manchen Abenden.",
+    "Welche Farbe soll die Küche haben, was meinst du?",
+]
+
+
+def test_a_question_is_compared_with_a_memory_of_its_language_alone(memory, new_user):
+    """Nobody can tell in another one, whichever of the two is English, or neither; in its own, one can."""
+    user = new_user()
+    memory.add(GERMAN, user=user)
+    for text in ("What is my blood type?", "How much is my new rent?", "Quand est-ce que je déménage ?"):
+        assert memory.recall(text, user=user).confidence == 0.5
+    told, untold = ("Wann ziehe ich nach Leipzig?", "Welche Schuhe hat der Bruder von Anna?")
+    confidences = [memory.recall(text, user=user).confidence for text in (told, untold)]
+    assert confidences[0] > 0.8
+    assert confidences[1] != 0.5
+
+
+def test_a_place_of_something_else_is_none_that_is_asked_for(memory, new_user):
+    """Places are brought up by "where" if they are of what the question is about."""
+    user = new_user()
+    memory.add(
+        [
+            "My brother Davi is in Utrecht with his wife.",
+            "We met Susanna Clarke at the fair.",
+            "On Monday the fair begins.",
+            "The fair was moved.",
+            "It rained again, and the roof leaks above the kitchen.",
+        ],
+        user=user,
+    )
+    assert "kitchen" in memory.search("Where does the roof leak?", user=user, limit=1)[0].text
+
+
+def test_a_word_said_twice_makes_no_other_language(memory, new_user):
+    """Of two English sentences with "dog" in both."""
+    user = new_user()
+    memory.add(["My dog is called Biscuit.", "A fine name for a dog."], user=user)
+    assert memory.recall("Which rockets fly to Saturn?", user=user).confidence < 0.2
+
+
+def test_terse_notes_are_of_the_language_of_their_words(memory, new_user):
+    """They have no function words that a question could share."""
+    user = new_user()
+    memory.add(
+        ["oat milk, eggs, bread", "bike stolen, police report filed", "camera bought second hand"], user=user
+    )
+    assert memory.recall("What is the blood type of my cousin?", user=user).confidence < 0.1
+
+
+def test_a_script_without_spaces_is_compared_with_itself(memory, new_user):
+    """And an English question with none of it."""
+    user = new_user()
+    memory.add(JAPANESE, user=user)
+    told = memory.recall("妹の仕事は何ですか？", user=user).confidence
+    untold = memory.recall("私の血液型は何ですか？", user=user).confidence
+    assert untold < 0.4 < told
+    assert untold != 0.5 != told
+    assert memory.recall("What does my sister do for a living?", user=user).confidence == 0.5
+
+
+def test_a_word_of_another_language_that_looks_like_a_slip_makes_nobody_sure(memory, new_user):
+    """Of "Kater", which may be read as "later", no answer comes; "dentiste" is "dentist"."""
+    user = new_user()
+    memory.add(["We saw it later that day.", "My dentist is Dr. Lee."] * 10, user=user)
+    assert "dentist" in memory.recall("Qui est mon dentiste à Paris ?", user=user, budget_tokens=40).text
+    assert memory.recall("Wie heißt der Kater von Oma?", user=user).confidence < 0.1
+
+
+def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory, new_user):
+    """Its words count where it is asked for them."""
+    talk = [Message(f"The kettle number {i} is on the stove.", session=str(i)) for i in range(30)]
+    about = "There are four blood types, and your blood type is best tested by a doctor."
+    asked, said = "What is my blood type?", "What did you tell me about the blood type?"
+    odds = {}
+    for role in ("user", "assistant"):
+        user = new_user()
+        memory.add([*talk, Message(about, role, session="blood")], user=user)
+        found = [memory.recall(text, user=user).confidence for text in (asked, said)]
+        odds[role] = [confidence / (1 - confidence) for confidence in found]
+    assert odds["assistant"][0] < odds["user"][0] / 1.05  # both are near the surest that there is
+    assert odds["assistant"][1] > odds["user"][1] / 2
+
+
+def test_what_the_assistant_alone_said_is_found(memory, new_user):
+    """Nobody asks about themselves, so its words count as anybody's."""
+    user = new_user()
+    talk = [Message("Your meeting with Sandra is moved to 4 pm.", "assistant"), Message("ok thanks")]
+    memory.add(talk, user=user)
+    for text in ("Sandra", "Who is Sandra?", "Tell me about Sandra"):
+        assert "Sandra" in memory.recall(text, user=user).text
+
+
+def test_keywords_that_memory_does_not_know_recall_nothing(memory, new_user):
+    """They have no more function words than a question in another language; no sentence, they are none."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    assert not memory.recall("stock portfolio rebalance dividends tax", user=user)
+    assert not memory.recall("grandfather blood pressure medication dosage", user=user)
+
+
+def test_what_was_never_said_in_the_language_of_memory_recalls_nothing(memory, new_user):
+    """A question in a memory's own language, which is not English, is known by its words as ever."""
+    user = new_user()
+    memory.add(
+        [f"Der Kessel Nummer {i} steht auf dem Herd, und mein Hund wartet." for i in range(30)], user=user
+    )
+    assert memory.recall("Wo steht mein Kessel?", user=user)
+    assert not memory.recall("Wie lautet das Passwort für unseren Server?", user=user)
+    assert not memory.recall("Wer gewann das Schachturnier in Reykjavik?", user=user)
+
+
+def test_without_a_floor_something_is_always_recalled(memory, new_user):
+    """A floor of 0 lets the least relevant pass."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    assert memory.recall("quantum chromodynamics on a lattice", user=user, floor=0)
+
+
+def test_what_memory_knows_passes_a_high_floor(memory, new_user):
+    """A question in memory's own words is all but certain to be answered."""
+    user = new_user()
+    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
+    memory.add("My greyhound chased the postman.", user=user)
+    found = memory.recall("Whose greyhound chased the postman?", user=user, floor=0.94)
+    assert found
+    assert 0.94 <= found.trace.confidence < 0.96  # one in twenty is not answered all the same
+
+
+def test_nobody_s_memory_is_empty(memory):
+    """A user without messages gets an empty recall and no error."""
+    found = memory.recall("anything", user="nobody ever", floor=0)
+    assert not found
+    assert found.why_not(1) == "There was no message 1 for this user when this was recalled."
+
+
+def test_the_trace_tells_what_each_view_did(memory, new_user):
+    """Per view: how many units were scored and offered, and the time that it took."""
+    user = new_user()
+    memory.add([f"Fact number {i}." for i in range(50)], user=user)
+    found = memory.recall("fact", user=user, budget_tokens=100, floor=0)
+    (view,) = found.trace.views
+    assert view.view == "messages"
+    assert view.considered == 50
+    assert view.candidates == len(found.trace.decisions)
+    assert 0 <= view.ms <= found.trace.ms
+    assert view.model_calls == 0
+    assert view.note == ""
+
+
+def test_tokens_are_those_of_the_default_tokenizer(memory):
+    """Budgets are counted as anybody can count them again."""
+    assert memory.count_tokens("hello world") == shared_static_embedder().count(["hello world"])[0]
+
+
+def test_what_is_forgotten_while_views_work_is_left_out(memory, monkeypatch):
+    """A recall that began before a forgetting does not give back what its receipt says is gone."""
+    memory.add(["My pin is zebra.", "My bank is at the river."], user="ann")
+    retrieve = memory._messages.retrieve
+
+    def slowly(take_snapshot, query):
+        retrieved = retrieve(take_snapshot, query)
+        monkeypatch.undo()
+        assert memory.forget(user="ann", seqs=[1]).purged
+        return retrieved
+
+    monkeypatch.setattr(memory._messages, "retrieve", slowly)
+    found = memory.recall("pin of the bank", user="ann", floor=0)
+    assert "zebra" not in found.text
+    assert [seq for unit in found.evidence for seq in unit.sources] == [2]
+    assert "no message 1" in found.why_not(1) or "not" in found.why_not(1)
+
+
+def test_an_overview_of_a_day_begins_with_that_day_and_those_after_it():
+    """What happened is told some days later too; what has no time is of no day."""
+
+    def said(seq, day, *, is_dated=True):
+        time = datetime(2024, 3, day, tzinfo=UTC)
+        return Evidence(f"{seq}", "user", (seq,), time, "s", "messages", "message", 1.0, 3, is_dated=is_dated)
+
+    query = Query(
+        "Give me an overview of what happened on 5 March 2024.", Scope("ann"), 100, START.replace(year=2025)
+    )
+    units = [said(1, 4), said(2, 8), said(3, 5, is_dated=False), said(4, 16), said(5, 15), said(6, 5)]
+    assert [unit.sources[0] for unit in in_period_first(units, query, Aim.OVERVIEW)] == [2, 5, 6, 1, 3, 4]
+    assert in_period_first(units, query, Aim.FACT) == units
+
+
+def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its_words(memory, new_user):
+    """They would fill all that is offered; where the month has nothing, they are the way back."""
+    user = new_user()
+    told = "Books, books: number {} of the books that I read, and I read books all day, as you know."
+    january, june = datetime(2024, 1, 2, 9, tzinfo=UTC), datetime(2024, 6, 3, 9, tzinfo=UTC)
+    said = [(told.format(day), january + timedelta(days=day)) for day in range(80)]
+    said += [(f"Finished part {part} of Gilead.", june + timedelta(days=part)) for part in range(9)]
+    for content, time in said:
+        memory.add([Message(content, time=time), Message("Noted.", role="assistant", time=time)], user=user)
+
+    def months(month):
+        found = memory.recall(
+            f"Give me a summary of the books that I read in {month}.",
+            user=user,
+            views=["messages"],
+            budget_tokens=90,
+            now=datetime(2024, 12, 1, tzinfo=UTC),
+        )
+        return {unit.time.month for unit in found.evidence}
+
+    assert months("June 2024") == {6}
+    assert months("March 2024") == {3}
+    assert months("October 2024")
+
+
+@pytest.mark.parametrize("role", ["tool", "function", "system", "developer"])
+def test_what_no_person_says_does_not_drown_the_user(memory, new_user, role):
+    """A tool's output is held back like an assistant's words, though it has more of the question's."""
+    user = new_user()
+    flights = [{"content": f"Flight to Bergen: leaves {i}:{i + 10}.", "role": role} for i in range(10, 40)]
+    told = "My plane to Norway goes early."
+    memory.add([*flights[:15], {"content": told, "role": "user"}, *flights[15:]], user=user)
+    recalled = memory.recall("When does my flight to Bergen leave?", user=user, budget_tokens=100)
+    assert any(unit.text == told for unit in recalled.evidence)
