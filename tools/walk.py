@@ -1,9 +1,10 @@
 """The way of an add's messages, and of a question, through the modules: `python tools/walk.py`.
 
-Runs both on a small memory and follows what was given. A step is a call of a function of the package that gets
-it, or something that holds it: a list, a mapping, a dataclass, a variable of an enclosing function. The walk begins
-at the door, in `api`. Steps in one module are a stay. A module stands above all that it imports; a stay on a higher
-floor than the one before is a climb. A method of the thing itself goes nowhere and is no step.
+Runs both on a small memory and follows what was given. A step is a call of a function of the package that
+gets it, or something that holds it: a list, a mapping, a dataclass, a variable of an enclosing function. The
+walk begins at the door, in `api`. Steps in one module are a stay. A module stands above all that it imports;
+a stay on a higher floor than the one before is a climb. A method of the thing itself goes nowhere and is no
+step.
 
     python tools/walk.py              both ways
     python tools/walk.py question     one of them
