@@ -109,7 +109,7 @@ class Memory:
         `path` is ZIBALDONE_MEMORY unless given. An embedder "openai:text-embedding-3-small" takes its key
         from OPENAI_API_KEY. Raises what opening raises, and InvalidInput for a variable that cannot be.
         """
-        place = settings.memory_path() if path is None else file_path("path", path)
+        place = file_path("path", settings.memory_path() if path is None else path)
         option("config", config, Config)
         if isinstance(embedder, str):
             vectors: Embedder | None = settings.embedder_called(embedder)
