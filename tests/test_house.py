@@ -269,9 +269,7 @@ def test_importers_know_only_the_vocabulary():
     """An importer stands on core, errors, text and the border of the log where messages come in."""
     for path in SOURCE.glob("importers/*.py"):
         known = {".".join(other) if top(other) == "log" else top(other) for other in imported(path)}
-        assert known <= {"importers", "core", "log.message_input", "log.message_objects", "errors", "text"}, (
-            path
-        )
+        assert known <= {"importers", "core", "log.message_input", "errors", "text"}, path
 
 
 # Where processes are started, and by what: Python by `child_process` alone.

@@ -42,8 +42,7 @@ from zibaldone.engine.maintenance import Maintained
 from zibaldone.errors import InvalidInput, TooMany
 from zibaldone.log.audit import audited
 from zibaldone.log.filters import Filter, to_filter
-from zibaldone.log.message_input import MessageLike, to_messages, to_question
-from zibaldone.log.message_objects import ATTACHMENTS
+from zibaldone.log.message_input import ATTACHMENTS, MessageLike, to_messages, to_question
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker
 from zibaldone.recall.ask import MOST_ROUNDS, Answer, Asking, Step, no_model
@@ -176,7 +175,7 @@ class Memory:
 
         All of them or none. A message is a Message, a string, a mapping in the OpenAI chat shape with `time`,
         `session`, `metadata` and `id` beside it, or an object of OpenAI's, Anthropic's or LangChain's library
-        (see `message_objects`), which may be several messages; its own session wins over `session`. A message
+        (see `message_input`), which may be several messages; its own session wins over `session`. A message
         whose `id` is known already adds nothing and comes back as it was first stored. `agent` is noted in
         the metadata of those that name none, under "agent"; recall can be narrowed to it. Of images and files
         name, type and hash are kept, and with `keep_files` their bytes: `User.attachments` has them.

@@ -49,7 +49,7 @@ from zibaldone.log import Session
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import audited, note
 from zibaldone.log.filters import NO_FILTER, Filter, Narrowing
-from zibaldone.log.message_objects import Attachment, attachments_of
+from zibaldone.log.message_input import Attachment, attachments_of
 from zibaldone.log.retention import Retention
 from zibaldone.log.session_list import TitledSession, titled_sessions
 from zibaldone.recall.timeline import TimelineFilter, TimelineLine, note_lines, session_lines

@@ -39,7 +39,6 @@ from zibaldone.core.validation import to_json
 from zibaldone.errors import IdConflict, StorageCorrupt
 from zibaldone.log import audit
 from zibaldone.log.filters import Narrowing
-from zibaldone.log.message_input import corrected_ids
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.prepared import PreparedWrite
@@ -721,15 +720,15 @@ def _settle_corrections(
     connection: Connection, user: str, stored: list[Message], fresh: Sequence[int]
 ) -> None:
     """Let corrections, of the new messages at these positions, name the seqs of their ids."""
-    correcting = [position for position in fresh if corrected_ids(stored[position])]
+    correcting = [position for position in fresh if stored[position].corrected_ids]
     if not correcting:
         return
     new = {stored[position].id: stored[position].seq for position in fresh}
-    elsewhere = {name for position in correcting for name in corrected_ids(stored[position])} - new.keys()
+    elsewhere = {name for position in correcting for name in stored[position].corrected_ids} - new.keys()
     seq_of = {name: known.seq for name, known in _by_id(connection, user, sorted(elsewhere)).items()}
     for position in correcting:
         edit = stored[position]
-        seqs = [seq for name in corrected_ids(edit) if (seq := new.get(name) or seq_of.get(name))]
+        seqs = [seq for name in edit.corrected_ids if (seq := new.get(name) or seq_of.get(name))]
         correction = {**edit.metadata[CORRECTS], "seqs": seqs}
         stored[position] = replace(edit, metadata={**edit.metadata, CORRECTS: correction})
 

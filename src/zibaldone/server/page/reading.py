@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
 from zibaldone.log.filters import Filter
-from zibaldone.log.message_objects import ATTACHMENTS
+from zibaldone.log.message_input import ATTACHMENTS
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
