@@ -162,6 +162,7 @@ class Memory:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @audited("write")
     def add(
         self,
         messages: MessageLike | Iterable[MessageLike],

@@ -81,6 +81,7 @@ class User:
         """Notes on the user: instructions, constraints, preferences, facts, people, plans, decisions."""
         wiring, user = self._wiring, self._user
 
+        @audited("write")
         def add(edit: Message) -> Message:
             return wiring.add(user, [edit])[0]
 
@@ -93,6 +94,7 @@ class User:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
         wiring, user = self._wiring, self._user
 
+        @audited("write")
         def add(edits: Sequence[Message]) -> tuple[list[Message], tuple[Behind, ...]]:
             stored = wiring.add(user, edits)
             return stored, wiring.maintain(user, [wiring.topics]).behind
@@ -106,6 +108,7 @@ class User:
         """The user's items: JSON documents by name, with their history."""
         wiring, user = self._wiring, self._user
 
+        @audited("write")
         def add(puts: Sequence[Message]) -> None:
             wiring.add(user, puts)
 
