@@ -138,28 +138,28 @@ class User:
     def titled_sessions(
         self,
         *,
+        after: int = 0,
         limit: int = 50,
-        skip: int = 0,
         words: str = "",
         among: Collection[Key] | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
         agent: Key | None = None,
     ) -> tuple[list[TitledSession], int]:
-        """`limit` sessions after the first `skip`, those that ended last first, and how many there are.
+        """The first `limit` sessions, those that ended last before others, and how many there are.
 
-        Each with its title: that of the import, or else its first words. With `words`, those that have all of
+        The next page begins `after` the last seq of this one's last session, and counts from there. Each has
+        its title: that of the import, or else its first words. With `words`, those that have all of
         them in their title or name. Of those `among` some names, that were going on in a time; of an `agent`,
         with its own messages alone.
         """
-        most, skipped = count("limit", limit, least=1), count("skip", skip, least=0)
         narrowing = Filter(since=since, until=until).narrowing()
         with self._database.read(self._user) as connection:
             return titled_sessions(
                 connection,
                 self._user,
-                most=most,
-                skip=skipped,
+                limit=count("limit", limit, least=1),
+                after=count("after", after, least=0),
                 words=whole_text("words", words),
                 among=None if among is None else keys("among", among),
                 since=narrowing.since,

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from zibaldone.core import TIME_KNOWN, Message
+from zibaldone.errors import InvalidInput
 from zibaldone.log.reading import ITEM_SESSIONS, PER_STATEMENT, checked_metadata, origins, time_in, to_us
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import seals_of
@@ -175,18 +176,19 @@ def titled_sessions(
     connection: Connection,
     user: str,
     *,
-    most: int,
-    skip: int = 0,
+    limit: int,
+    after: int = 0,
     words: str = "",
     among: Collection[str] | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
     within: Collection[int] | None = None,
 ) -> tuple[list[TitledSession], int]:
-    """`most` sessions after the first `skip`, those that ended last before others; and how many there are.
+    """The first `limit` sessions, those that ended last before others, and how many there are.
 
-    With `words`, those in whose title or name all of them stand; `among` these names; with a time, those that
-    were going on then; as far as they are `within` some seqs. What items say is in no session.
+    With `after`, only those behind the session whose last message has this seq. With `words`, those in whose
+    title or name all of them stand; `among` these names; with a time, those that were going on then; as far
+    as they are `within` some seqs. Items are no sessions. Raises InvalidInput where `after` is no message.
     """
     rows = connection.execute(_spans(user)) if within is None else _spans_within(connection, user, within)
     spans = [
@@ -204,7 +206,12 @@ def titled_sessions(
             for span in spans
             if all(word in f"{titles[span.first][0]} {span.session}".casefold() for word in wanted)
         ]
-    shown = spans[skip : skip + most]
+    if after:
+        end = connection.execute(select(messages.c.time_us).filter_by(user=user, seq=after)).scalar()
+        if end is None:
+            raise InvalidInput(f"there is no message {after}: begin with the first page, without after=")
+        spans = [span for span in spans if (span.end, span.last) < (end, after)]
+    shown = spans[:limit]
     beginnings = _beginnings(connection, user, [span.first for span in shown])
     counts = _counts(connection, user, [span.session for span in shown], within)
     return [
