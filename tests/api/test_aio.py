@@ -89,7 +89,7 @@ def test_signatures(name):
 
 
 def same(value):
-    """What two runs of one call have in common."""
+    """The parts of a result that two runs of one call have in common."""
     if hasattr(value, "trace"):
         return value.text, value.evidence, value.citations, value.trace.decisions
     if hasattr(value, "steps"):

@@ -88,7 +88,7 @@ class _NotWhole(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What remember() did."""
+    """Counts of one remember()."""
 
     messages: int
     blocks: int  # in the pool now, of this user
@@ -180,7 +180,7 @@ class KVMemory:
 
     @property
     def calibration(self) -> Calibration | None:
-        """What the self-test found; None when the layers were given."""
+        """Findings of the self-test; None when the layers were given."""
         return self._calibration
 
     def remember(self, *, user: str | None = None) -> Remembered:

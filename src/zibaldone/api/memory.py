@@ -1,4 +1,4 @@
-"""Memory: the object a user holds. Eleven verbs, and the way to what is asked for less often."""
+"""Memory: eleven verbs, and `user`, `builds` and `admin` for what is asked for less often."""
 
 from __future__ import annotations
 
@@ -60,8 +60,7 @@ class Memory:
     """Everything that users said, kept once, word for word, in one folder.
 
     Opening a folder creates it if it is missing and never changes what is in it. Safe to share among
-    threads; several processes may open one folder. Times without a zone mean UTC. `user` has what is of one
-    user, `builds` the builds of views, `admin` what whoever runs the memory needs.
+    threads; several processes may open one folder. Times without a zone mean UTC.
     """
 
     def __init__(
@@ -141,7 +140,7 @@ class Memory:
 
     @property
     def admin(self) -> Admin:
-        """What whoever runs the memory needs, of all users."""
+        """Imports, retention, figures, checks and the worker, of all users."""
         return Admin(self._wiring)
 
     def user(self, name: Key) -> User:

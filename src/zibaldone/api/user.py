@@ -17,6 +17,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from zibaldone import log
+from zibaldone.api.admin import Admin
 from zibaldone.api.documents import AsyncTopics, Topics
 from zibaldone.api.items import AsyncItems, Items
 from zibaldone.api.profile import AsyncProfile, Profile
@@ -287,9 +288,9 @@ class User:
         Raises InvalidImport when nothing of it can be read, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.
         """
-        return self._wiring.import_(
+        return Admin(self._wiring).import_(
             path,
-            self._user,
+            user=self._user,
             format=format,
             branches=branches,
             strict=strict,

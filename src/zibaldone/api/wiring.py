@@ -9,16 +9,15 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config, is_database_url
 from zibaldone.core import Message
-from zibaldone.core.validation import count, file_path, flag, function, members, number, shown, to_time
+from zibaldone.core.validation import count, flag, members, number, shown, to_time
 from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
 from zibaldone.engine.backlog import Backlog
 from zibaldone.engine.forgetting import Receipt
-from zibaldone.engine.imports import Imported, import_source
 from zibaldone.engine.ingest import Progress, ingest
 from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
@@ -27,9 +26,6 @@ from zibaldone.engine.recall_priority import RightOfWay
 from zibaldone.engine.replicas import ReplicaReads
 from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
-from zibaldone.importers.base import Branches
-from zibaldone.importers.importing import reading
-from zibaldone.importers.source import OpenedSource
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import audited
 from zibaldone.log.retention import Retention
@@ -72,7 +68,7 @@ BY_CHAT = "chat"  # the reranker that is the chat model
 class Wiring:
     """The database, models, views and threads of one open memory.
 
-    Its methods take checked values, but for imports. Those that are audited bear the name of their verb.
+    Its methods take checked values. Those that are audited bear the name of their verb.
     """
 
     def __init__(
@@ -217,7 +213,7 @@ class Wiring:
         return [self.views[name] for name in dict.fromkeys(names)]
 
     def stores(self) -> list[ViewStore]:
-        """What the views keep, that of a kv view which is not attached now too."""
+        """Stores of all views, that of a kv view which is not attached now too."""
         attached: list[ViewStore] = list(self.views.values())
         return attached if KV in self.views else [*attached, self.kv]
 
@@ -227,7 +223,7 @@ class Wiring:
             return log.all_users(connection)
 
     def read(self, user: str, work: Callable[[Database], R]) -> R:
-        """What `work` gives of the database, or of its replica."""
+        """Do `work` on the database, or on its replica."""
         return work(self.database) if self.replica is None else self.replica.read(user, work)
 
     @contextmanager
@@ -250,40 +246,6 @@ class Wiring:
         (appended,) = ingest(self.database, view, [(user, messages)], self.now(), later=later)
         self.notify(user)
         return appended.stored
-
-    @audited("write")
-    def import_(
-        self,
-        path: str | Path | BinaryIO,
-        user: str | None,
-        *,
-        format: str | None,  # noqa: A002 - the word a caller expects
-        branches: Branches,
-        strict: bool,
-        again: bool,
-        attachments: bool,
-        progress: Progress | None,
-    ) -> Imported:
-        """Add the conversations of an export, its options checked here; see User.import_."""
-        flag("strict", strict)
-        flag("again", again)
-        flag("attachments", attachments)
-        function("progress", progress, optional=True)
-        given = path if hasattr(path, "read") else file_path("path", path)
-        with OpenedSource(given) as source:
-            report = import_source(
-                self.database,
-                lambda whose: self.variants.serving(whose, self.messages),
-                reading(source, format, branches),
-                user,
-                now=self.now,
-                strict=strict,
-                again=again,
-                attachments=attachments,
-                progress=progress,
-            )
-        self.notify(*report.users)
-        return report
 
     @audited("forget")
     def forget(
@@ -400,7 +362,7 @@ class Wiring:
             _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
 
     def maintain_in_background(self, user: str) -> None:
-        """What the worker does for a user, unless another worker is at it. Raises ModelFailed."""
+        """Maintain a user in a thread of the worker, unless another worker does. Raises ModelFailed."""
         assert self.worker is not None
         worker = self.worker
 
@@ -478,7 +440,7 @@ def _checked_reranker(given: Reranker | None) -> Reranker | None:
 
 
 def _to_replica(database: Database, url: str | None) -> ReplicaReads | None:
-    """Raises InvalidInput for what is no database of PostgreSQL, or beside a folder."""
+    """Open a replica, if there is a URL. Raises InvalidInput, as for one beside a folder."""
     if url is None:
         return None
     if not isinstance(url, str) or not is_database_url(url) or not database.shared:

@@ -88,7 +88,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChannelScore:
-    """What one channel of a view said of one candidate."""
+    """The rank and score of one candidate in one channel of a view."""
 
     channel: str  # such as "bm25" or "dense"
     rank: int  # from 1; 0: the channel did not find it
@@ -97,7 +97,7 @@ class ChannelScore:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """What a recalled text says held once and holds no more."""
+    """A recalled statement that held once and holds no more."""
 
     since: datetime | None  # when the message that says otherwise was; None: nobody knows
     by: int  # its seq
@@ -149,7 +149,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What recall did with one candidate, and why."""
+    """Recall's decision on one candidate, and why."""
 
     evidence: Evidence
     rank: int  # from 1, after fusion
@@ -163,7 +163,7 @@ Explains = Callable[[int], tuple[ChannelScore, ...] | None]
 
 @dataclass(frozen=True, slots=True)
 class ViewTrace:
-    """What one view did for one recall."""
+    """The work of one view for one recall."""
 
     view: str
     candidates: int  # units offered
@@ -176,7 +176,7 @@ class ViewTrace:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one part of a recalled text was given, and took."""
+    """The tokens that one part of a recalled text was given, and took."""
 
     name: str  # "standing" or "evidence"
     room_tokens: int  # at most

@@ -1,4 +1,4 @@
-"""Until when a recall is waited for: work that was given up stops at its next step."""
+"""Deadlines of recalls: work that was given up stops at its next step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMEOUT = "timeout_s"  # the option of a call
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The end of somebody's patience. It is handed down with the question, and looked at between steps."""
+    """The time at which a recall is given up; handed down with the question, and checked between steps."""
 
     at: float = math.inf  # of the clock
     clock: Callable[[], float] = time.monotonic
@@ -24,12 +24,12 @@ class Deadline:
 
     @classmethod
     def after(cls, timeout_s: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
-        """That of the call which this thread is at; None: it has as long as its caller waits."""
+        """Make the deadline of this thread's call; None: it lasts as long as its caller waits."""
         at = math.inf if timeout_s is None else clock() + timeout_s
         return cls(at, clock, is_waited_for())
 
     def left_s(self) -> float:
-        """Seconds until then; never below 0."""
+        """Seconds left; never below 0."""
         return max(0.0, self.at - self.clock())
 
     def check(self) -> None:
@@ -38,7 +38,7 @@ class Deadline:
             raise RecallGivenUp("whoever asked does not wait any more")
         if self.clock() >= self.at:
             raise RecallGivenUp(
-                "the recall took longer than timeout_s: give it more, or warm() the user first"
+                "the recall took longer than timeout_s: give it more, or preload() the user first"
             )
 
 
@@ -48,7 +48,7 @@ NO_DEADLINE = Deadline()
 def with_time_left(
     options: Mapping[str, Any], since: float, clock: Callable[[], float] = time.monotonic
 ) -> dict[str, Any]:
-    """The options of a call that has waited since then; of its timeout there is what is left."""
+    """Return the options of a call with the time that is left of its timeout `since` it began to wait."""
     if options.get(_TIMEOUT) is None:
         return dict(options)
     return {**options, _TIMEOUT: max(0.0, options[_TIMEOUT] - (clock() - since))}

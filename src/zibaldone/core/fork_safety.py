@@ -1,4 +1,4 @@
-"""What a forked child must make anew: connections and locks are not carried across a fork."""
+"""Make connections and locks anew in a forked child: they are not carried across a fork."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class StartsAnew(Protocol):
     """Something with locks or connections."""
 
     def start_anew(self) -> None:
-        """Called in the child, before anything else runs there."""
+        """Make locks and connections anew. Called in the child, before anything else runs there."""
 
 
 _all: WeakSet[StartsAnew] = WeakSet()
@@ -31,7 +31,7 @@ class ForkSafeLock:
         start_anew_in_children(self)
 
     def start_anew(self) -> None:
-        """In the child."""
+        """Make a new, free lock."""
         self._lock = threading.RLock()
 
     def __enter__(self) -> None:

@@ -81,7 +81,7 @@ class LibraryObject(Protocol):
     """A message of OpenAI's, Anthropic's or LangChain's, by what all of them can do."""
 
     def model_dump(self) -> dict[str, Any]:
-        """What it is, as a dictionary."""
+        """Return the message as a dictionary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gave back, inside a message."""
+    """A tool's result inside a message."""
 
     call_id: object
     content: object
@@ -108,7 +108,7 @@ class ToolOutput:
 
 @dataclass(slots=True)
 class MessageContent:
-    """What is in one message."""
+    """The parts of one message's content, sorted by kind."""
 
     texts: list[str] = field(default_factory=list)
     calls: list[Any] = field(default_factory=list)  # of tools, as OpenAI's chat has them
@@ -121,18 +121,18 @@ class MessageContent:
 
     @property
     def is_nothing(self) -> bool:
-        """But for what tools gave back."""
+        """True if there is nothing but tools' results."""
         return not (self.texts or self.calls or self.thoughts or self.attachments)
 
     @property
     def text(self) -> str:
-        """In lines; where there is none, which tools were called."""
+        """The texts in lines; where there is none, the tools' calls in words."""
         text = "\n".join(self.texts)
         return text or "\n".join(_call_in_words(call) for call in self.calls)
 
     @property
     def metadata(self) -> Shape:
-        """What is no text."""
+        """Metadata of the parts that are no text."""
         named = {
             "tool_calls": self.calls,
             "reasoning": "\n".join(self.thoughts),
@@ -348,7 +348,7 @@ def _is_object(given: object) -> bool:
 
 
 def _plain(given: object) -> object:
-    """A library's object as a mapping; anything else as it is."""
+    """Dump a library's object as a mapping; anything else is returned as it is."""
     if not _is_object(given):
         return given
     dump: Any = given.model_dump  # type: ignore[attr-defined] # _is_object has seen it
@@ -363,7 +363,7 @@ def _plain(given: object) -> object:
 
 
 def _inside(shape: Mapping[str, Any]) -> Sequence[Any] | None:
-    """The messages inside of what is none itself; None for a message."""
+    """Return the messages inside a container of messages; None for a message."""
     if "role" in shape or "content" in shape:
         return None
     choices, items, held = shape.get("choices"), shape.get("output"), shape.get("messages")
@@ -383,7 +383,7 @@ def _inside(shape: Mapping[str, Any]) -> Sequence[Any] | None:
 
 
 def _langchain_role(shape: Mapping[str, Any]) -> str | None:
-    """By its type; None for what is no message of LangChain's."""
+    """Find the role by LangChain's `type`; None where it is no message of LangChain's."""
     kind = shape.get("type")
     if not isinstance(kind, str) or "content" not in shape:
         return None
@@ -405,7 +405,7 @@ def _of_langchain(shape: Mapping[str, Any], role: str) -> Shape:
 
 
 def _of_object(shape: Mapping[str, Any]) -> Shape:
-    """The message; what else the object has that is not passing stands in the metadata."""
+    """Keep the fields of a message; further fields that are not passing go into the metadata."""
     made = {name: shape[name] for name in sorted(_READ) if shape.get(name) is not None}
     made.setdefault("content", "")
     own = shape.get("metadata")
@@ -418,7 +418,7 @@ def _of_object(shape: Mapping[str, Any]) -> Shape:
 
 
 def _of_item(shape: Mapping[str, Any], kind: str) -> Shape:
-    """An item of the Responses API; of one that is not known all of it is kept in the metadata."""
+    """Read an item of the Responses API; an unknown one is kept whole in the metadata."""
     known = {"id": shape["id"]} if shape.get("id") is not None else {}
     if kind in ("function_call", "custom_tool_call"):
         call = _call(shape.get("call_id"), shape.get("name"), shape.get("arguments", shape.get("input")))
@@ -436,7 +436,7 @@ def _of_item(shape: Mapping[str, Any], kind: str) -> Shape:
 
 
 def _read_content(content: object, calls: object = None) -> MessageContent:
-    """What is in a message: a text, or parts in any of the wire formats. Raises InvalidInput."""
+    """Read a text, or parts in any of the wire formats. Raises InvalidInput."""
     if calls is not None and (not isinstance(calls, Sequence) or isinstance(calls, str | bytes)):
         raise InvalidInput(f"tool_calls must be a list, not {type_of(calls)}")
     read = MessageContent(calls=[_as_call(call) for call in calls or ()])
@@ -451,7 +451,7 @@ def _read_content(content: object, calls: object = None) -> MessageContent:
 
 
 def _output_content(output: object) -> object:
-    """What a tool gave back as the content of a message."""
+    """Turn a tool's result into the content of a message."""
     if isinstance(output, Sequence) and not isinstance(output, str | bytes | bytearray):
         try:
             _read_content(output)
@@ -462,7 +462,7 @@ def _output_content(output: object) -> object:
 
 
 def _read_audio(audio: object, read: MessageContent) -> None:
-    """What OpenAI's models say aloud: the words are the text, the sound is attached."""
+    """Add the speech of OpenAI's models to `read`: the words are the text, the sound is attached."""
     if not isinstance(audio, Mapping):
         return
     spoken = MessageContent()
@@ -506,7 +506,7 @@ def _read_part(part: object, place: int, read: MessageContent, known: set[str | 
 
 
 def _read_file(part: Mapping[str, Any], kind: str, read: MessageContent) -> None:
-    """An image, a file or whatever else is no text: a line that names it, and what is known of it."""
+    """Add a line that names an image or a file to `read`, and its description to the attachments."""
     detail = part.get(kind)
     source = part.get("source")
     inner = {
@@ -542,7 +542,7 @@ def _read_file(part: Mapping[str, Any], kind: str, read: MessageContent) -> None
 
 
 def _decoded(encoded: str | None) -> tuple[bytes | None, str | None]:
-    """The bytes of base64 text or of a data URL, with its media type; None for anything else."""
+    """Decode base64 text or a data URL to bytes and media type; None for anything else."""
     if not encoded or "://" in encoded[:12]:
         return None, None
     media_type = None
@@ -558,7 +558,7 @@ def _decoded(encoded: str | None) -> tuple[bytes | None, str | None]:
 
 
 def _as_call(call: object) -> Any:
-    """A call as OpenAI's chat has it, whatever had it otherwise."""
+    """Turn a tool's call of any wire format into that of OpenAI's chat."""
     call = _plain(call)
     if not isinstance(call, Mapping) or isinstance(call.get("function"), Mapping) or "name" not in call:
         return call
@@ -594,7 +594,7 @@ def _listed(value: object) -> list[Any]:
 
 
 def _written(value: object) -> str:
-    """As JSON text, what JSON has no word for by its own."""
+    """Write a value as JSON; values that JSON lacks are written as strings."""
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError) as error:

@@ -197,7 +197,7 @@ def origins(connection: Connection, user: str, seqs: Iterable[int]) -> dict[int,
 
 
 def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
-    """Which of these seqs are still in the log."""
+    """Those of the seqs that are still in the log."""
     c = messages.c
     return {
         seq
@@ -226,7 +226,7 @@ def is_noise(row: Any) -> bool:
 
 
 def count(connection: Connection, user: str, *, after: int = 0) -> int:
-    """How many messages the user has above seq `after`."""
+    """Count the user's messages above seq `after`."""
     query = select(func.count()).select_from(messages).where(messages.c.user == user, messages.c.seq > after)
     return connection.execute(query).scalar_one()
 
@@ -239,7 +239,7 @@ def files(connection: Connection, user: str, seq: int) -> dict[int, bytes]:
 
 
 def faults(connection: Connection, user: str) -> list[str]:
-    """Where the log disagrees with the user's counters, or files with it; and what of it cannot be read."""
+    """List faults: seqs above the user's counter, files without a message, unreadable messages."""
     last = state(connection, user).last_seq
     m, f = messages.c, message_files.c
     above = select(m.seq).where(m.user == user, m.seq > last)
@@ -315,7 +315,7 @@ def seqs_without(connection: Connection, user: str, narrowing: Narrowing) -> fro
 
 @cache
 def _as_long_as(contents: int) -> Select[Any]:
-    """Messages as long as any of so many contents."""
+    """Build the query for messages as long as any of `contents` texts."""
     c = messages.c
     given = (bindparam(f"content_{place}", type_=c.content.type) for place in range(contents))
     lengths = [func.length(content) for content in given]
@@ -341,12 +341,12 @@ def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]
 
 
 def editors(connection: Connection, user: str) -> list[Message]:
-    """What people told by editing, in the order of seqs."""
+    """Messages of the role `editor`, in the order of seqs."""
     return [_to_message(row) for row in connection.execute(_EDITED, {"of": user})]
 
 
 def corrections(connection: Connection, user: str) -> dict[int, int]:
-    """By the seq of each message that was corrected, the seq of what holds now in its place."""
+    """By the seq of each corrected message, the seq of the correction that holds now."""
     newest: dict[int, int] = {}
     of_first: dict[int, list[int]] = {}  # two who correct at once do not know of each other
     corrections = _CORRECTIONS if seals_of(connection) is None else _OF_EDITORS
@@ -367,7 +367,7 @@ def versions_of(connection: Connection, user: str, message: Message) -> list[Mes
 
 
 def damaged(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
-    """Which of the messages cannot be read."""
+    """Seqs of the messages that cannot be read."""
     unreadable = []
     for batch in in_chunks(seqs, PER_STATEMENT):
         try:
@@ -382,7 +382,7 @@ def damaged(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]
 
 
 def sizes(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, int]:
-    """By the seqs of those that are there, how long the message is with its files, in bytes."""
+    """Bytes of each message with its files, by seq; without seqs that are not there."""
     m, f = messages.c, message_files.c
     bytes_of: dict[int, int] = {}
     of_text, of_file = func.length(cast(m.content, LargeBinary)), func.length(f.data)
@@ -406,18 +406,18 @@ def from_us(time_us: int, utc_offset_s: int = 0) -> datetime:
 
 
 def time_in(user: str, session: str, time_us: int) -> datetime:
-    """When a message of a session was. Raises StorageCorrupt for no time that a message can have."""
+    """Read the time of a message of a session. Raises StorageCorrupt where no message can have it."""
     try:
         return from_us(time_us)
     except ArithmeticError as error:
         raise StorageCorrupt(
-            f"a message of session {session!r} of user {user!r} is damaged ({error}): check_integrity() names"
+            f"a message of session {session!r} of user {user!r} is damaged ({error}): admin.check() names"
             " it, and forget(seqs=...) or a copy mends it"
         ) from error
 
 
 def _conditions(narrowing: Narrowing, *, sealed: bool) -> list[ColumnElement[bool]]:
-    """What SQL can say of a narrowing; editors' roles and metadata are looked at afterwards."""
+    """Build the SQL conditions of a narrowing; editors' roles and metadata are compared afterwards."""
     c = messages.c
     conditions: list[ColumnElement[bool]] = []
     if narrowing.exclude_session is not None:

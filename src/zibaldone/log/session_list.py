@@ -134,7 +134,7 @@ def _title(message: Message) -> str:
 
 
 def overwritten(connection: Connection, user: str) -> frozenset[int]:
-    """Seqs of what items said before: of each item's messages all but the last."""
+    """Seqs of earlier versions of items: of each item's messages all but the last."""
     return frozenset(connection.execute(_overwritten(), {"of": user}).scalars())
 
 
@@ -154,13 +154,13 @@ def _overwritten() -> Select[Any]:
 
 
 def count_sessions(connection: Connection, user: str) -> int:
-    """How many there are; no name of one is read."""
+    """Count the user's sessions; no name is read."""
     query = select(func.count(messages.c.session.distinct())).where(messages.c.user == user)
     return connection.execute(query).scalar_one()
 
 
 def _begins(prefix: str) -> list[ColumnElement[bool]]:
-    """What holds for sessions whose names begin so; the index by session serves it."""
+    """Build the conditions for sessions whose names begin with `prefix`; the index by session serves them."""
     if not prefix:
         return []
     c = messages.c
@@ -168,7 +168,7 @@ def _begins(prefix: str) -> list[ColumnElement[bool]]:
 
 
 def _plain_part(prefix: str) -> str:
-    """What of a beginning can be seen of sealed names."""
+    """Return the part of a prefix that is not sealed in sealed names."""
     return ITEM_SESSIONS if prefix.startswith(ITEM_SESSIONS) else ""
 
 
@@ -271,7 +271,7 @@ def _spans_within(connection: Connection, user: str, within: Collection[int]) ->
 
 
 def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, tuple[str, bool]]:
-    """Each message's title, or else its first words; and if its time is known."""
+    """Read each message's title, or else its first words, and whether its time is known."""
     m = messages.c
     words: ColumnElement[str] = m.content.label("words")  # sealed, it can only be opened whole
     if seals_of(connection) is None:

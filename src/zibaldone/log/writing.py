@@ -51,7 +51,7 @@ _TOUCHED = PreparedWrite(
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What one append did."""
+    """The outcome of one append."""
 
     stored: list[Message]  # aligned with what was given; the first copy where an id was known already
     new: int  # how many of them are new
@@ -60,7 +60,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Sifted:
-    """What of given messages an append would store."""
+    """The messages that an append would store, and counts of the others."""
 
     fresh: list[Message]
     changed: int  # how many are known with another content
@@ -137,7 +137,7 @@ def append(
 
 
 def sift(connection: Connection, user: str, given: Sequence[Message], *, again: bool) -> Sifted:
-    """The messages that are not stored yet; what was forgotten is no more, unless `again`."""
+    """Leave out messages that are stored already, and forgotten ones unless `again`."""
     ids = [message.id for message in given if message.id is not None]
     known = fetch_by_id(connection, user, ids)
     gone = set() if again else _forgotten(connection, user, [own for own in ids if own not in known])
@@ -148,14 +148,14 @@ def sift(connection: Connection, user: str, given: Sequence[Message], *, again: 
 
 
 def note_export(connection: Connection, user: str, path: str, now: datetime) -> None:
-    """That messages, or what was made of them, were written to this file or folder."""
+    """Note that messages, or documents made of them, were written to this file or folder."""
     at = and_(exports.c.user == user, exports.c.path == path)
     if not connection.execute(update(exports).where(at).values(time_us=to_us(now))).rowcount:
         connection.execute(exports.insert().values(user=user, path=path, time_us=to_us(now)))
 
 
 def empty(connection: Connection, user: str, seqs: Sequence[int]) -> None:
-    """Make damaged messages readable that are about to go: views look at them once more, and keep nothing."""
+    """Make damaged messages readable and empty. Call before deleting them: views read them once more."""
     for batch in in_chunks(seqs, PER_STATEMENT):
         these = and_(messages.c.user == user, messages.c.seq.in_(batch))
         connection.execute(update(messages).where(these).values(time_us=0, utc_offset_s=0, **_NO_TEXT))
@@ -185,7 +185,7 @@ def delete_rows(connection: Connection, user: str, seqs: Sequence[int]) -> int:
 def _settle_corrections(
     connection: Connection, user: str, stored: list[Message], fresh: Sequence[int]
 ) -> None:
-    """Let corrections, of the new messages at these positions, name the seqs of their ids."""
+    """Write the seqs of the corrected messages into the corrections at the positions `fresh` of `stored`."""
     correcting = [position for position in fresh if stored[position].corrected_ids]
     if not correcting:
         return
@@ -200,10 +200,7 @@ def _settle_corrections(
 
 
 def note_forgotten(connection: Connection, user: str, seqs: Sequence[int]) -> None:
-    """Note that these are forgotten, which are about to go: an import leaves them out.
-
-    What is kept of an id is a digest.
-    """
+    """Note digests of the ids, so that an import leaves them out. Call before deleting the messages."""
     for batch in in_chunks(seqs, PER_STATEMENT):
         these = and_(messages.c.user == user, messages.c.seq.in_(batch))
         ids = list(connection.execute(select(messages.c.id).where(these)).scalars())
@@ -230,7 +227,7 @@ def _id_digest(user: str, message_id: str) -> str:
 
 
 def _differences(first: Message, again: Message) -> list[str]:
-    """The fields in which a message differs from the one that is stored under its id."""
+    """List the fields in which a message differs from the one that is stored under its id."""
     fields = ("content", "role", "name", "session")
     differs = [field for field in fields if getattr(first, field) != getattr(again, field)]
     if first.session.startswith(ITEM_SESSIONS) and to_json(first.metadata) != to_json(again.metadata):
@@ -246,7 +243,7 @@ def _conflict(first: Message, differs: Sequence[str]) -> IdConflict:
 
 
 def _new_id(now: datetime) -> str:
-    """Random, and rising with time, so that the index of ids grows at its end."""
+    """Make a random id that rises with time, so that the index of ids grows at its end."""
     return f"{to_us(now) // 1000:012x}{secrets.token_hex(10)}"
 
 
