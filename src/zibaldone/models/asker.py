@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from zibaldone.errors import ModelFailed, ModelUnavailable, QuestionOpen
-from zibaldone.models.answer_log import AnswerHeard, Outcome, note_answer
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer, Turn
 from zibaldone.models.breaker import Breaker
 from zibaldone.models.meter import Meter
@@ -89,7 +88,6 @@ class Asker:
                 cost.calls += bool(error.requests)
                 raise
 
-        outcome: Outcome
         try:
             if reason := self._breaker.resting(user, task.name):
                 raise BadAnswer(f"the model is {reason}", requests=0)
@@ -106,15 +104,10 @@ class Asker:
                 self._breaker.failed(user, task.name, reason=str(error), times=task.failures, took_s=took_s)
             self._meter.record(user, task.view, task.prompt, degraded=1)
             made, degraded, made_by = task.offline(), f"{task.prompt}: {error}", OFFLINE
-            outcome = "degraded"
         else:
             self._breaker.succeeded(user, task.name)
             made, degraded, made_by = result, "", f"{model.name}/{task.prompt_hash}"
             unusable = False
-            outcome = "valid" if cost.calls < 2 else "repaired"
-        note_answer(
-            AnswerHeard(task.name, outcome, cost.calls, cost.prompt_tokens, cost.completion_tokens, degraded)
-        )
         return TaskAnswer(
             made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens, unusable
         )

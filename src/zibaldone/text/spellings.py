@@ -6,8 +6,6 @@ from typing import Final
 
 import regex
 
-from zibaldone.text.patterns import lazy_pattern
-
 # Colloquial words, and what they stand for. Both sides of a comparison are spelled alike.
 _SHORT: Final = {
     "gonna": "going to",
@@ -77,13 +75,13 @@ _SHORT: Final = {
     "config": "configuration",
     "auth": "authentication",
 }
-_SHORT_WORD = lazy_pattern(rf"\b(?:{'|'.join(_SHORT)})\b", regex.IGNORECASE)
+_SHORT_WORD = regex.compile(rf"\b(?:{'|'.join(_SHORT)})\b", regex.IGNORECASE)
 # What says that something is not sure: a statement with it says less. The month is written "May".
-_UNSURE = lazy_pattern(
+_UNSURE = regex.compile(
     r"\b(?:might|maybe|perhaps|possibly)\b"
     r"|(?<!\b(?:in|of|on|by|since|until|last|next|this|early|late) )\bmay\b(?! \d)"
 )
-_BRITISH = lazy_pattern(r"\b(colo|favo|humo|neighbo|labo|hono|behavio|flavo|rumo)u(r)", regex.IGNORECASE)
+_BRITISH = regex.compile(r"\b(colo|favo|humo|neighbo|labo|hono|behavio|flavo|rumo)u(r)", regex.IGNORECASE)
 
 # A verb's base and its forms that no stemmer joins.
 _IRREGULAR: Final = {
