@@ -30,9 +30,6 @@ _IMPORTERS = {
     "markdown": ("markdown", "Markdown"),
     "sharegpt": ("sharegpt", "ShareGPT"),
     "mem0": ("mem0", "Mem0"),
-    "locomo": ("locomo", "LoCoMoImporter"),
-    "longmemeval": ("longmemeval", "LongMemEvalImporter"),
-    "beam": ("beam", "BEAM"),
     "csv": ("table", "NamedColumns"),
     "jsonl": ("jsonl", "JSONLines"),
 }

@@ -5,38 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from zibaldone.core import PROFILE, Message
-from zibaldone.importers.document import Node
 from zibaldone.log.message_objects import ATTACHMENTS
 
 # In a message's metadata, what was taken out of its text, and where: [[at, text] ...]
 CITATIONS = "citation_markers"
 # Marks of a program's own, which it shows as links: "cite…" in private characters, "【12†source】".
 _MARKER = re.compile(r"[ ]?\ue200[^\ue201\n]{0,400}\ue201|[ ]?【\d{1,4}(?::\d{1,4})?†[^】\n]{0,120}】")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DATED = re.compile(r"(?:\d{1,4}\.\s*)?\[(\d{4}-\d\d-\d\d)\]\.?\s*(.*)")
-
-
-def date_of(node: Node, form: re.Pattern[str], expected: str) -> datetime:
-    """The moment that a text says in a form with the groups year, month (its name too) and day, UTC.
-
-    Groups it may have: hour, minute, and half, the "a" or "p" of a clock of twelve hours.
-    """
-    match = form.fullmatch(node.text())
-    part = match.groupdict() if match else {}
-    month, hour = part.get("month") or "", int(part.get("hour") or 0)
-    if half := part.get("half"):
-        hour = hour % 12 + (12 if half in "pP" else 0)
-    try:
-        number = int(month) if month.isdecimal() else _MONTHS.index(month[:3].lower()) + 1
-        return datetime(
-            int(part["year"]), number, int(part["day"]), hour, int(part.get("minute") or 0), tzinfo=UTC
-        )
-    except ValueError as error:
-        raise node.fault(expected) from error
 
 
 def without_markers(text: str) -> tuple[str, dict[str, Any]]:
