@@ -24,7 +24,7 @@ OWN_METADATA = frozenset({CORRECTS, TIME_KNOWN, AGENT, NOISE, PROFILE, "attachme
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory. `user` is the tenant wall: nothing crosses it, statistics included."""
+    """A user, and perhaps a session. `user` is the tenant wall: nothing crosses it, statistics included."""
 
     user: str
     session: str | None = None  # narrows to one session; None is all of the user's sessions
@@ -52,13 +52,13 @@ class Message:
 
     @property
     def voice(self) -> str:
-        """The role of whose words these are: a correction speaks for who is corrected."""
+        """The role of the speaker; a correction has the role of the message that it corrects."""
         role = self._correction.get("role")
         return role if isinstance(role, str) and role.splitlines() == [role] else self.role
 
     @property
     def corrects(self) -> tuple[int, ...]:
-        """Seqs of the earlier messages that this one takes the place of: the first version's, and so on."""
+        """Seqs of the earlier versions that this message replaces, oldest first."""
         given, end = self._correction.get("seqs"), self.seq or 2**63
         seqs = given if isinstance(given, list) else ()
         return tuple(seq for seq in seqs if type(seq) is int and 0 < seq < end)
@@ -70,19 +70,19 @@ class Message:
 
     @property
     def is_noise(self) -> bool:
-        """True if it is what passed between machines, or was hidden: nobody said it to anybody."""
+        """True for tool traffic, thoughts and hidden messages, which nobody said to anybody."""
         kind = self.metadata.get(NOISE)
         return isinstance(kind, str) and kind in NOISES
 
     @property
     def is_dated(self) -> bool:
-        """True if its time says when it happened: not where a file that was imported names no time."""
+        """True if its time is known; False if it was imported without one."""
         return self.metadata.get(TIME_KNOWN) is not False
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelScore:
-    """What one channel of a view said of one candidate."""
+    """The rank and score that one channel of a view gave a candidate."""
 
     channel: str  # such as "bm25" or "dense"
     rank: int  # from 1; 0: the channel did not find it
@@ -91,7 +91,7 @@ class ChannelScore:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """What a recalled text says held once and holds no more."""
+    """A mark that a recalled text holds no more."""
 
     since: datetime | None  # when the message that says otherwise was; None: nobody knows
     by: int  # its seq
@@ -130,7 +130,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a part of a recalled text comes from."""
+    """The message that a part of a recalled text comes from."""
 
     seq: int
     session: str
@@ -143,7 +143,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What recall did with one candidate, and why."""
+    """The decision of a recall on one candidate, with its reason."""
 
     evidence: Evidence
     rank: int  # from 1, after fusion
@@ -151,13 +151,13 @@ class Decision:
     reason: str
 
 
-# What a view can say afterwards of any message by its seq, candidate or not; None when it has not got it.
+# The score explanation for a seq, candidate or not; None if the view has no such message.
 Explains = Callable[[int], tuple[ChannelScore, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ViewTrace:
-    """What one view did for one recall."""
+    """One view's part in a recall."""
 
     view: str
     candidates: int  # units offered
@@ -170,7 +170,7 @@ class ViewTrace:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one part of a recalled text was given, and took."""
+    """The budget and size of one part of a recalled text."""
 
     name: str  # "standing" or "evidence"
     room_tokens: int  # at most
@@ -180,7 +180,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How a recall came about."""
+    """The trace of a recall."""
 
     views: tuple[ViewTrace, ...]
     decisions: tuple[Decision, ...]  # every candidate, best first

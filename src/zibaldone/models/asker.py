@@ -24,7 +24,7 @@ _SHOWN_ERROR = 1000  # characters of an error that a model is shown
 
 @dataclass(frozen=True, slots=True)
 class TaskAnswer(Generic[R]):
-    """What came of a question."""
+    """The answer to a task."""
 
     result: R
     degraded: str  # why the offline answer stands in for the model's, in a sentence; "" when none does
@@ -67,7 +67,7 @@ class Asker:
         timeout_s: float | None = None,
         repair: bool = True,
     ) -> TaskAnswer[R]:
-        """The task's answer, from the model or from its `offline`.
+        """Answer the task by the model, or else by its `offline`.
 
         A bad answer (not JSON, not of the schema, refused by `task.check`, cut off) is shown to the model
         once, with what is wrong with it, but for a divisible task's that was cut off: its parts are asked
@@ -134,14 +134,14 @@ class Asker:
 
 @dataclass(slots=True)
 class _Cost:
-    """What one question has cost so far."""
+    """The cost of one question so far."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
     def of(self, reply: ChatReply) -> ChatReply:
-        """The reply, counted."""
+        """Add a reply's cost and return the reply."""
         self.calls += 1
         self.prompt_tokens += reply.prompt_tokens or 0
         self.completion_tokens += reply.completion_tokens or 0
@@ -151,7 +151,7 @@ class _Cost:
 def _repaired(
     task: Task[R], call: Callable[[ChatRequest], ChatReply], timeout_s: float | None, *, repair: bool
 ) -> R:
-    """The model's answer, asked for once more when the first cannot be used. Raises ModelFailed."""
+    """Ask the model, and once more if the first answer cannot be used. Raises ModelFailed."""
     request = ChatRequest(
         task.name,
         task.turns(),
@@ -175,7 +175,7 @@ def _repaired(
 
 
 def _judged(task: Task[R], reply: ChatReply) -> R:
-    """The answer as the task's type. Raises BadAnswer in words that a model can act on."""
+    """Parse and check a reply. Raises BadAnswer in words that a model can act on."""
     if reply.finish == "refusal":
         raise BadAnswer(f"the model refused: {_short(reply.text)}")
     if reply.finish == "length":
@@ -195,7 +195,7 @@ def _judged(task: Task[R], reply: ChatReply) -> R:
 
 
 def _json_object(text: str) -> Any:
-    """The first JSON object of a text, whatever is said before and after it. Raises ValueError.
+    """Parse the first JSON object of a text, ignoring text around it. Raises ValueError.
 
     What a model says to itself in front, between <think> and </think>, is no part of its answer.
     """

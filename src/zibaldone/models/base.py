@@ -1,4 +1,4 @@
-"""What an embedder, a tokenizer and a chat model promise."""
+"""The contracts of embedders, tokenizers, rerankers and chat models."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ class Tokenizer(Protocol):
 
 @runtime_checkable
 class WordEmbedder(Embedder, Tokenizer, Protocol):
-    """A table of vectors: quick enough to ask for single words; it says in how many pieces it knows one."""
+    """An embedder and tokenizer that is fast enough to be asked for single words."""
 
 
 class Reranker(Protocol):
-    """Says how well each of some texts answers a question. No lock or transaction is held meanwhile."""
+    """Scores how well texts answer a question. Called without any lock or transaction."""
 
     @property
     def name(self) -> str:
-        """Its name in a trace."""
+        """The name shown in a trace."""
 
     @property
     def batch(self) -> int:
-        """How many texts one call takes. Between calls it is looked whether somebody still waits."""
+        """Texts per call. The deadline is checked between calls."""
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """One finite number per text, the higher the better; those of one question's calls compare.
+        """Return one finite number per text, higher is better, comparable among calls of one question.
 
         Raises ModelFailed when the model does not answer. One that waits for a server ends by itself.
         """
@@ -98,7 +98,7 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What a chat model answered, good or not."""
+    """The answer of a chat model, usable or not."""
 
     text: str
     finish: str = "stop"  # "stop"; "length": cut off; "refusal": the text says why

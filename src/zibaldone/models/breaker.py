@@ -1,4 +1,4 @@
-"""Leaves alone what keeps failing: a server that is down, or a task that is too hard for a model."""
+"""A circuit breaker: stops asking a server that is down, or a task that a model keeps failing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Breaker:
         self._records: dict[tuple[str, ...], _Record] = {}
 
     def resting(self, *key: str) -> str:
-        """Why nothing is to be asked now, in words; "" when it may be."""
+        """Return why nothing may be asked now; "" if it may. After a rest one call is let through."""
         with self._lock:
             record = self._records.get(key)
             if record is None or not record.rests:
@@ -53,7 +53,7 @@ class Breaker:
             )
 
     def failed(self, *key: str, reason: str, times: int = 1, took_s: float = 0.0) -> None:
-        """Count a failure, of as many requests; one that counts for none ends a trial all the same."""
+        """Count `times` failures of a key; a trial ends even if it counts for none."""
         with self._lock:
             if not times and key not in self._records:
                 return

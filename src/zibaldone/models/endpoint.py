@@ -23,7 +23,7 @@ _MAY_BE_ABOUT_A_PART: Final = (400, 403, 404, 413, 422)
 
 
 class Refused(Exception):
-    """The server does not take the request as it is, perhaps for one part of it."""
+    """The server refused the request, perhaps for one part of it."""
 
     def __init__(self, message: str, otherwise: ModelFailed) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class Client:
         return f"<client of {self._where}>"  # without the key
 
     def start_anew(self) -> None:
-        """In a forked child: the connections are the parent's, to be neither used nor closed."""
+        """Drop the parent's connections in a forked child, without closing them."""
         self._lock = threading.Lock()
         self._parents, self._made = self._made, None
 
@@ -78,7 +78,7 @@ class Client:
         timeout_s: float | None = None,
         max_attempts: int | None = None,
     ) -> tuple[Any, int]:
-        """(the body as JSON, requests sent). Raises ModelUnavailable, ModelFailed and Refused."""
+        """Return (the body as JSON, requests sent). Raises ModelUnavailable, ModelFailed and Refused."""
         sdk, where = self._sdk, self._where
         limit_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
         if limit_s <= 0:
@@ -128,7 +128,7 @@ class Client:
             return self._made
 
     def _of_status(self, error: openai.APIStatusError) -> Exception:
-        """What a status means for who asks."""
+        """Build the error for an HTTP status."""
         status = error.status_code
         message = _message(error)
         if self._quoted is not None:
@@ -144,7 +144,7 @@ class Client:
 
 
 class _Attempts(threading.local):
-    """Of the call that this thread is in."""
+    """State of this thread's current call."""
 
     count = 0
     limit_s = 60.0
@@ -155,7 +155,7 @@ _attempts = _Attempts()
 
 
 def _counted(failure: ModelFailed) -> ModelFailed:
-    """The failure with the requests of this thread's call."""
+    """Set the number of requests sent by this thread's call on a failure."""
     failure.requests = _attempts.count
     return failure
 
@@ -169,7 +169,7 @@ _ADVICE: Final = {
 
 
 def _hooks() -> dict[str, list[Callable[..., Any]]]:
-    """Count requests, and end an answer that takes longer than its limit, however it trickles in."""
+    """Hooks that count requests, and stop reading a response after its deadline."""
     import httpx2
 
     class Trickle(httpx2.SyncByteStream):
@@ -205,21 +205,21 @@ def _import() -> Any:
 
 
 def at_least(name: str, value: int, least: int) -> int:
-    """The value, when it is a whole number that is large enough. Raises InvalidInput."""
+    """Check a whole number against a minimum and return it. Raises InvalidInput."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InvalidInput(f"{name} must be a whole number of at least {least}, not {value!r}")
     return value
 
 
 def _sendable(name: str, value: str) -> str:
-    """What can stand in a header. The value is a secret, and in no error."""
+    """Check that a value can be an HTTP header. It may be secret, so errors do not show it."""
     if not isinstance(value, str) or not (value.isascii() and value.isprintable()):
         raise InvalidInput(f"{name} must be printable ASCII: look for a line break or an accent in it")
     return value
 
 
 def _where(base_url: str) -> str:
-    """The base URL as errors show it: without a password."""
+    """Return the base URL without its password, for errors. Raises InvalidInput."""
     try:
         parts = urlsplit(base_url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname)

@@ -142,7 +142,7 @@ class OpenAIChat:
         return body
 
     def _what(self, complaint: str, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
-        """Which part of the request the server does not take; None when it is something else."""
+        """Name the part of the request that the server refused; None if it is something else."""
         sent = {
             "structured": "response_format" in body and not self._must_structure,
             "logprobs": "logprobs" in body,
@@ -249,7 +249,7 @@ def _named(model: object) -> str:
 
 
 def _with_schema(turns: Sequence[Turn], schema: Mapping[str, Any]) -> list[Turn]:
-    """The schema in words, at the end of the instructions."""
+    """Append the schema to the instructions."""
     words = "Answer with one JSON object that fits this JSON schema, and with nothing else:\n" + json.dumps(
         schema, ensure_ascii=False
     )
@@ -325,7 +325,7 @@ def _reply(body: Any, requests: int, logprobs: int | None) -> ChatReply:
 
 
 def _tokens(logprobs: Any) -> tuple[TokenLogprob, ...] | None:
-    """None when the server has none, or something else in their place: the answer is good without."""
+    """Parse log-probabilities; None if the server sent none, or something else."""
     try:
         return tuple(_token(one) for one in logprobs["content"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):

@@ -61,12 +61,12 @@ class RecordedModel:
             ) from error
 
     def start_anew(self) -> None:
-        """In a forked child too: a thread of the parent's may have held the lock."""
+        """Make a new lock, in a forked child too: a thread of the parent may have held the old one."""
         self._writing = threading.Lock()
 
     @property
     def name(self) -> str:
-        """Of the model inside; "recorded" without one."""
+        """Name of the inner model; "recorded" without one."""
         return self._inner.name if self._inner else "recorded"
 
     @property
@@ -109,7 +109,7 @@ class RecordedModel:
         return None
 
     def _listed(self, file: Path) -> dict[str, ChatReply]:
-        """The answers of a file with many, by their ids."""
+        """Return a list's answers by id, reading it again only if it changed."""
         now = file.stat()
         state = (now.st_mtime_ns, now.st_size)
         known = self._lists.get(file)
@@ -118,7 +118,7 @@ class RecordedModel:
         return known[1]
 
     def path(self, request: ChatRequest) -> Path:
-        """Where the page of a request is: its name is a hash of all that the answer depends on."""
+        """Return the path of a request's page, named by a hash of all that the answer depends on."""
         depends = {
             "task": request.task,
             "turns": [[turn.role, turn.content] for turn in request.turns],
@@ -188,7 +188,7 @@ def read_page(path: Path) -> ChatReply | None:
 
 
 def _read_list(file: Path) -> dict[str, ChatReply]:
-    """The answers of a file with one on every line. Raises InvalidInput, which names the line."""
+    """Read answers by id from a file of JSON lines. Raises InvalidInput, which names the line."""
     answers: dict[str, ChatReply] = {}
     for number, line in enumerate(_text_of(file).split("\n"), 1):
         if not line.strip():
@@ -226,7 +226,7 @@ def _folder_name(task: str) -> str:
 
 
 def _divided(text: str) -> tuple[str, str, str]:
-    """What stands before the reply's heading, the heading, and what is below; in a fence it is no heading."""
+    """Split a page at its reply heading, ignoring fenced blocks: (before, heading, after)."""
     end = 0
     for fence in _FENCED.finditer(text):
         heading = re.compile(rf"^{_REPLY}[ \t]*$", re.MULTILINE).search(text, end, fence.start())
@@ -255,14 +255,14 @@ def _reply(facts: Mapping[str, Any], text: str) -> ChatReply:
 
 
 def _fenced(text: str, language: str) -> str:
-    """In a fence that is longer than any run of backticks inside."""
+    """Fence a text with more backticks than any run inside it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all; of two writers the last one stays."""
+    """Write a file atomically; the last of two writers wins."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.{uuid.uuid4().hex[:8]}")
     with beside.open("w", encoding="utf-8", newline="") as file:

@@ -96,7 +96,7 @@ class StaticEmbedder:
         return tuple(token.id for token in self._tokenizer.model.tokenize(piece.replace(" ", "\u2581")))
 
     def _ids_of_word(self, word: str) -> tuple[int, ...]:
-        """Of what stands between two spaces, and of the space before it."""
+        """Token ids of a word and of the space before it."""
         pieces = _PIECE.findall(word if word[0] == "\n" else " " + word)
         return tuple(chain.from_iterable(map(self._pieces.__getitem__, pieces)))
 
@@ -111,7 +111,7 @@ class StaticEmbedder:
 
 
 def _words(text: str) -> list[str] | None:
-    """A text at its spaces, the first of its words being behind one, too; None where words will not do.
+    """Split a text at its spaces; None if tokens do not respect the borders of its words.
 
     A line break begins a word. Splitting is many times quicker than finding pieces.
     """
@@ -137,7 +137,7 @@ def _read_table(path: Path) -> npt.NDArray[np.float16]:
 
 
 class _Known(dict[str, V]):
-    """What is known of pieces of text: made when first looked up, emptied when something is forgotten."""
+    """A cache of values by text, computed on first access and emptied when something is forgotten."""
 
     __slots__ = ("__weakref__", "_make")
 
@@ -153,7 +153,7 @@ class _Known(dict[str, V]):
         return made
 
     def cache_clear(self) -> None:
-        """Keep no word."""
+        """Empty the cache."""
         self.clear()
 
     def __hash__(self) -> int:  # type: ignore[override] # the registry of caches knows it by what it is, not by what is in it

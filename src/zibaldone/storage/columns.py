@@ -31,7 +31,7 @@ _EQUALITY = (operators.eq, operators.ne, operators.in_op, operators.not_in_op)
 
 
 class Seals(Protocol):
-    """Seals for the user whose rows the transaction means; opens what any key sealed that is there."""
+    """Encrypts the words of the transaction's user; decrypts values of any user whose key exists."""
 
     def seal(self, data: bytes, *, findable: bool) -> bytes:
         """`findable`: the same data gives the same each time, for one user. Raises StorageError."""
@@ -40,7 +40,7 @@ class Seals(Protocol):
         """Raises StorageError, and ValueError for what was not sealed."""
 
     def means(self, connection: Connection, user: str) -> None:
-        """Whose rows the transaction means from now on."""
+        """Set the user whose rows the transaction writes from now on."""
 
     overhead_bytes: int  # how much longer bytes are when they are sealed, and not findable
 
@@ -187,7 +187,7 @@ class CheckedBytes(sqlalchemy.types.TypeDecorator[bytes]):
 
 
 class SealedBytes(CheckedBytes):
-    """Bytes that say something of what a user said, such as vectors; see SealedText."""
+    """Bytes derived from a user's words, such as vectors; see SealedText."""
 
     cache_ok = True
 
@@ -220,14 +220,14 @@ def _opened(seals: Seals, stored: bytes) -> bytes:
 
 
 def seals_of(connection: Connection) -> Seals | None:
-    """What seals users' words in this connection's database; None where they are stored as they are."""
+    """Return the seals of the connection's database; None if words are stored in plain text."""
     seals: Seals | None = getattr(connection.dialect, SEALS, None)
     return seals
 
 
 @contextmanager
 def without_values() -> Iterator[None]:
-    """Raise what sealing a value raised, and not SQLAlchemy's error around it: that quotes the values."""
+    """Unwrap our errors from SQLAlchemy's, whose messages quote the values."""
     try:
         yield
     except StatementError as error:
@@ -237,6 +237,6 @@ def without_values() -> Iterator[None]:
 
 
 def means(connection: Connection, user: str) -> None:
-    """Say whose rows come next, in a transaction that means several users', or everybody's."""
+    """Set the user of the rows that come next, in a transaction of several users."""
     if (seals := seals_of(connection)) is not None:
         seals.means(connection, user)

@@ -58,7 +58,7 @@ _WAIT_MS = 5000
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What a conversion wrote."""
+    """The result of a conversion."""
 
     folder: Path
     encrypted: bool
@@ -171,7 +171,7 @@ def _keys(folder: Path, key: str | bytes) -> FolderKeys:
 
 @contextmanager
 def _converting(folder: Path) -> Iterator[None]:
-    """Alone; the lock goes with the process, however that ends."""
+    """Hold the folder's conversion lock; it is freed when the process ends."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
@@ -189,7 +189,7 @@ def _converting(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked(database: Path, keys: FolderKeys | None) -> Iterator[None]:
-    """Nobody else writes meanwhile, in any process."""
+    """Hold the database's write lock, against all processes."""
     driver = sqlcipher()
     connection = _opened(database, keys)
     try:
@@ -221,7 +221,7 @@ def _opened(database: Path, keys: FolderKeys | None) -> Any:
 
 
 def _copy_rows(source: Path, source_keys: FolderKeys | None, to: Path, keys: FolderKeys | None) -> None:
-    """All tables, in one transaction, into a new database; compared, durable, and for the same readers."""
+    """Copy all tables into a new database, in one transaction; compare, sync, and keep the file mode."""
     make_private(to)
     connection = _opened(source, source_keys)
     try:

@@ -1,4 +1,4 @@
-"""What keeps the rows: the contract that a file of SQLite and a PostgreSQL database fulfil.
+"""The contract of a database, fulfilled by SQLite and PostgreSQL.
 
 The rest of the package speaks SQLAlchemy to either. What differs is in this folder: `sqlite`, `postgres`, the
 types of `columns`, the words of `migrations`, and where those things lie that are no rows (`objects`,
@@ -39,11 +39,11 @@ _FAMILY = ("postgresql", "postgres")  # how the URLs begin that name a database 
 
 
 class Collided(StorageBusy):
-    """A transaction and others' could not both be: it was undone, and may be repeated whole."""
+    """A transaction conflicted with another: it was rolled back, and may be repeated."""
 
 
 class StandbyBehind(StorageBusy):
-    """A standby has not replayed what the reader must see; whoever asked for it reads the primary."""
+    """A standby has not replayed the wanted version: read the primary instead."""
 
 
 class Database(ABC):
@@ -88,15 +88,15 @@ class Database(ABC):
         return self.write(user)
 
     def make_room(self) -> bool:
-        """Free what is kept for a full disk; whether there was anything."""
+        """Free the reserve for a full disk; True if there was one."""
         return False
 
     def keep_reserve(self) -> bool:
-        """Keep some room for the time when the disk is full; whether there is any now."""
+        """Reserve space for a full disk; True if there is a reserve now."""
         return False
 
     def transact(self, work: Callable[[Connection], T], *users: str) -> T:
-        """What `work` gives in a write transaction of these users.
+        """Run `work` in a write transaction of these users and return its result.
 
         Where that collides with others' it is repeated whole, five times at most. So `work` changes nothing
         but rows, and depends on nothing that it changed. Raises StorageBusy when it collided each time.
@@ -113,28 +113,28 @@ class Database(ABC):
             return work(connection)
 
     def is_sealed(self) -> bool:
-        """True if what users say was sealed so far."""
+        """True if users' words are sealed."""
         with self.read() as connection:
             return connection.execute(select(sealing.c.id)).first() is not None
 
     def use_keyring(self, keyring: Keyring) -> None:
-        """Seal what users say from now on. Nothing was stored before that is not sealed by the same keys."""
+        """Seal users' words with these keys. Call before anything is stored, or with the keys used so far."""
         self.keyring = keyring
         keyring.attach(self._engine, self.read)
         self.blocks = self.sealed(self.blocks)
         self.saved = SavedIndexes(self, self.sealed(self.saved.store))
 
     def sealed(self, store: ObjectStore) -> ObjectStore:
-        """A store as this database uses it: sealed, where users have keys."""
+        """Wrap a store so that its objects are sealed, if users have keys."""
         return store if self.keyring is None else EncryptedObjects(store, self.keyring)
 
     @abstractmethod
     def unlocked(self) -> AbstractContextManager[Connection]:
-        """A write transaction beside those of users, for rows that do not need their turns."""
+        """Begin a write transaction without users' locks, for rows that do not need them."""
 
     @abstractmethod
     def now_us(self, connection: Connection) -> int:
-        """The time by the clock that all who have it open share, in microseconds since 1970."""
+        """Return the time of the clock that all processes share, in microseconds since 1970."""
 
     @abstractmethod
     def purge_is_due(self, connection: Connection) -> None:
@@ -146,11 +146,11 @@ class Database(ABC):
 
     @abstractmethod
     def wipe(self) -> bool:
-        """Purge the files of deleted text, if that is due; whether it is gone from all of them."""
+        """Purge the files of deleted text, if due; True if no file has any left."""
 
     @abstractmethod
     def faults(self) -> list[str]:
-        """What the database's own check of its structure finds; empty when it is sound."""
+        """Return the faults that the database's own check finds; empty if it is sound."""
 
     @abstractmethod
     def bytes_on_disk(self) -> int:
@@ -158,10 +158,10 @@ class Database(ABC):
 
     @abstractmethod
     def words(self, connection: Connection) -> Iterable[str]:
-        """What its catalogue says of our tables: names, and the statements that made them."""
+        """Yield the catalogue's texts about our tables: names, and the statements that made them."""
 
     def decrypted(self, path: Path) -> Iterator[tuple[int, bytes]] | None:  # noqa: ARG002
-        """(where it begins, what it says) of each piece of a file of ours; None: as it lies there.
+        """Yield (offset, decrypted bytes) of each piece of one of our files; None if it is not encrypted.
 
         Raises ValueError for a file that is not whole, or is not of this folder's key.
         """
@@ -214,7 +214,7 @@ def _any_url_in(place: str | Path) -> str | None:
 
 
 def place_shown(place: str | Path) -> str:
-    """A folder or a URL as it may be shown: without a password."""
+    """Return a folder or URL without its password."""
     if (url := _any_url_in(place)) is None:
         return str(place)
     scheme, _, rest = url.partition("://")
@@ -224,5 +224,5 @@ def place_shown(place: str | Path) -> str:
 
 
 def sorted_once(users: Sequence[str]) -> list[str]:
-    """Each once, in the order in which everybody waits for them, so that no two wait for each other."""
+    """Return the users sorted and without duplicates: all lock in this order, so nobody deadlocks."""
     return sorted(set(users))

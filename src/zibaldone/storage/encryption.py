@@ -40,32 +40,32 @@ _SCRYPT_MEMORY = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class FolderKeys:
-    """What a folder's files are encrypted with."""
+    """The keys of an encrypted folder."""
 
     data: bytes = field(repr=False)  # KEY_BYTES, of which the others are made
 
     @property
     def for_sqlcipher(self) -> str:
-        """As SQLCipher takes a key that it does not stretch itself."""
+        """The page key as a raw-key literal of SQLCipher, which it does not stretch."""
         return f"x'{self.of_pages.hex()}'"
 
     @property
     def of_pages(self) -> bytes:
-        """With which SQLCipher encrypts pages."""
+        """The key of the database's pages."""
         return self.made_for("database")
 
     def files(self) -> FileCipher:
-        """What encrypts files beside the database."""
+        """The cipher of files beside the database."""
         return FileCipher(aead(self.made_for("files")))
 
     def made_for(self, use: str) -> bytes:
-        """A key for one use."""
+        """Derive the key for one use."""
         return hashlib.blake2b(b"zibaldone " + use.encode(), key=self.data, digest_size=KEY_BYTES).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class FileCipher:
-    """AES-GCM; what was encrypted for one place is refused in another."""
+    """AES-GCM bound to a place: data encrypted for one place does not decrypt in another."""
 
     _cipher: AESGCM = field(repr=False)
 
@@ -74,7 +74,7 @@ class FileCipher:
         return nonce + self._cipher.encrypt(nonce, data, place.encode())
 
     def decrypt(self, data: bytes, place: str) -> bytes:
-        """Raises ValueError for what was not encrypted so, for this place."""
+        """Decrypt; raise ValueError if the data was changed, or encrypted for another place or key."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -160,7 +160,7 @@ def _damaged_header(name: str) -> StorageCorrupt:
 
 
 def put_header(folder: Path, text: str, *, over: bool = False) -> bool:
-    """Make the header, whole or not at all; False where there is one already. `over`: in its place."""
+    """Write the header, whole or not at all; False if there is one. With `over`, replace it."""
     descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{HEADER}.")  # of mode 0600
     beside = Path(name)
     try:
@@ -201,7 +201,7 @@ def sqlcipher() -> Any:
 
 
 def check_extra() -> None:
-    """Raises MissingExtra where what encrypts is not installed."""
+    """Raise MissingExtra if the encryption extra is not installed."""
     sqlcipher()
     aead(bytes(KEY_BYTES))
 
@@ -214,7 +214,7 @@ def _is_random(key: str | bytes) -> bool:
 
 
 def _of_user(key: str | bytes, salt: bytes, *, stretched: bool) -> bytes:
-    """(KEY_BYTES,) from what the user gives; a passphrase is stretched, so that guessing it is slow."""
+    """Turn the user's key into KEY_BYTES bytes; a passphrase is stretched with scrypt."""
     if not stretched:
         return bytes.fromhex(key) if isinstance(key, str) else key
     secret = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key

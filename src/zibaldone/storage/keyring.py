@@ -64,7 +64,7 @@ _LIVE, _DESTROYING = 0, 1  # a key's state
 
 @dataclass(frozen=True, slots=True)
 class UserKey:
-    """What seals one user's words."""
+    """The keys that seal one user's words."""
 
     user: str
     number: bytes
@@ -72,7 +72,7 @@ class UserKey:
     _findable: AESSIV
 
     def seal(self, data: bytes, place: bytes = b"") -> bytes:
-        """Another each time; what is of one place is refused in another."""
+        """Encrypt with a random nonce, bound to `place`."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return _RANDOM + self.number + nonce + self._random.encrypt(nonce, data, place or None)
 
@@ -80,7 +80,7 @@ class UserKey:
         return _FINDABLE + self.number + self._findable.encrypt(data, None)
 
     def open(self, sealed: bytes, place: bytes = b"") -> bytes:
-        """Raises ValueError."""
+        """Decrypt. Raises ValueError for data that was changed, or is of another place or key."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -94,7 +94,7 @@ class UserKey:
 
 @dataclass(slots=True)
 class _Scope:
-    """Whose rows a transaction means."""
+    """The user whose rows a transaction reads and writes."""
 
     user: str | None
     locked: bool  # nobody else writes them
@@ -127,7 +127,7 @@ class Keyring:
         self._now.connection = connection
 
     def begin(self, connection: Connection, user: str | None, *, locked: bool) -> None:
-        """Whose rows the transaction means that was begun on this connection."""
+        """Note the user of the transaction that was begun on this connection; None: all users."""
         connection.info[_SCOPE], connection.info[_NEW] = _Scope(user, locked), []
 
     def means(self, connection: Connection, user: str) -> None:
@@ -135,7 +135,7 @@ class Keyring:
         connection.info[_SCOPE] = _Scope(user, connection.info[_SCOPE].locked)
 
     def take_back(self, info: dict[Any, Any]) -> None:
-        """Erase the keys that a transaction made which was rolled back; `info` is its connection's."""
+        """Erase the new keys of a transaction that was rolled back; `info` is its connection's."""
         for number in info.pop(_NEW, ()):
             self._held.pop(number, None)
             try:
@@ -169,7 +169,7 @@ class Keyring:
         return self._held.get(number) or self._fetched(number)
 
     def of_user(self, user: str) -> UserKey:
-        """The user's key, outside of a transaction. Raises KeyMissing for a user who has none."""
+        """Return the user's key, outside of a transaction. Raises KeyMissing if there is none."""
         assert self._read is not None
         with self._read(user) as connection:
             row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
@@ -178,7 +178,7 @@ class Keyring:
         return self._live(row)
 
     def of_owner(self, owner: str) -> UserKey:
-        """By the digest of the user's name with which names of objects begin."""
+        """Return the key of the user with this `owner_of` digest. Raises KeyMissing."""
         if owner not in self._owners:  # who writes objects has read rows, but who moves them
             assert self._read is not None
             with self._read(None) as connection:
@@ -207,7 +207,7 @@ class Keyring:
         return self._held.get(number) or self._fetched(number)
 
     def _made(self, connection: Connection, user: str) -> UserKey:
-        """A new one, durable before a row names it."""
+        """Create the user's key, durable before its row is."""
         number, data = secrets.token_bytes(_NUMBER_BYTES), secrets.token_bytes(KEY_BYTES)
         wrapped = self._wrapping.encrypt(data + user.encode("utf-8", "surrogatepass"), number.hex())
         connection.info[_NEW].append(number)
@@ -254,7 +254,10 @@ class Keyring:
         return made
 
     def condemn(self, connection: Connection, user: str) -> str | None:
-        """In a transaction of the user's: nobody seals by the key any more. Its number; None for no key."""
+        """Mark the user's key as being destroyed, so that nothing more is sealed with it.
+
+        Call in a transaction of the user. Returns the key's number; None if there is no key.
+        """
         row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
         if row is None:
             return None
@@ -269,23 +272,23 @@ class Keyring:
         return number
 
     def destroy(self, number: str, user: str) -> None:
-        """Afterwards nobody can open what it sealed, wherever copies of that are. May be done again."""
+        """Destroy a key: nothing that it sealed, in any copy, can be opened again. Idempotent."""
         about = {"user": user, "time": datetime.now(UTC).isoformat(timespec="seconds")}
         self.place.put_mark(number, self._wrapping.encrypt(json.dumps(about).encode(), f"destroyed {number}"))
         self.place.erase(number)
         self._held.pop(bytes.fromhex(number), None)
 
     def let_go(self) -> None:
-        """Have no key in memory: whoever needs one fetches it, if it is still there."""
+        """Forget the keys held in memory; they are fetched again when needed."""
         self._held.clear()
 
     def release(self, connection: Connection, user: str) -> None:
-        """The user has no key from now on; what is stored next gets a new one."""
+        """Delete the user's key row, after the key was destroyed; the next write creates a new key."""
         connection.execute(delete(user_keys).where(user_keys.c.user == user))
         connection.info[_SCOPE] = _Scope(user, locked=True)
 
     def condemned(self, connection: Connection) -> list[str]:
-        """Users whose key's destruction was begun, and is not at its end."""
+        """Users whose key is being destroyed."""
         query = select(user_keys.c.user).where(user_keys.c.state == _DESTROYING)
         return list(connection.execute(query.order_by(user_keys.c.user)).scalars())
 
@@ -295,7 +298,7 @@ class Keyring:
 
 
 def beginnings(number: str) -> list[bytes]:
-    """With what each value begins that the key of this number sealed."""
+    """Return the first bytes of every value that this key sealed."""
     return [kind + bytes.fromhex(number) for kind in (_RANDOM, _FINDABLE)]
 
 
@@ -332,7 +335,10 @@ def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes)
 
 
 def keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys:
-    """What wraps the keys in a place; a new one gets some, if it may. Raises KeyMissing and WrongKey."""
+    """Return the keys that wrap users' keys; a new store gets some if `may_begin`.
+
+    Raises KeyMissing and WrongKey.
+    """
     checked_key(key)
     header = place.header()
     if header is None:

@@ -100,7 +100,7 @@ def _note(connection: Connection, number: int, name: str) -> None:
 
 
 def _applied(connection: Connection) -> int:
-    """The number that the database has; 0 for an empty one."""
+    """Return the database's schema number; 0 if it is empty."""
     tables = inspect(connection).get_table_names()
     if not tables:
         return 0
@@ -113,7 +113,7 @@ def _applied(connection: Connection) -> int:
 
 
 def _begin(connection: Connection, number: int) -> None:
-    """Make the tables; of an earlier database carry over what cannot be made anew."""
+    """Create the tables; keep what cannot be derived anew from an earlier database."""
     there = _carry_over(connection, number) if number else frozenset()
     new = [table for table in metadata.sorted_tables if table.name not in there]
     metadata.create_all(connection, new, checkfirst=False)
@@ -131,7 +131,7 @@ def _begin(connection: Connection, number: int) -> None:
 
 
 def _carry_over(connection: Connection, number: int) -> frozenset[str]:
-    """Bring what is kept to today's columns, drop what is made anew; the names of tables that are there."""
+    """Migrate the tables that are kept, drop derived ones; return the names of those kept."""
     looking = inspect(connection)
     there = frozenset(looking.get_table_names())
     quote = connection.dialect.identifier_preparer.quote

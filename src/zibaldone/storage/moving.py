@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]  # blocks done, blocks in all
 
 @dataclass(frozen=True, slots=True)
 class MovedBlocks:
-    """What a move, or its undoing, did."""
+    """The result of a move, or of undoing one."""
 
     url: str  # of the bucket
     blocks: int
@@ -133,6 +133,6 @@ def _note(database: Database, bucket: Bucket, url: str) -> Row[Any]:
 
 
 def _keys(connection: Connection) -> list[str]:
-    """Of all blocks in use."""
+    """Return the keys of all blocks in use."""
     query = select(blocks.c.block).where(blocks.c.released == 0).order_by(blocks.c.user, blocks.c.block)
     return list(connection.execute(query).scalars())

@@ -126,7 +126,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def write(self, *users: str) -> Iterator[Connection]:
-        """See Database. It sees what others commit while it runs, but of rows that are not these users'."""
+        """See Database. Others' commits become visible while it runs, except to these users' rows, which are locked."""
         with ExitStack() as turns:
             for user in sorted_once(users):
                 if not turns.enter_context(self._turns.take(user, self._busy_timeout_s)):
@@ -148,7 +148,7 @@ class PostgresDatabase(Database):
         )
 
     def _is_current(self) -> bool:
-        """True if there is nothing to migrate: then nobody need be kept out."""
+        """True if there is nothing to migrate, so that no lock is needed."""
         with self.read() as connection:
             if (encoding := connection.execute(text("SHOW server_encoding")).scalar()) != "UTF8":
                 raise StorageUnusable(
@@ -171,7 +171,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def _migration(self) -> Iterator[Connection]:
-        """Everybody's write transaction, at the end of which new tables are walled."""
+        """Begin a write transaction of all users; new tables get row level security at its end."""
         with self.write() as connection:
             yield connection
             _settle(connection)
@@ -184,7 +184,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def of_an_object(self) -> Iterator[Connection]:
-        """For one object, in the midst of another transaction perhaps: it waits for none of those."""
+        """Begin a transaction for one object on a connection of its own, so that it waits for no other."""
         with self._transaction(self._writing(), engine=self._object_engine) as connection:
             yield connection
 
@@ -194,7 +194,7 @@ class PostgresDatabase(Database):
         return int(connection.execute(query).scalar_one())
 
     def _writing(self) -> str:
-        """Begin to write: waits for rows end as those for locks do, and the silence of who went away ends."""
+        """SQL that begins a write transaction with timeouts for locks and for idle clients."""
         wait_ms = max(1, round(self._busy_timeout_s * 1000))
         silent = f"SET LOCAL idle_in_transaction_session_timeout = {_SILENT_MS}"
         return f"{_DURABLY}; SET LOCAL lock_timeout = {wait_ms}; {silent}"
@@ -249,7 +249,7 @@ class PostgresDatabase(Database):
     def _begun(
         self, engine: Engine, begin: str, user: str | None, locks: str, *, patient: bool
     ) -> Connection:
-        """A connection with a transaction begun; where the server went away, once it is there again.
+        """Return a connection with a begun transaction, retrying while the server is away.
 
         Nothing was sent before, so that trying again does nothing twice.
         """
@@ -284,7 +284,7 @@ class PostgresDatabase(Database):
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def _begin(self, driver: psycopg.Connection[Any], begin: str, user: str | None, locks: str) -> None:
-        """Begin a transaction that means this user's rows, or everybody's, and wait for locks."""
+        """Begin a transaction for this user's rows, or for all users', and wait for the locks."""
         turn = ""
         if self.wall_key is not None:
             cursor = driver.execute(f"{begin}; {walls.TURN}", prepare=False)
@@ -297,7 +297,7 @@ class PostgresDatabase(Database):
         driver.execute(f"{begin}; {walls.meaning(user, self.wall_key, turn)}; {locks}", prepare=False)
 
     def purge_is_due(self, connection: Connection) -> None:
-        """Nothing to note: the server overwrites and recycles when it sees fit. See docs/erasure.md."""
+        """Do nothing: the server overwrites and recycles when it sees fit. See docs/erasure.md."""
 
     def purge_waits(self) -> bool:
         """False: there is nothing that a client could still do."""
@@ -318,7 +318,7 @@ class PostgresDatabase(Database):
             walls.admit(connection, role, self.wall_key)
 
     def faults(self) -> list[str]:
-        """Indexes of ours that the server itself holds for unusable, and tables without the wall."""
+        """Name invalid indexes, and tables without row level security."""
         query = (
             "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
             " JOIN pg_class t ON t.oid = i.indrelid"
@@ -353,7 +353,7 @@ class PostgresDatabase(Database):
                 yield from (str(index["name"]) for index in looking.get_indexes(table))
 
     def start_anew(self) -> None:
-        """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
+        """Drop the parent's connections and locks in a forked child."""
         for engine in (self._engine, self._object_engine):
             _abandoned.append(engine.pool)
             engine.dispose(close=False)
@@ -421,14 +421,14 @@ def _checked(url: str) -> URL:
 
 
 def _locks(users: list[str]) -> str:
-    """Wait to be the only writer of these users' rows; of all, for none. Snapshots are taken after that."""
+    """SQL that locks these users' rows, or those of all users, before the snapshot is taken."""
     keys = ", ".join(f"pg_advisory_xact_lock({_key('user ' + user)})" for user in users)
     everybody = "pg_advisory_xact_lock_shared" if users else "pg_advisory_xact_lock"
     return f"SELECT {everybody}({_key(_ALL)}){', ' + keys if keys else ''}"
 
 
 def _key(name: str) -> int:
-    """64 bits of a lock's name; two names that share them only wait for each other."""
+    """Hash a lock's name to 64 bits; names that collide only wait for each other."""
     digest = blake2b(f"zibaldone {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 

@@ -17,7 +17,7 @@ from zibaldone.storage.columns import SealedBytes, SealedText
 
 
 def _index_of(name: str, *columns: str, where: str) -> Index:
-    """An index of some rows."""
+    """A partial index: of the rows for which `where` holds."""
     return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
 
 

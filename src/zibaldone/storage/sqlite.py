@@ -133,7 +133,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
-        """See Database. It is everybody's snapshot."""
+        """See Database. The snapshot has the rows of all users."""
         while True:
             with self._transaction("BEGIN", user) as connection:
                 if not self._is_forgetting(connection, user):
@@ -223,7 +223,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
-        """A connection of nobody else's, which stays open for the next transaction where this one went well.
+        """Yield a connection, kept open for the next transaction if this one succeeds.
 
         What SQLAlchemy does at the end of each costs more than a short transaction itself, and there is
         nothing to be done: it begins and ends in our own words.
@@ -377,7 +377,7 @@ class SqliteDatabase(Database):
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def faults(self) -> list[str]:
-        """What SQLite's own integrity check finds; empty when the file is sound."""
+        """Return the faults that SQLite's integrity check finds; empty if the file is sound."""
         with self.read() as connection:
             rows = connection.execute(text("PRAGMA integrity_check")).scalars().all()
         return [row for row in rows if row != "ok"]
@@ -409,7 +409,7 @@ class SqliteDatabase(Database):
                 yield from (kind, name, table, sql or "")
 
     def start_anew(self) -> None:
-        """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
+        """Drop the parent's connections and locks in a forked child."""
         _abandoned.append(self._engine.pool)
         self._engine.dispose(close=False)
         _abandoned.append(self._idle)
@@ -429,7 +429,7 @@ class SqliteDatabase(Database):
         )
 
     def _typed(self, error: BaseException | None) -> StorageError:
-        """Of the driver's error."""
+        """Turn the driver's error into one of ours."""
         name = getattr(error, "sqlite_errorname", "") or ""
         what, where = str(error)[:100], repr(str(self.path))
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -453,7 +453,7 @@ class SqliteDatabase(Database):
 
 
 def _index_files(folder: Path) -> FileObjects:
-    """Whoever opens an index checks it: one that a power cut tore is made anew."""
+    """Return the store of index files, which need not be durable: a torn one is detected and built anew."""
     return FileObjects(folder, ".index", durable=False)
 
 
@@ -500,7 +500,7 @@ def _note_cursor(connection: Connection, cursor: Any, *_: object) -> None:
 
 
 def _close_cursors(connection: Connection) -> None:
-    """Of a transaction that ends: rows that nobody will fetch.
+    """Close the cursors of a transaction that ends, with rows that nobody will fetch.
 
     Whoever keeps the exception keeps the frames that were fetching them; as long as they may be fetched,
     SQLite keeps the connection at its old snapshot, and it can never write again.

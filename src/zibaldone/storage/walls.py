@@ -59,7 +59,7 @@ END $$"""  # noqa: S608 - our own names
 
 
 def checked_key(key: str | bytes | None) -> bytes | None:
-    """The key of proofs in 32 bytes. Raises InvalidInput for a short one."""
+    """Hash the wall key to 32 bytes. Raises InvalidInput for a short one."""
     if key is None:
         return None
     if len(key) < _LEAST_KEY:
@@ -70,7 +70,7 @@ def checked_key(key: str | bytes | None) -> bytes | None:
 
 
 def meaning(user: str | None, key: bytes | None = None, turn: str = "") -> str:
-    """A statement that tells whose rows the transaction means, with a proof where there is a key."""
+    """SQL that sets the transaction's user (None: all users), with a proof if there is a key."""
     name = without_nul(user or "")
     settings = {_USER: Literal(name).as_string(None), _EVERYBODY: "'on'" if user is None else "'off'"}
     if key is not None:
@@ -80,7 +80,7 @@ def meaning(user: str | None, key: bytes | None = None, turn: str = "") -> str:
 
 
 def settle(connection: Connection) -> None:
-    """Wall the tables that are not, and let serving roles use those that are new."""
+    """Enable row level security on tables without it, and grant new tables to serving roles."""
     schema = _schema(connection)
     connection.exec_driver_sql(_MEANT.format(schema=schema))
     meant = (
@@ -104,7 +104,7 @@ def settle(connection: Connection) -> None:
 
 
 def walled(connection: Connection, *, are: bool = True) -> list[str]:
-    """Our tables of users' rows that the wall stands around, or those without it."""
+    """Name our tables with row level security, or (`are=False`) without it."""
     query = text(
         "SELECT c.relname FROM pg_class c"
         " LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user'"
@@ -119,7 +119,7 @@ def walled(connection: Connection, *, are: bool = True) -> list[str]:
 
 
 def admit(connection: Connection, role: str, key: bytes) -> None:
-    """Let a role serve, as the tables' owner: it may use them, and proves by this key whose rows it means.
+    """Admit a serving role, as the tables' owner: grant it the tables, and store its proof key.
 
     Raises InvalidInput for no such role, StorageUnusable for one that could get round the wall.
     """
@@ -151,7 +151,7 @@ def admit(connection: Connection, role: str, key: bytes) -> None:
 
 
 def check_role(connection: Connection) -> None:
-    """Raise StorageUnusable where this role serves and has no proof, or could get round the wall."""
+    """Raise StorageUnusable if this serving role has no proof, or could bypass row level security."""
     role, is_owner, meant = connection.execute(
         text(
             f"SELECT session_user, session_user = pg_get_userbyid(proowner), {_FUNCTION}() FROM pg_proc"  # noqa: S608
@@ -190,7 +190,7 @@ def _refuse_ways_round(connection: Connection, role: str) -> None:
 
 
 def _grant(connection: Connection, role: str) -> None:
-    """Let it read and write our tables, and no more: the wall does not stop who may truncate them."""
+    """Grant reading and writing of our tables, but not TRUNCATE, which row level security does not stop."""
     quote = connection.dialect.identifier_preparer.quote_identifier
     names = ", ".join(quote(name) for name in sorted(metadata.tables) if name != migrations.name)
     connection.exec_driver_sql(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {names} TO {quote(role)}")
