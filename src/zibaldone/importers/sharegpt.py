@@ -38,11 +38,11 @@ class ShareGPT(Importer):
     looks_for = "'conversations' with turns 'from' somebody in the first object"
 
     def fits(self, head: Head) -> bool:
-        """By the list of turns."""
+        """Recognise conversations by their list of turns."""
         return "conversations" in head.keys
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation each."""
+        """Yield one conversation each."""
         return each_conversation(read_objects(source, name), _conversation)
 
 

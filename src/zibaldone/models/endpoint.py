@@ -148,7 +148,7 @@ class _Attempts(threading.local):
 
     count = 0
     limit_s = 60.0
-    until = 0.0  # of the attempt under way, on the monotonic clock
+    deadline = 0.0  # of the attempt under way, on the monotonic clock
 
 
 _attempts = _Attempts()
@@ -172,28 +172,28 @@ def _hooks() -> dict[str, list[Callable[..., Any]]]:
     """Hooks that count requests, and stop reading a response after its deadline."""
     import httpx2
 
-    class Trickle(httpx2.SyncByteStream):
-        def __init__(self, stream: httpx2.SyncByteStream, until: float) -> None:
-            self._stream, self._until = stream, until
+    class DeadlineStream(httpx2.SyncByteStream):
+        def __init__(self, stream: httpx2.SyncByteStream, deadline: float) -> None:
+            self._stream, self._deadline = stream, deadline
 
         def __iter__(self) -> Iterator[bytes]:
             for part in self._stream:
-                if time.monotonic() > self._until:
+                if time.monotonic() > self._deadline:
                     raise httpx2.ReadTimeout("the answer took too long")
                 yield part
 
         def close(self) -> None:
             self._stream.close()
 
-    def sending(_: httpx2.Request) -> None:
+    def on_request(_: httpx2.Request) -> None:
         _attempts.count += 1
-        _attempts.until = time.monotonic() + _attempts.limit_s
+        _attempts.deadline = time.monotonic() + _attempts.limit_s
 
-    def answered(response: httpx2.Response) -> None:
+    def on_response(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = Trickle(response.stream, _attempts.until)
+        response.stream = DeadlineStream(response.stream, _attempts.deadline)
 
-    return {"request": [sending], "response": [answered]}
+    return {"request": [on_request], "response": [on_response]}
 
 
 def _import() -> Any:

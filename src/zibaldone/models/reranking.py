@@ -32,7 +32,7 @@ def reranked(
     Where it fails, or half of the time that is left is over: as they came, and why.
     """
     left_s = deadline.left_s() / 2
-    until = deadline.clock() + min(_PATIENCE_S, left_s)
+    stop_at = deadline.clock() + min(_PATIENCE_S, left_s)
     if isinstance(reranker, ChatReranker):
         reranker = replace(reranker, user=user, timeout_s=min(_CHAT_TIMEOUT_S, left_s))
     best = candidates[:MOST]
@@ -40,7 +40,7 @@ def reranked(
     scores: list[float] = []
     try:
         while len(scores) < len(texts):
-            if deadline.clock() >= until:
+            if deadline.clock() >= stop_at:
                 raise ModelFailed(f"reranker {reranker.name!r} is too slow: ask one with a smaller model")
             scores += _checked(reranker, question, texts[len(scores) :][: reranker.batch])
     except ModelFailed as error:

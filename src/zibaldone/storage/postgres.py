@@ -126,7 +126,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def write(self, *users: str) -> Iterator[Connection]:
-        """See Database. Others' commits become visible while it runs, except to these users' rows, which are locked."""
+        """See Database. Commits of others become visible while it runs, but these users' rows are locked."""
         with ExitStack() as turns:
             for user in sorted_once(users):
                 if not turns.enter_context(self._turns.take(user, self._busy_timeout_s)):

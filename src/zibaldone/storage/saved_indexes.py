@@ -140,9 +140,9 @@ class SavedIndexes:
         connection.execute(delete(stored_objects).where(stored_objects.c.kind == INDEX_ROWS))
 
     def sweep(self, user: str | None = None) -> None:
-        """Delete the objects of released indexes, of one user or of all. Call after the releasing transaction.
+        """Delete the objects of released indexes, of one user or of all.
 
-        Raises StorageError; the next call goes on.
+        Call after the transaction that released them. Raises StorageError; the next call goes on.
         """
         c = table.c
         whose = [] if user is None else [c.user == user]

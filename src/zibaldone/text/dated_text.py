@@ -89,7 +89,7 @@ def _whole_months(first: date, last: date) -> str:
 
 
 def _meant(text: str, phrase: str, days: Days, today: date) -> Days | None:
-    """Of a yearly phrase whose last time is long past: that, or the next one, or None for no telling."""
+    """Choose the occurrence of a yearly phrase: the last, the next, or None if it cannot be told."""
     if today - days.last < _AWAY or not _YEARLY.search(phrase) or _OF_WHICH.search(phrase):
         return days
     first = max(0, days.start - _REACH)

@@ -1,4 +1,4 @@
-"""What a model says, held against the very sources that it names: one mechanism for every view's tasks.
+"""Checks of a model's statements against the sources that they name, for every view's tasks.
 
     given = SourceTexts(["I live in Oslo. I don't eat fish."], context="Ann 2023-05-08")
     given.refusal("Ann lives in Oslo.")        # "": the sources bear it out
@@ -133,13 +133,13 @@ class SourceTexts:
         self._context = _vocabulary(context)
 
     def invented(self, text: str) -> list[str]:
-        """The text's content words, names and numbers that stand in no source; in their order, once each."""
+        """Return the text's content words, names and numbers that no source has, in order."""
         new = [word for term, word, _ in _readings(text) if not self._knows(term, word)]
         new += sorted(one for one in names_and_numbers(_spelled(text)) if not self._knows(one, one))
         return list(dict.fromkeys(new))
 
     def turned(self, text: str) -> list[str]:
-        """Its words that every source denies where the text does not, or the other way round; once each."""
+        """Return words that the text denies and every source affirms, or the other way round."""
         turned = [
             (term, word)
             for term, word, sign in _readings(text)
@@ -149,7 +149,7 @@ class SourceTexts:
         return list(dict.fromkeys(word for term, word in turned if term not in meant))
 
     def refusal(self, statement: str) -> str:
-        """Why the sources do not bear the statement out, in words a model can act on; "" when they do."""
+        """Return why the sources do not bear the statement out, in words for a model; "" if they do."""
         read = list(_readings(statement))
         if not read:
             return "says nothing"
@@ -167,7 +167,7 @@ class SourceTexts:
         return not self._known.isdisjoint((term, word)) or not self._context.isdisjoint((term, word))
 
     def _denied_as_it(self, text: str) -> frozenset[str]:
-        """Terms that it denies of what a source calls "it", in clauses with another word of that denial."""
+        """Return terms denied of what a source calls "it", in clauses that share its denial."""
         excused: set[str] = set()
         for clause in _clauses(text):
             denied = {term for term, _, sign in _readings(clause) if sign == _DENIED}
@@ -183,7 +183,7 @@ class SourceTexts:
 def with_sources(
     statement: str, named: Sequence[int], near: Sequence[int], read: Callable[[Sequence[int]], SourceTexts]
 ) -> tuple[list[int], str]:
-    """The sources that a statement names with those of its other words, and why it is refused all the same.
+    """Return the statement's sources, with added ones for its other words, and its refusal or "".
 
     `near` has what was said around it, the nearest first; `read` gives the texts of some of them. A word that
     what is named lacks makes the next one that has it a source, two at most, so that the statement goes when
@@ -213,7 +213,7 @@ def with_sources(
 
 
 def nearest(named: Sequence[int], known: Iterable[int]) -> list[int]:
-    """Of these, the few that are nearest to those that are named; what was said before comes first."""
+    """Return the places within REACH of a named one, nearest first, earlier before later."""
 
     def distance(place: int) -> tuple[int, bool]:
         return min((abs(place - source), place > source) for source in named)
@@ -223,12 +223,12 @@ def nearest(named: Sequence[int], known: Iterable[int]) -> list[int]:
 
 
 def refusal(statement: str, sources: Iterable[str], context: str = "") -> str:
-    """As SourceTexts.refusal, for a lone statement."""
+    """Return why sources do not bear out one statement; see SourceTexts.refusal."""
     return SourceTexts(sources, context).refusal(statement)
 
 
 def names_and_numbers(text: str) -> set[str]:
-    """Their words: what may neither be lost nor invented; numbers without leading zeros."""
+    """Return the words of names, and numbers without leading zeros."""
     salient = {_number(number) for number in _NUMBER.findall(text)}
     for start, end in sentences(text):
         salient.update(word for name in names(text[start:end]) for word in words(name))
@@ -248,7 +248,7 @@ def _vocabulary(text: str) -> set[str]:
 
 
 def _readings(text: str) -> list[tuple[str, str, frozenset[bool]]]:
-    """Each content word in order: its term, itself, and whether it is said plainly, denied, or both."""
+    """Return (term, word, signs) of each content word; signs: {True} plain, {False} denied, or both."""
     readings: list[tuple[str, str, frozenset[bool]]] = []
     last_began = sentence_began = 0
     for start, end in sentences(text):
@@ -320,7 +320,7 @@ def _clauses(text: str) -> Iterator[str]:
 
 
 def _spelled(text: str) -> str:
-    """With "not" as a word of its own, and months by their names; "not only" and the like deny nothing."""
+    """Normalise: "not" as a word, months by name; drop phrases that deny nothing, as "not only"."""
     text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", spelled(text))
     return _DENIES_NOTHING.sub("", _NOT_ONLY.sub(r"\1", _SHORT_NOT.sub(" not", text)))
 

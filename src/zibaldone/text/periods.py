@@ -86,7 +86,7 @@ def asked_period(text: str, now: date) -> Period | None:
 
 
 def _bound(clause: str, text: str, days: Days, now: date) -> Period | None:
-    """What one phrase, bound into the question by the words of `clause`, says of the time asked about."""
+    """Return the period that one phrase asks about, given the words of `clause` before it, or None."""
     phrase = text[days.start : days.end]
     if days.first > now or phrase.lower() in _NOW or _EITHER.search(clause):
         return None

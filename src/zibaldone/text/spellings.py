@@ -1,4 +1,4 @@
-"""One spelling for what people write in several: "gonna" and "going to", "took" and "take". English."""
+"""Normalised English spellings: "gonna" as "going to", "took" as "take"."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ PAST_FORMS: Final = tuple(form for form in _IRREGULAR if not form.endswith(("ing
 
 
 def spelled(text: str) -> str:
-    """With words that people shorten written out, in American spelling, and without "may" and "perhaps"."""
+    """Write out shortened words, use American spelling, and drop "may" and "perhaps"."""
     text = _SHORT_WORD.sub(lambda short: _SHORT[short[0].lower()], _UNSURE.sub("", text))
     return _BRITISH.sub(r"\1\2", text)
 
 
 def base_form(word: str) -> str:
-    """Of an irregular verb, in lower case; any other word itself."""
+    """Return the base form of an irregular verb in lower case; any other word unchanged."""
     return _IRREGULAR.get(word, word)

@@ -48,7 +48,7 @@ class PlainStatement:
 
 
 def statements(sentence: str, speaker: str) -> list[PlainStatement]:
-    """What the speaker states of themselves; nothing where the sentence asks, hedges or denies."""
+    """Return the speaker's statements about themselves; none if the sentence asks, hedges or denies."""
     if sentence.rstrip().endswith("?") or not _HEDGED.isdisjoint(words(sentence)):
         return []
     values = []

@@ -107,7 +107,7 @@ def pieces(text: str) -> set[str]:
 
 
 def terms(text: str) -> list[str]:
-    """What is indexed: stems of the content words, in order; bigrams where a script has no spaces."""
+    """Return the indexed terms: stems of the content words, in order; bigrams in scripts without spaces."""
     return [term for word in words(text) if word not in STOP_WORDS for _, term in term_of(word)]
 
 
