@@ -28,17 +28,8 @@ _ALIASES = {
     "session": ("session", "session_id", "conversation_id", "thread_id"),
     "time": ("time", "timestamp", "created_at"),
 }
-_CHAT = (
-    "role",
-    "content",
-    "name",
-    "id",
-    "metadata",
-    "tool_calls",
-    "tool_call_id",
-    "function_call",
-    "refusal",
-    "reasoning_content",
+_CHAT = tuple(
+    "role content name id metadata tool_calls tool_call_id function_call refusal reasoning_content".split()
 )
 _STATES = ("values", "channel_values", "checkpoint")  # around the state of a graph
 _RATED = {"rating", "evaluation_name"}  # of what is said about messages, and is none

@@ -15,18 +15,9 @@ from zibaldone.importers.files import Head, Importer, each_conversation, each_me
 from zibaldone.importers.source import ImportSource
 
 _ROLES = {
-    "human": "user",
-    "user": "user",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "bing": "assistant",
-    "bard": "assistant",
-    "assistant": "assistant",
-    "model": "assistant",
-    "system": "system",
-    "tool": "tool",
-    "function_call": "assistant",
-    "observation": "tool",
+    **dict.fromkeys(("human", "user"), "user"),
+    **dict.fromkeys(("gpt", "chatgpt", "bing", "bard", "assistant", "model", "function_call"), "assistant"),
+    **{"system": "system", "tool": "tool", "observation": "tool"},
 }
 _NOISE = {"system": "hidden", "tool": "result", "function_call": "call", "observation": "result"}
 

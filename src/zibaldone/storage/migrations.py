@@ -51,21 +51,11 @@ _KEPT = frozenset(
 )
 # What it had besides, and is made anew. A table of another name is another program's.
 _DROPPED = frozenset(
-    {
-        "tunings",
-        "tuning_sources",
-        "units",
-        "unit_sources",
-        "message_units",
-        "chunks",
-        "chunk_sources",
-        "chunk_history",
-        "records",
-    }
-    | {"chunk_namespaces", "record_pairs", "hierarchy_states", "hierarchy_episodes", "hierarchy_semantics"}
-    | {"hierarchy_messages", "hierarchy_statements", "hierarchy_themes", "hierarchy_thresholds"}
-    | {"topic_states", "topic_documents", "topic_parts", "update_words", "update_links", "profile_notes"}
-    | {"maintained_views", "saved_files", "stored_blocks", "saved_objects"}
+    """chunk_history chunk_namespaces chunk_sources chunks hierarchy_episodes hierarchy_messages
+    hierarchy_semantics hierarchy_statements hierarchy_states hierarchy_themes hierarchy_thresholds
+    maintained_views message_units profile_notes record_pairs records saved_files saved_objects
+    stored_blocks topic_documents topic_parts topic_states tuning_sources tunings unit_sources units
+    update_links update_words""".split()
 )
 _WITH_NOTES, _NOTES = 29, frozenset({"notes", "notes_unread"})  # tables of ours from that number on
 
