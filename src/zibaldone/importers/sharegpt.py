@@ -14,11 +14,8 @@ from zibaldone.importers.document import Node
 from zibaldone.importers.files import Head, Importer, each_conversation, each_message, gathered, read_objects
 from zibaldone.importers.source import ImportSource
 
-_ROLES = {
-    **dict.fromkeys(("human", "user"), "user"),
-    **dict.fromkeys(("gpt", "chatgpt", "bing", "bard", "assistant", "model", "function_call"), "assistant"),
-    **{"system": "system", "tool": "tool", "observation": "tool"},
-}
+_ROLES = dict.fromkeys(("gpt", "chatgpt", "bing", "bard", "assistant", "model", "function_call"), "assistant")
+_ROLES |= {"human": "user", "user": "user", "system": "system", "tool": "tool", "observation": "tool"}
 _NOISE = {"system": "hidden", "tool": "result", "function_call": "call", "observation": "result"}
 
 

@@ -46,7 +46,7 @@ def use_bucket(database: Database, given: str | None) -> None:
         )
     if row is None and wanted is None:
         return
-    must_be_plain(database)
+    check_not_encrypted(database)
     if row is None:
         assert wanted is not None
         row = _begin(database, wanted)
@@ -62,7 +62,7 @@ def use_bucket(database: Database, given: str | None) -> None:
     database.saved = SavedIndexes(database, database.sealed(BucketObjects(database.bucket, _INDEXES)))
 
 
-def must_be_plain(database: Database) -> None:
+def check_not_encrypted(database: Database) -> None:
     """Raise InvalidInput for a memory with a key of its folder, where no keys of users seal its blocks."""
     if database.encrypted and database.keyring is None:
         raise InvalidInput(
@@ -107,7 +107,7 @@ def new_folder(url: BucketUrl) -> Bucket:
     raise StorageUnusable(f"{url.place} overwrites objects: it must honour If-None-Match")
 
 
-def bytes_in_bucket(database: Database, connection: Connection) -> int:
+def bucket_size_bytes(database: Database, connection: Connection) -> int:
     """Sum the sizes of all objects that rows name, in bytes."""
     if database.bucket is None:
         return 0

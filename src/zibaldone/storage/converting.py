@@ -28,13 +28,13 @@ from zibaldone.errors import (
 )
 from zibaldone.storage.encryption import (
     FolderKeys,
-    checked_key,
-    header_of,
+    check_key,
     new_header,
-    opened_header,
+    open_header,
     put_header,
     sqlcipher,
     sync_folder,
+    wrap_keys,
 )
 from zibaldone.storage.folder_layout import (
     BESIDE,
@@ -75,7 +75,7 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
     """
     if not key:
         raise KeyMissing("to encrypt a folder give a key, or set ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY")
-    checked_key(key)
+    check_key(key)
     with _converting(folder):
         if (folder / HEADER).exists():
             raise InvalidInput(
@@ -134,9 +134,9 @@ def change_key(folder: Path, key: str | bytes, new_key: str | bytes) -> None:
     """
     if not new_key:
         raise KeyMissing("give the new key, or set ZIBALDONE_NEW_KEY_COMMAND or ZIBALDONE_NEW_KEY")
-    checked_key(new_key)
+    check_key(new_key)
     with _converting(folder):
-        put_header(folder, header_of(_keys(folder, key), new_key), over=True)
+        put_header(folder, wrap_keys(_keys(folder, key), new_key), over=True)
 
 
 def finish_encrypting(folder: Path) -> None:
@@ -165,8 +165,8 @@ def _keys(folder: Path, key: str | bytes) -> FolderKeys:
         raise NotEncrypted(f"{str(folder)!r} is not encrypted")
     if not key:
         raise KeyMissing(f"{str(folder)!r} is encrypted: set ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY")
-    checked_key(key)
-    return opened_header(folder, key)
+    check_key(key)
+    return open_header(folder, key)
 
 
 @contextmanager
@@ -215,7 +215,7 @@ def _locked(database: Path, keys: FolderKeys | None) -> Iterator[None]:
 def _opened(database: Path, keys: FolderKeys | None) -> Any:
     connection = sqlcipher().connect(str(database), isolation_level=None)
     if keys is not None:
-        connection.execute(f'PRAGMA key="{keys.for_sqlcipher}"')
+        connection.execute(f'PRAGMA key="{keys.sqlcipher_literal}"')
     connection.execute(f"PRAGMA busy_timeout={_WAIT_MS}")
     return connection
 
@@ -225,7 +225,7 @@ def _copy_rows(source: Path, source_keys: FolderKeys | None, to: Path, keys: Fol
     make_private(to)
     connection = _opened(source, source_keys)
     try:
-        key = "" if keys is None else keys.for_sqlcipher
+        key = "" if keys is None else keys.sqlcipher_literal
         connection.execute("ATTACH ? AS copy KEY ?", (str(to), key))
         connection.execute("PRAGMA copy.synchronous=FULL")
         connection.execute("PRAGMA copy.secure_delete=ON")

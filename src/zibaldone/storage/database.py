@@ -223,6 +223,6 @@ def place_shown(place: str | Path) -> str:
     return f"{scheme}://{who}{':***' if colon else ''}{at}{host.partition('?')[0]}"
 
 
-def sorted_once(users: Sequence[str]) -> list[str]:
+def in_lock_order(users: Sequence[str]) -> list[str]:
     """Return the users sorted and without duplicates: all lock in this order, so nobody deadlocks."""
     return sorted(set(users))

@@ -45,20 +45,20 @@ class FolderKeys:
     data: bytes = field(repr=False)  # KEY_BYTES, of which the others are made
 
     @property
-    def for_sqlcipher(self) -> str:
+    def sqlcipher_literal(self) -> str:
         """The page key as a raw-key literal of SQLCipher, which it does not stretch."""
-        return f"x'{self.of_pages.hex()}'"
+        return f"x'{self.page_key.hex()}'"
 
     @property
-    def of_pages(self) -> bytes:
+    def page_key(self) -> bytes:
         """The key of the database's pages."""
-        return self.made_for("database")
+        return self.derive("database")
 
     def files(self) -> FileCipher:
         """The cipher of files beside the database."""
-        return FileCipher(aead(self.made_for("files")))
+        return FileCipher(aead(self.derive("files")))
 
-    def made_for(self, use: str) -> bytes:
+    def derive(self, use: str) -> bytes:
         """Derive the key for one use."""
         return hashlib.blake2b(b"zibaldone " + use.encode(), key=self.data, digest_size=KEY_BYTES).digest()
 
@@ -109,33 +109,33 @@ def folder_keys(folder: Path, key: str | bytes | None, *, is_plain: bool) -> Fol
             f"{str(folder)!r} is encrypted: give Memory(key=...), or set ZIBALDONE_KEY_COMMAND or"
             " ZIBALDONE_KEY"
         )
-    return opened_header(folder, key)
+    return open_header(folder, key)
 
 
 def new_header(key: str | bytes) -> tuple[FolderKeys, str]:
     """New keys, and the header that keeps them."""
     keys = FolderKeys(secrets.token_bytes(KEY_BYTES))
-    return keys, header_of(keys, key)
+    return keys, wrap_keys(keys, key)
 
 
-def header_of(keys: FolderKeys, key: str | bytes) -> str:
+def wrap_keys(keys: FolderKeys, key: str | bytes) -> str:
     """The text of a header that keeps these keys, encrypted by a user's."""
     stretched, salt = not _is_random(key), secrets.token_bytes(16)
-    cipher = FileCipher(aead(_of_user(key, salt, stretched=stretched)))
+    cipher = FileCipher(aead(_key_bytes(key, salt, stretched=stretched)))
     about = {"version": 1, "kdf": "scrypt" if stretched else "none", "salt": salt.hex()}
     return json.dumps({**about, "keys": cipher.encrypt(keys.data, HEADER).hex()}, indent=1) + "\n"
 
 
-def opened_header(folder: Path, key: str | bytes) -> FolderKeys:
+def open_header(folder: Path, key: str | bytes) -> FolderKeys:
     """The keys that a folder's header keeps. Raises WrongKey and StorageCorrupt."""
     try:
         text = (folder / HEADER).read_text(encoding="ascii")
     except (OSError, ValueError) as error:
         raise _damaged_header(str(folder / HEADER)) from error
-    return keys_in(text, key, str(folder / HEADER), str(folder))
+    return unwrap_keys(text, key, str(folder / HEADER), str(folder))
 
 
-def keys_in(text: str, key: str | bytes, name: str, what: str) -> FolderKeys:
+def unwrap_keys(text: str, key: str | bytes, name: str, what: str) -> FolderKeys:
     """The keys that a header keeps; `name` is its own, and `what` that of what they open."""
     try:
         given = json.loads(text)
@@ -148,7 +148,7 @@ def keys_in(text: str, key: str | bytes, name: str, what: str) -> FolderKeys:
     wrong = WrongKey(f"the key is not that of {what!r}: nothing was opened")
     if (kdf == "none") != _is_random(key):
         raise wrong
-    cipher = FileCipher(aead(_of_user(key, salt, stretched=kdf == "scrypt")))
+    cipher = FileCipher(aead(_key_bytes(key, salt, stretched=kdf == "scrypt")))
     try:
         return FolderKeys(cipher.decrypt(wrapped, HEADER))
     except ValueError:
@@ -213,7 +213,7 @@ def _is_random(key: str | bytes) -> bool:
     return len(key) == 2 * KEY_BYTES and all(digit in "0123456789abcdefABCDEF" for digit in key)
 
 
-def _of_user(key: str | bytes, salt: bytes, *, stretched: bool) -> bytes:
+def _key_bytes(key: str | bytes, salt: bytes, *, stretched: bool) -> bytes:
     """Turn the user's key into KEY_BYTES bytes; a passphrase is stretched with scrypt."""
     if not stretched:
         return bytes.fromhex(key) if isinstance(key, str) else key
@@ -221,7 +221,7 @@ def _of_user(key: str | bytes, salt: bytes, *, stretched: bool) -> bytes:
     return hashlib.scrypt(secret, salt=salt, dklen=KEY_BYTES, maxmem=_SCRYPT_MEMORY, **_SCRYPT)
 
 
-def checked_key(key: object) -> str | bytes | None:
+def check_key(key: object) -> str | bytes | None:
     """A key as it may be given: None, 32 bytes, these in hexadecimal, a passphrase. Raises InvalidInput."""
     if key is None or (isinstance(key, str | bytes) and (_is_random(key) or len(key) >= LEAST_CHARACTERS)):
         return key

@@ -38,10 +38,10 @@ from zibaldone.storage.encryption import (
     FileCipher,
     FolderKeys,
     aead,
-    checked_key,
-    header_of,
-    keys_in,
+    check_key,
     new_header,
+    unwrap_keys,
+    wrap_keys,
 )
 from zibaldone.storage.folder_layout import HEADER
 from zibaldone.storage.key_places import KeyPlace, key_place
@@ -109,8 +109,8 @@ class Keyring:
 
     def __init__(self, place: KeyPlace, keys: FolderKeys) -> None:
         self.place = place
-        self.id = keys.made_for("id").hex()[:32]
-        self._wrapping = FileCipher(aead(keys.made_for("user keys")))
+        self.id = keys.derive("id").hex()[:32]
+        self._wrapping = FileCipher(aead(keys.derive("user keys")))
         self._held: dict[bytes, UserKey] = {}
         self._now = threading.local()
         self._owners: dict[str, str] = {}  # users by the digest with which names of their objects begin
@@ -134,7 +134,7 @@ class Keyring:
         """See Seals."""
         connection.info[_SCOPE] = _Scope(user, connection.info[_SCOPE].locked)
 
-    def take_back(self, info: dict[Any, Any]) -> None:
+    def erase_new_keys(self, info: dict[Any, Any]) -> None:
         """Erase the new keys of a transaction that was rolled back; `info` is its connection's."""
         for number in info.pop(_NEW, ()):
             self._held.pop(number, None)
@@ -145,14 +145,14 @@ class Keyring:
 
     def seal(self, data: bytes, *, findable: bool) -> bytes:
         """See Seals."""
-        key = self._of_transaction()
+        key = self._transaction_key()
         if key is None:  # nothing is stored of this user, so nothing is found
             return _FINDABLE + bytes(_NUMBER_BYTES)
         return key.seal_findable(data) if findable else key.seal(data)
 
     def open(self, sealed: bytes) -> bytes:
         """See Seals."""
-        return self._opening(sealed).open(sealed)
+        return self._sealing_key(sealed).open(sealed)
 
     def encrypt(self, data: bytes, place: str) -> bytes:
         """Seal an object for its name, by the key of the user whose owner it begins with."""
@@ -160,13 +160,13 @@ class Keyring:
 
     def decrypt(self, data: bytes, place: str) -> bytes:
         """Open what was sealed for a place. Raises ValueError, and KeyDestroyed."""
-        return self._opening(data).open(data, place.encode())
+        return self._sealing_key(data).open(data, place.encode())
 
-    def _opening(self, sealed: bytes) -> UserKey:
+    def _sealing_key(self, sealed: bytes) -> UserKey:
         if len(sealed) < _BEGIN + _TAG_BYTES or sealed[:1] not in (_RANDOM, _FINDABLE):
             raise ValueError("it was not sealed")
         number = bytes(sealed[1:_BEGIN])
-        return self._held.get(number) or self._fetched(number)
+        return self._held.get(number) or self._fetch_key(number)
 
     def of_user(self, user: str) -> UserKey:
         """Return the user's key, outside of a transaction. Raises KeyMissing if there is none."""
@@ -186,7 +186,7 @@ class Keyring:
             self._owners |= {owner_of(name): name for name in names}
         return self.of_user(self._owners.get(owner, owner))
 
-    def _of_transaction(self) -> UserKey | None:
+    def _transaction_key(self) -> UserKey | None:
         connection: Connection = self._now.connection
         scope: _Scope = connection.info[_SCOPE]
         if not scope.looked:
@@ -196,7 +196,7 @@ class Keyring:
             if row is not None:
                 scope.key = self._live(row)
             elif scope.locked:
-                scope.key = self._made(connection, scope.user)
+                scope.key = self._create_key(connection, scope.user)
             scope.looked = True
         return scope.key
 
@@ -204,9 +204,9 @@ class Keyring:
         if row.state != _LIVE:
             raise _destroyed(row.user, "is being destroyed")
         number = bytes.fromhex(row.number)
-        return self._held.get(number) or self._fetched(number)
+        return self._held.get(number) or self._fetch_key(number)
 
-    def _made(self, connection: Connection, user: str) -> UserKey:
+    def _create_key(self, connection: Connection, user: str) -> UserKey:
         """Create the user's key, durable before its row is."""
         number, data = secrets.token_bytes(_NUMBER_BYTES), secrets.token_bytes(KEY_BYTES)
         wrapped = self._wrapping.encrypt(data + user.encode("utf-8", "surrogatepass"), number.hex())
@@ -215,11 +215,11 @@ class Keyring:
         connection.execute(user_keys.insert().values(user=user, number=number.hex(), state=_LIVE))
         return self._hold(user, number, data)
 
-    def _fetched(self, number: bytes) -> UserKey:
+    def _fetch_key(self, number: bytes) -> UserKey:
         """Raises KeyDestroyed, KeyMissing and StorageCorrupt."""
         name = number.hex()
         if (mark := self.place.mark(name)) is not None:
-            raise self._of_mark(name, mark)
+            raise self._destroyed_error(name, mark)
         wrapped = self.place.get(name)
         if wrapped is None:
             raise KeyMissing(f"key {name} of a user is not in {self.place.name!r}: restore a copy of that")
@@ -231,7 +231,7 @@ class Keyring:
             ) from error
         return self._hold(data[KEY_BYTES:].decode("utf-8", "surrogatepass"), number, data[:KEY_BYTES])
 
-    def _of_mark(self, number: str, mark: bytes) -> KeyDestroyed:
+    def _destroyed_error(self, number: str, mark: bytes) -> KeyDestroyed:
         try:
             about = json.loads(self._wrapping.decrypt(mark, f"destroyed {number}"))
             return _destroyed(about["user"], f"was destroyed on {about['time']}")
@@ -243,8 +243,8 @@ class Keyring:
         made = UserKey(
             user,
             number,
-            aead(keys.made_for("random")),
-            _siv(keys.made_for("findable") + keys.made_for("findable, too")),
+            aead(keys.derive("random")),
+            _aes_siv(keys.derive("findable") + keys.derive("findable, too")),
         )
         while len(self._held) >= _MOST:
             with suppress(RuntimeError):  # another thread adds one just now
@@ -309,7 +309,7 @@ def _destroyed(user: str, what: str) -> KeyDestroyed:
     )
 
 
-def _siv(key: bytes) -> AESSIV:
+def _aes_siv(key: bytes) -> AESSIV:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
     return AESSIV(key)
@@ -324,14 +324,14 @@ def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes)
     """
     if not key or not new_key:
         raise KeyMissing("give the key and the new one: ZIBALDONE_KEY and ZIBALDONE_NEW_KEY, or ..._COMMAND")
-    checked_key(new_key)
+    check_key(new_key)
     place = key_place(given, None)
     try:
         keys = keys_at(place, key, may_begin=False)
     except WrongKey:
         keys_at(place, new_key, may_begin=False)
         return
-    place.put_header(header_of(keys, new_key), over=True)
+    place.put_header(wrap_keys(keys, new_key), over=True)
 
 
 def keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys:
@@ -339,7 +339,7 @@ def keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys
 
     Raises KeyMissing and WrongKey.
     """
-    checked_key(key)
+    check_key(key)
     header = place.header()
     if header is None:
         if not may_begin:
@@ -350,4 +350,4 @@ def keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys
         header = place.header()
     if header is None:
         raise InvalidInput(f"no keys of users can be kept in {place.name!r}: give another place")
-    return keys_in(header, key, f"{place.name}/{HEADER}", place.name)
+    return unwrap_keys(header, key, f"{place.name}/{HEADER}", place.name)

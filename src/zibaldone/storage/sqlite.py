@@ -34,7 +34,7 @@ from zibaldone.errors import (
     StorageFull,
     StorageUnusable,
 )
-from zibaldone.storage.bucket_blocks import bytes_in_bucket
+from zibaldone.storage.bucket_blocks import bucket_size_bytes
 from zibaldone.storage.columns import without_values
 from zibaldone.storage.converting import finish_decrypting, finish_encrypting
 from zibaldone.storage.database import Database
@@ -42,7 +42,7 @@ from zibaldone.storage.encrypted_pages import decrypted_pages
 from zibaldone.storage.encryption import (
     FolderKeys,
     check_extra,
-    checked_key,
+    check_key,
     folder_keys,
     sqlcipher,
 )
@@ -82,10 +82,10 @@ class SqliteDatabase(Database):
 
     def __init__(self, folder: Path, *, busy_timeout_s: float, key: str | bytes | None = None) -> None:
         super().__init__()
-        given = checked_key(key)
+        given = check_key(key)
         if given is not None:
             check_extra()  # before a folder is made
-        self.folder = _usable(folder)
+        self.folder = _prepare_folder(folder)
         plain = database_file(self.folder)
         keys = folder_keys(self.folder, given, is_plain=plain.exists())
         self.encrypted = keys is not None
@@ -145,7 +145,7 @@ class SqliteDatabase(Database):
     def write(self, *users: str) -> Iterator[Connection]:
         """See Database."""
         while True:
-            with self._written(*users) as connection:
+            with self._write_transaction(*users) as connection:
                 unfinished = [user for user in users if self._is_forgetting(connection, user)]
                 if not unfinished:
                     yield connection
@@ -155,7 +155,7 @@ class SqliteDatabase(Database):
 
     def step(self, user: str) -> AbstractContextManager[Connection]:
         """See Database."""
-        return self._written(user)
+        return self._write_transaction(user)
 
     def _is_forgetting(self, connection: Connection, user: str | None) -> bool:
         if user is None or self.finish_forgetting is None:
@@ -168,9 +168,9 @@ class SqliteDatabase(Database):
         self.finish_forgetting(user)
 
     @contextmanager
-    def _written(self, *users: str) -> Iterator[Connection]:
+    def _write_transaction(self, *users: str) -> Iterator[Connection]:
         if not self._writing.acquire(timeout=self._busy_timeout_s):
-            raise self._busy()
+            raise self._busy_error()
         try:
             mine = users[0] if len(set(users)) == 1 else None  # the one lock is everybody's
             with self._transaction("BEGIN IMMEDIATE", mine, writes=True) as connection:
@@ -212,14 +212,14 @@ class SqliteDatabase(Database):
                     if not connection.invalidated and _driver(connection).in_transaction:
                         _driver(connection).execute("ROLLBACK")
                         if self.keyring is not None:
-                            self.keyring.take_back(connection.info)
+                            self.keyring.erase_new_keys(connection.info)
                     raise
         except DBAPIError as error:
-            raise self._typed(error.orig) from error
+            raise self._to_error(error.orig) from error
         except self._driver_error as error:  # of beginning and ending, which SQLAlchemy has no part in
-            raise self._typed(error) from error
+            raise self._to_error(error) from error
         except PoolTimeout as error:
-            raise self._busy() from error
+            raise self._busy_error() from error
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
@@ -281,7 +281,7 @@ class SqliteDatabase(Database):
                 if not _is_busy(error):
                     raise
                 if time.monotonic() >= give_up:
-                    raise self._busy() from error
+                    raise self._busy_error() from error
                 time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - spreads waiters, guards nothing
             else:
                 return
@@ -362,7 +362,7 @@ class SqliteDatabase(Database):
                             break
                         del left[0]
                 except DBAPIError as error:
-                    if isinstance(typed := self._typed(error.orig), StorageFull):
+                    if isinstance(typed := self._to_error(error.orig), StorageFull):
                         return False
                     if not _is_busy(error.orig):
                         raise typed from error
@@ -385,7 +385,7 @@ class SqliteDatabase(Database):
     def bytes_on_disk(self) -> int:
         """Size of all files of the folder, and of our objects in a bucket, in bytes."""
         with self.read() as connection:
-            total = bytes_in_bucket(self, connection)
+            total = bucket_size_bytes(self, connection)
         for file in self.folder.rglob("*"):  # blocks are in folders of their own
             with contextlib.suppress(FileNotFoundError):  # the log goes when its last user closes it
                 total += file.stat().st_size if file.is_file() else 0
@@ -399,7 +399,7 @@ class SqliteDatabase(Database):
                 return iter([(0, store.get(files.name_of(path)))])
         if self._keys is None or path.name not in (self.path.name, f"{self.path.name}-wal"):
             return None
-        return decrypted_pages(pieces_read_apart(path), self._keys.of_pages, is_log=path != self.path)
+        return decrypted_pages(pieces_read_apart(path), self._keys.page_key, is_log=path != self.path)
 
     def words(self, connection: Connection) -> Iterator[str]:
         """See Database."""
@@ -422,18 +422,18 @@ class SqliteDatabase(Database):
         self._close_idle()
         self._engine.dispose()
 
-    def _busy(self) -> StorageBusy:
+    def _busy_error(self) -> StorageBusy:
         return StorageBusy(
             f"{str(self.path)!r} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
             " try again, or raise busy_timeout_s"
         )
 
-    def _typed(self, error: BaseException | None) -> StorageError:
+    def _to_error(self, error: BaseException | None) -> StorageError:
         """Turn the driver's error into one of ours."""
         name = getattr(error, "sqlite_errorname", "") or ""
         what, where = str(error)[:100], repr(str(self.path))
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return self._busy()
+            return self._busy_error()
         if name.startswith("SQLITE_FULL"):
             return StorageFull(f"no space left for {where}; nothing of this call was stored: free some space")
         if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
@@ -457,7 +457,7 @@ def _index_files(folder: Path) -> FileObjects:
     return FileObjects(folder, ".index", durable=False)
 
 
-def _usable(folder: Path) -> Path:
+def _prepare_folder(folder: Path) -> Path:
     try:
         folder = folder.expanduser().absolute()  # what it is now, wherever the process goes later
         if folder.exists() and not folder.is_dir():
@@ -476,7 +476,7 @@ def _configure(keys: FolderKeys | None, connection: Any, _record: object) -> Non
     connection.isolation_level = None  # the driver must not begin transactions on its own
     cursor = connection.cursor()
     if keys is not None:
-        cursor.execute(f'PRAGMA key="{keys.for_sqlcipher}"')
+        cursor.execute(f'PRAGMA key="{keys.sqlcipher_literal}"')
     give_up = time.monotonic() + _ATTEMPT_S
     while True:  # SQLite does not wait for others when it changes the journal's mode
         try:

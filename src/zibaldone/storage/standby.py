@@ -37,7 +37,7 @@ class StandbyDatabase(PostgresDatabase):
             self.keyring = primary.keyring
             primary.keyring.attach(self._engine, primary.read)
         if self.bucket is None:  # rows are here, too
-            self.saved = SavedIndexes(primary, self.sealed(RowObjects(self.of_an_object, INDEX_ROWS)))
+            self.saved = SavedIndexes(primary, self.sealed(RowObjects(self.object_transaction, INDEX_ROWS)))
 
     def prepare(self) -> None:
         """Do nothing: the primary's tables are replicated."""
@@ -62,7 +62,7 @@ class StandbyDatabase(PostgresDatabase):
             yield connection
 
     @contextmanager
-    def of_an_object(self) -> Iterator[Connection]:
+    def object_transaction(self) -> Iterator[Connection]:
         """Begin a snapshot of all users' rows."""
         with self._transaction(
             SNAPSHOT, writes=False, patient=False, engine=self._object_engine

@@ -58,7 +58,7 @@ BEGIN
 END $$"""  # noqa: S608 - our own names
 
 
-def checked_key(key: str | bytes | None) -> bytes | None:
+def check_key(key: str | bytes | None) -> bytes | None:
     """Hash the wall key to 32 bytes. Raises InvalidInput for a short one."""
     if key is None:
         return None
@@ -69,7 +69,7 @@ def checked_key(key: str | bytes | None) -> bytes | None:
     return sha256(key.encode() if isinstance(key, str) else key).digest()
 
 
-def meaning(user: str | None, key: bytes | None = None, turn: str = "") -> str:
+def set_user_sql(user: str | None, key: bytes | None = None, turn: str = "") -> str:
     """SQL that sets the transaction's user (None: all users), with a proof if there is a key."""
     name = without_nul(user or "")
     settings = {_USER: Literal(name).as_string(None), _EVERYBODY: "'on'" if user is None else "'off'"}
@@ -79,7 +79,7 @@ def meaning(user: str | None, key: bytes | None = None, turn: str = "") -> str:
     return f"SELECT {', '.join(calls)}"
 
 
-def settle(connection: Connection) -> None:
+def secure_tables(connection: Connection) -> None:
     """Enable row level security on tables without it, and grant new tables to serving roles."""
     schema = _schema(connection)
     connection.exec_driver_sql(_MEANT.format(schema=schema))
