@@ -20,7 +20,7 @@ class Deadline:
 
     at: float = math.inf  # of the clock
     clock: Callable[[], float] = time.monotonic
-    is_waited_for: Callable[[], bool] = lambda: True  # False: whoever asked is gone
+    is_waited_for: Callable[[], bool] = lambda: True  # False: the caller is gone
 
     @classmethod
     def after(cls, timeout_s: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:

@@ -125,9 +125,9 @@ class Meter:
     ) -> Iterator[Reservation]:
         """Reserve room for one call, held until `record` is given it, or the block ends.
 
-        Raises CeilingReached when the call may go over a ceiling; calls of other threads that are under way
-        count as what they may cost at most. Under a ceiling of calls a retry takes room as a call does: the
-        reservation says how many requests may be sent, at most half of those that are left.
+        Raises CeilingReached if the call may exceed a ceiling; calls in progress in other threads count with
+        their most possible cost. Under a ceiling of calls, retries count too: the reservation allows at most
+        half of the requests that are left.
         """
         limits, tokens = self.ceilings, prompt_tokens + max_tokens
         if limits.tokens_per_call is not None and tokens > limits.tokens_per_call:
@@ -203,7 +203,7 @@ class Meter:
     def _stored(self, query: Select[Any] | None) -> Iterator[Sequence[Row[Any]]]:
         """Rows of the database, with the lock held: what is kept is what they do not have.
 
-        No connection is asked for with the lock held: whoever has the last one may be waiting for the lock.
+        No connection is taken with the lock held: the holder of the last one may be waiting for the lock.
         """
         while True:
             rows: Sequence[Row[Any]] = ()

@@ -69,11 +69,6 @@ class RecordedModel:
         """Name of the inner model; "recorded" without one."""
         return self._inner.name if self._inner else "recorded"
 
-    @property
-    def asks(self) -> bool:
-        """True if a model is asked for what is not recorded."""
-        return self._on_miss == "ask"
-
     def chat(self, request: ChatRequest) -> ChatReply:
         """The recorded answer, or what `on_miss` says. Raises InvalidInput for a file that cannot be read."""
         path = self.path(request)

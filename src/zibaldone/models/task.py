@@ -41,9 +41,9 @@ class Task(Generic[R]):
         if not hasattr(cls, "offline") and "offline" not in cls.__annotations__:
             raise TypeError(f"{cls.__name__} has no offline answer: give it a field or a method `offline`")
 
-    view: ClassVar[str]  # of whom the meter says that it asked
+    view: ClassVar[str]  # the view that asks, for the meter
     prompt: ClassVar[str]
-    result: ClassVar[type[BaseModel]]  # the R of the subclass
+    result: ClassVar[type[BaseModel]]  # the type of answers, R
     max_tokens: ClassVar[int | None] = None  # of the answer
 
     @property

@@ -24,7 +24,7 @@ from zibaldone.errors import KeyDestroyed, KeyMissing, StorageCorrupt, Zibaldone
 _ESCAPE = "\x1a"  # what stands for a NUL begins with it, and so does what stands for itself
 _Convert = Callable[[Any], Any]
 SEALS = "zibaldone_seals"  # an attribute of a dialect: the Seals of its database
-# What a sealed name keeps of its beginning: it is memory's own, and names are looked for by it.
+# A prefix that stays in plain text in sealed names: it is memory's own, and searched by LIKE.
 PLAIN_BEGINNING = "zibaldone:items/"
 UNREADABLE = (StorageCorrupt, KeyDestroyed, KeyMissing)  # what opening a value of one user raises
 _EQUALITY = (operators.eq, operators.ne, operators.in_op, operators.not_in_op)
@@ -42,7 +42,7 @@ class Seals(Protocol):
     def means(self, connection: Connection, user: str) -> None:
         """Set the user whose rows the transaction writes from now on."""
 
-    overhead_bytes: int  # how much longer bytes are when they are sealed, and not findable
+    overhead_bytes: int  # added to a value by sealing it, if it is not findable
 
 
 def without_nul(text: str) -> str:
@@ -121,7 +121,7 @@ class CheckedText(sqlalchemy.types.TypeDecorator[str]):
 class SealedText(CheckedText):
     """Words of a user. `findable`: looked up by being equal, and so sealed the same each time.
 
-    Other comparisons (LIKE, <, length) are of what is stored: callers ask `seals_of` where that matters.
+    Other comparisons (LIKE, <, length) see the sealed form: callers check `seals_of` where that matters.
     """
 
     cache_ok = True

@@ -129,8 +129,8 @@ def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
 def change_key(folder: Path, key: str | bytes, new_key: str | bytes) -> None:
     """Let another key open the folder, and this one no longer.
 
-    What the folder is encrypted with stays: whoever has the old key and an old copy of its header reads on.
-    To be safe from them decrypt it and encrypt it anew.
+    The folder's own key stays: the old key still opens it with an old copy of the header. To prevent that,
+    decrypt the folder and encrypt it anew.
     """
     if not new_key:
         raise KeyMissing("give the new key, or set ZIBALDONE_NEW_KEY_COMMAND or ZIBALDONE_NEW_KEY")

@@ -1,8 +1,8 @@
 """The contract of a database, fulfilled by SQLite and PostgreSQL.
 
-The rest of the package speaks SQLAlchemy to either. What differs is in this folder: `sqlite`, `postgres`, the
-types of `columns`, the words of `migrations`, and where those things lie that are no rows (`objects`,
-`saved_indexes`).
+The rest of the package uses SQLAlchemy with either. Their differences are in this folder: `sqlite`,
+`postgres`, the types of `columns`, the SQL of `migrations`, and the stores of data outside of tables
+(`objects`, `saved_indexes`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from zibaldone.storage.keyring import Keyring
 
 T = TypeVar("T")
-_ATTEMPTS = 5  # of a transaction that collides with others'
-_FIRST_PAUSE_S = 0.01  # between two of them; twice as long each time
+_ATTEMPTS = 5  # of a transaction that conflicts with others
+_FIRST_PAUSE_S = 0.01  # between two attempts; doubled each time
 _SQLITE = b"SQLite format 3\0"  # the first bytes of any of its files
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # of two letters: one is a drive
-_FAMILY = ("postgresql", "postgres")  # how the URLs begin that name a database of PostgreSQL
+_FAMILY = ("postgresql", "postgres")  # schemes of PostgreSQL's URLs
 
 
 class Collided(StorageBusy):
@@ -49,42 +49,42 @@ class StandbyBehind(StorageBusy):
 class Database(ABC):
     """Read and write transactions on one database. Safe to share among threads.
 
-    Whoever names the user whose rows are meant sees no others where the database can see to that, and waits
-    for no others. Without a name everybody's rows are meant.
+    A transaction that names its users waits for no other users' writers, and one of a single user sees that
+    user's rows alone where the database enforces it. Without a name it is of all users.
     """
 
-    AUDITED = "audited"  # in a connection's info: the clock of what is noted in its transactions, or None
+    AUDITED = "audited"  # key in a connection's info: the clock of the audit log; None: no audit
 
-    name: str  # its path or URL, as it may be shown
-    folder: Path  # of what lies beside it on this machine; there only when something does
-    encrypted: bool  # whether all that it keeps is
-    shared: bool  # whether other machines may have it open
-    remains: str  # where forgotten text may be as long as `wipe` says no
+    name: str  # path or URL without password, for errors
+    folder: Path  # for local files beside the database; may not exist
+    encrypted: bool  # True if the folder is encrypted
+    shared: bool  # True if other machines may open it
+    remains: str  # why forgotten text may remain after `wipe` returned False
     blocks: ObjectStore
     saved: SavedIndexes
-    bucket: Bucket | None = None  # what both lie in, where they do
+    bucket: Bucket | None = None  # the bucket of `blocks` and `saved`; None: they are elsewhere
     _engine: Engine
-    keyring: Keyring | None = None  # what seals users' words; None: they are stored as they are
+    keyring: Keyring | None = None  # seals users' words; None: they are stored in plain text
 
     def __init__(self) -> None:
-        self.audit_clock: Callable[[], datetime] | None = None  # None: nothing is noted
-        # Goes on with what of a user is being forgotten in steps: whoever names the user does that first.
+        self.audit_clock: Callable[[], datetime] | None = None  # of the audit log; None: no audit
+        # Completes a user's forgetting in steps; called before any transaction that names the user.
         self.finish_forgetting: Callable[[str], None] | None = None
 
     @abstractmethod
     def read(self, user: str | None = None) -> AbstractContextManager[Connection]:
-        """A read transaction: one unchanging snapshot from its first statement to its end."""
+        """Begin a read transaction: one snapshot from its first statement to its end."""
 
     @abstractmethod
     def write(self, *users: str) -> AbstractContextManager[Connection]:
-        """A write transaction: commits at the end of the block, rolls back on any exception.
+        """Begin a write transaction: commits at the end of the block, rolls back on any exception.
 
-        No other writes rows of these users meanwhile; without names nobody else writes at all. Raises
-        StorageBusy when others wrote for the whole busy timeout.
+        It is the only writer of these users' rows, or without names the only writer. Raises StorageBusy if
+        the lock was not free within the busy timeout.
         """
 
     def step(self, user: str) -> AbstractContextManager[Connection]:
-        """A write transaction of a forgetting in steps: others of the user's wait until it is finished."""
+        """Begin a write transaction of a forgetting in steps, without completing that forgetting first."""
         return self.write(user)
 
     def make_room(self) -> bool:
@@ -98,8 +98,8 @@ class Database(ABC):
     def transact(self, work: Callable[[Connection], T], *users: str) -> T:
         """Run `work` in a write transaction of these users and return its result.
 
-        Where that collides with others' it is repeated whole, five times at most. So `work` changes nothing
-        but rows, and depends on nothing that it changed. Raises StorageBusy when it collided each time.
+        On a conflict it is repeated, five times in all: so `work` must have no effects but on rows, and be
+        repeatable. Raises StorageBusy if every attempt conflicted.
         """
         pause_s = _FIRST_PAUSE_S
         for _ in range(_ATTEMPTS - 1):
@@ -138,7 +138,7 @@ class Database(ABC):
 
     @abstractmethod
     def purge_is_due(self, connection: Connection) -> None:
-        """Note, in the transaction that deletes text, that the files have to be purged of it."""
+        """Mark the files as to be purged. Call in the transaction that deletes text."""
 
     @abstractmethod
     def purge_waits(self) -> bool:
@@ -174,7 +174,7 @@ class Database(ABC):
     def keep_out(self, target: Path) -> None:
         """Raise InvalidInput when a file or folder to be written would be in the memory's own folder.
 
-        It would destroy what is stored there, or outlive a forgetting. Any other database is kept too.
+        Such a file could destroy stored data, or outlive a forgetting. Other databases are protected too.
         """
         try:
             own = self.folder.stat() if self.folder.is_dir() else None

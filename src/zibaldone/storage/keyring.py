@@ -318,7 +318,7 @@ def _aes_siv(key: bytes) -> AESSIV:
 def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes) -> None:
     """Let another key open the keys of users, and this one no longer; what they sealed stays as it is.
 
-    Nothing happens where it does so already: whoever was stopped before the folder had it, too, goes on.
+    A no-op if the new key opens them already, so that an interrupted change can be repeated.
 
     Raises InvalidInput, KeyMissing, WrongKey.
     """

@@ -59,7 +59,7 @@ users = _user_table(
     _index_of("users_behind", "user", where="behind = 1"),
 )
 
-maintained_views = Table(  # which views workers keep in step: a mark stays until all of these are
+maintained_views = Table(  # views that workers maintain: `users.behind` is cleared once all of them are done
     "maintained_views",
     metadata,
     _key("view", Text),
@@ -84,7 +84,7 @@ messages = _user_table(
     Index("messages_by_length", "user", func.length(literal_column("content"))),
 )
 
-forgotten_ids = _user_table(  # of messages that were stored once: an import does not bring them back
+forgotten_ids = _user_table(  # ids of forgotten messages: an import does not store them again
     "forgotten_ids",
     _key("digest", Text),  # of the message's id, which may be made from what it says
 )
@@ -94,7 +94,7 @@ forgettings = _user_table(  # forgetting in steps: nobody else reads the user's 
     Column("seqs", Text, nullable=False),  # of the messages: "1-5 8-8"
 )
 
-message_files = _user_table(  # bytes of what a message has attached, where they were to be kept
+message_files = _user_table(  # bytes of messages' attachments, if they are kept
     "message_files",
     _key("seq", BigInteger),
     _key("place", Integer),  # in the metadata's "attachments"
@@ -105,7 +105,7 @@ view_states = _user_table(
     "view_states",
     _key("view", Text),
     _key("generation", BigInteger),
-    Column("fingerprint", Text, nullable=False),  # what the output depends on besides the log
+    Column("fingerprint", Text, nullable=False),  # digest of all that the build depends on besides the log
     Column("cursor", BigInteger, nullable=False),  # every message up to this seq has been read
     Column("serving", Integer, nullable=False),  # 1: recall reads this generation; 0: it is being built
     Column("standing", Text, nullable=False, server_default=""),  # "beside" or "kept": neither of the two
@@ -117,7 +117,7 @@ units = _user_table(
     "units",
     _key("view", Text),
     _key("generation", BigInteger),
-    _key("seq", BigInteger),  # of the message that it stands on
+    _key("seq", BigInteger),  # of the message that the unit belongs to
     _key("part", Integer),  # 0, 1 ... on the same message
     Column("kind", Text, nullable=False),
     Column("start", Integer, nullable=False),
@@ -130,7 +130,7 @@ units = _user_table(
     Column("vector", SealedBytes(), nullable=False),  # (d,) float16, unit length or zero
 )
 
-unit_sources = _user_table(  # what a unit was made from besides the message that it stands on
+unit_sources = _user_table(  # further messages that a unit was made from
     "unit_sources",
     _key("view", Text),
     _key("generation", BigInteger),
@@ -347,14 +347,14 @@ notes_unread = _build_table(  # messages that a model is still to read for notes
     Column("tokens", Integer, nullable=False),
 )
 
-sealing = Table(  # whether words of users are sealed: at most one row
+sealing = Table(  # the key store of sealed words: at most one row
     "sealing",
     metadata,
     _key("id", Text),  # of the keys that do
     Column("place", Text, nullable=False),  # where they were when the memory was begun, for people
 )
 
-user_keys = _user_table(  # which key seals a user's words; the key itself is elsewhere
+user_keys = _user_table(  # numbers of users' keys; the keys are in the key store
     "user_keys",
     Column("number", Text, nullable=False),  # of the key
     Column("state", Integer, nullable=False),  # 1: it is being destroyed, and seals no more
@@ -372,7 +372,7 @@ stored_objects = Table(  # blocks of chunks and saved indexes, where the databas
     Column("made_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
-bucket = Table(  # where blocks and saved indexes are, if that is a bucket: at most one row
+bucket = Table(  # the bucket of blocks and saved indexes: at most one row
     "bucket",
     metadata,
     _key("id", Text),  # of this memory: the keys of its objects begin with it
@@ -380,7 +380,7 @@ bucket = Table(  # where blocks and saved indexes are, if that is a bucket: at m
     Column("moving", Integer, nullable=False, server_default=text("0")),  # 1: blocks are being copied there
 )
 
-saved_indexes = _user_table(  # objects, wherever they are kept
+saved_indexes = _user_table(  # one row per object, wherever the objects are stored
     "saved_indexes",
     _key("key", Text),  # of the object
     Column("name", Text, nullable=False),
@@ -391,25 +391,25 @@ saved_indexes = _user_table(  # objects, wherever they are kept
     _index_of("saved_indexes_to_sweep", "user", "since_us", where="state <> 'current'"),
 )
 
-leases = _user_table(  # which users some worker has in hand, so that no other takes them
+leases = _user_table(  # users that a worker is maintaining, so that no other takes them
     "leases",
-    Column("holder", Text, nullable=False),  # "" where nobody has
+    Column("holder", Text, nullable=False),  # "" if no worker has it
     Column("until_us", BigInteger, nullable=False),  # microseconds since 1970; then anybody may take them
 )
 
-exports = _user_table(  # what was written elsewhere: forgetting does not reach it, verifying looks at it
+exports = _user_table(  # exported files: forgetting does not reach them, but verifying reads them
     "exports",
     _key("path", Text),  # of a file or a folder
     Column("time_us", BigInteger, nullable=False),  # of the last one, microseconds since 1970
 )
 
-retention = _user_table(  # of users who do not keep to the default
+retention = _user_table(  # policies of users who have their own
     "retention",
     Column("policy", SealedText(), nullable=False),  # JSON: rules, decay_days, forget_below
     Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
-audit = Table(  # who did what, and never what was said
+audit = Table(  # operations on memory, without any text
     "audit",
     metadata,
     _key("user", Text),  # whose memory
@@ -423,7 +423,7 @@ audit = Table(  # who did what, and never what was said
     Index("audit_by_time", "user", "time_us"),
 )
 
-server_keys = Table(  # looked up before anybody's name is known
+server_keys = Table(  # looked up before the user is known
     "server_keys",
     metadata,
     _key("id", Text),

@@ -75,7 +75,7 @@ _LEAST_RESERVING_BYTES = 2**20  # of a database that is worth a reserve
 
 
 class SqliteDatabase(Database):
-    """The database of one folder. There is one writer at a time, whoever's rows it writes."""
+    """The database of one folder. There is one writer at a time, for all users together."""
 
     shared = False
     remains = "another process still reads the files: closing it cleans them"
@@ -225,8 +225,8 @@ class SqliteDatabase(Database):
     def _connected(self) -> Iterator[Connection]:
         """Yield a connection, kept open for the next transaction if this one succeeds.
 
-        What SQLAlchemy does at the end of each costs more than a short transaction itself, and there is
-        nothing to be done: it begins and ends in our own words.
+        SQLAlchemy's reset at the end of each costs more than a short transaction, and is not needed:
+        transactions begin and end by our own statements.
         """
         try:
             connection = self._idle.pop()
@@ -241,7 +241,7 @@ class SqliteDatabase(Database):
             connection.close()
         else:
             self._idle.append(connection)
-        if self._closed:  # meanwhile: whoever closed it has not seen this one
+        if self._closed:  # closed meanwhile, without this connection
             self._close_idle()
 
     def _close_idle(self) -> None:
@@ -289,7 +289,7 @@ class SqliteDatabase(Database):
     def purge_is_due(self, connection: Connection) -> None:
         """Note, in the transaction that deletes text, that the files have to be purged of it.
 
-        Whoever opens the folder next does it, should this process die in between.
+        If this process dies before purging, the next one to open the folder purges.
         """
         connection.exec_driver_sql(f"PRAGMA user_version={_PURGE_DUE}")
 
@@ -459,7 +459,7 @@ def _index_files(folder: Path) -> FileObjects:
 
 def _prepare_folder(folder: Path) -> Path:
     try:
-        folder = folder.expanduser().absolute()  # what it is now, wherever the process goes later
+        folder = folder.expanduser().absolute()  # fixed now, so that a later chdir changes nothing
         if folder.exists() and not folder.is_dir():
             raise StorageUnusable(f"{str(folder)!r} is a file: give Memory a folder")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -502,8 +502,8 @@ def _note_cursor(connection: Connection, cursor: Any, *_: object) -> None:
 def _close_cursors(connection: Connection) -> None:
     """Close the cursors of a transaction that ends, with rows that nobody will fetch.
 
-    Whoever keeps the exception keeps the frames that were fetching them; as long as they may be fetched,
-    SQLite keeps the connection at its old snapshot, and it can never write again.
+    A kept exception keeps the frames that were fetching; while an open cursor may be fetched from, SQLite
+    holds the connection at its old snapshot, and it can never write again.
     """
     for cursor in list(connection.info.get(_CURSORS, ())) if not connection.invalidated else ():
         with suppress(connection.dialect.loaded_dbapi.Error):

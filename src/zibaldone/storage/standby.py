@@ -1,6 +1,6 @@
 """A hot standby of the database, for reading: a snapshot of it is given out only when it is new enough.
 
-Nothing is asked of it twice and nothing waited for: whoever reads has the primary to go back to.
+Nothing is retried and nothing waited for: readers fall back to the primary.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The wall between users in PostgreSQL: row level security, which asks a serving role whose rows it may mean.
 
-A transaction names a user, or everybody, in settings that any SQL may set. So a role that does not own the
-tables sets a proof beside them: an HMAC of the server's process, the moment the transaction began, and the
-name. The key lies in a table that the role cannot read, and a function of the owner checks the proof, once a
-statement. What SQL of the role could read or repeat is good for the user and the transaction that it has
-already. The owner needs no proof: it could take the wall down as well.
+A transaction names a user, or all users, in settings that any SQL may set. So a role that does not own the
+tables also sets a proof: an HMAC of the server's process, the transaction's start time, and the name. The key
+is in a table that the role cannot read, and a function of the owner checks the proof once a statement. A
+proof that injected SQL could read or replay is valid only for the user and transaction that it already has.
+The owner needs no proof, since it could disable row level security as well.
 """
 
 from __future__ import annotations

@@ -304,7 +304,7 @@ def day_of(message: Message) -> date:
 
 
 def is_specific(sentence: str, day: date) -> bool:
-    """A name, a number or a date: specific, whoever is spoken of."""
+    """True if the sentence has a name, a number or a date."""
     return bool(_NUMBER.search(sentence) or names(sentence) or find_days(sentence, day))
 
 

@@ -37,7 +37,7 @@ _NEW_LINE = "\n"  # one, since each costs a token
 _INDENT = "  "
 _MOST_DAYS = 3  # on which the same was said again that are told
 _CUT_BEFORE, _CUT_BEHIND = f"{OMISSION} ", f" {OMISSION}"
-_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # wherever somebody may see a new line begin
+_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # all characters that may be shown as line breaks
 _LATER_LINE = re.compile(f"(?<=[{_BREAKS}])(?=[^{_BREAKS}])")
 _LATER_INDENT = re.compile(f"(?<=[{_BREAKS}]){_INDENT}(?=[^{_BREAKS}])")
 

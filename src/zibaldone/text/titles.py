@@ -36,7 +36,7 @@ def telling(
     n: int = 0,
     likeness: Likeness | None = None,
 ) -> list[str]:
-    """The words that most texts speak of, the commonest first; of such as are as common, names first.
+    """Return the words that most texts have, the commonest first; names first among equals.
 
     At most `room` words, without the names of those who talk, of which `parties` has the words in lower
     case, and without captions, unless nothing else is said. A word is shown with its neighbour where most

@@ -26,7 +26,7 @@ STOP_WORDS = frozenset(
 )
 
 _OF_ENGLISH = 0.3  # of the words of a question
-# Function words of German, Spanish, French and Portuguese that are no English words, and such as are.
+# Function words of German, Spanish, French and Portuguese, also those that are English words.
 FOREIGN_FUNCTION_WORDS = frozenset(
     """der das den dem des ein eine einen einem einer ich du er wir ihr mein meine meinen und oder aber
     nicht mit von zu zum zur für auf bei nach wie wo wer wann welche welcher welches wieviel ist sind
