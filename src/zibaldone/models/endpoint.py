@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from zibaldone.core.fork_safety import start_anew_in_children
+from zibaldone.core.validation import count
 from zibaldone.errors import InvalidInput, MissingExtra, ModelFailed, ModelUnavailable
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Client:
         self._key = _sendable("api_key", api_key or _NO_KEY)
         self._quoted = re.compile(rf"(?<!\w){re.escape(api_key)}(?!\w)") if api_key else None
         self._headers = {_sendable("headers", k): _sendable("headers", v) for k, v in (headers or {}).items()}
-        self._max_retries = at_least("max_retries", max_retries, 0)
+        self._max_retries = count("max_retries", max_retries, least=0)
         if not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
             raise InvalidInput(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}")
         self._timeout_s = timeout_s
@@ -202,13 +203,6 @@ def _import() -> Any:
     except ImportError as error:
         raise MissingExtra("no module 'openai': pip install 'zibaldone[openai]'") from error
     return openai
-
-
-def at_least(name: str, value: int, least: int) -> int:
-    """Check a whole number against a minimum and return it. Raises InvalidInput."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidInput(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return value
 
 
 def _sendable(name: str, value: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from zibaldone.core.validation import count
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import (
     ChatReply,
@@ -24,7 +25,7 @@ from zibaldone.models.base import (
     storable,
     whole_number,
 )
-from zibaldone.models.endpoint import Client, Refused, at_least
+from zibaldone.models.endpoint import Client, Refused
 
 if TYPE_CHECKING:
     import openai
@@ -76,7 +77,7 @@ class OpenAIChat:
         """
         self._model = _named(model)
         self._client = Client("CHAT", base_url, api_key, timeout_s, max_retries, headers)
-        self._max_tokens = None if max_tokens is None else at_least("max_tokens", max_tokens, 1)
+        self._max_tokens = None if max_tokens is None else count("max_tokens", max_tokens, least=1)
         self._extra_body = dict(extra_body or {})
         self._refused: set[str] = {"structured"} if structured is False else set()
         self._must_structure = structured is True
@@ -177,8 +178,8 @@ class OpenAIEmbedder:
         """
         self._model = _named(model)
         self._client = Client("EMBED", base_url, api_key, timeout_s, max_retries, headers)
-        self._batch_texts = at_least("batch_texts", batch_texts, 1)
-        self._wanted = None if dimension is None else at_least("dimension", dimension, 1)
+        self._batch_texts = count("batch_texts", batch_texts, least=1)
+        self._wanted = None if dimension is None else count("dimension", dimension, least=1)
         self._dimension = dimension or _KNOWN_DIMENSIONS.get(model)
 
     @property

@@ -33,7 +33,6 @@ from zibaldone.storage.encryption import (
     open_header,
     put_header,
     sqlcipher,
-    sync_folder,
     wrap_keys,
 )
 from zibaldone.storage.folder_layout import (
@@ -49,6 +48,7 @@ from zibaldone.storage.folder_layout import (
     RESERVE,
     database_file,
     make_private,
+    sync_folder,
 )
 from zibaldone.storage.objects import EncryptedObjects, FileObjects, ObjectStore
 

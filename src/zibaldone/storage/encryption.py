@@ -26,7 +26,7 @@ from zibaldone.errors import (
     StorageUnusable,
     WrongKey,
 )
-from zibaldone.storage.folder_layout import ENCRYPTED_FILE, HEADER
+from zibaldone.storage.folder_layout import ENCRYPTED_FILE, HEADER, sync_folder
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -180,15 +180,6 @@ def put_header(folder: Path, text: str, *, over: bool = False) -> bool:
         beside.unlink(missing_ok=True)
     sync_folder(folder)
     return True
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def sqlcipher() -> Any:

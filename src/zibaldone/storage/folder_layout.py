@@ -44,3 +44,12 @@ def make_private(database: Path) -> None:
     """
     with suppress(OSError):  # it is there, or SQLite says what is wrong
         os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

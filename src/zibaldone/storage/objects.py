@@ -25,6 +25,7 @@ from sqlalchemy import ColumnElement, Connection, delete, select
 
 from zibaldone.errors import StorageCorrupt, StorageFull, StorageUnusable
 from zibaldone.storage.bucket import Bucket
+from zibaldone.storage.folder_layout import sync_folder
 from zibaldone.storage.schema import stored_objects as table
 
 _UNFINISHED = ".part"
@@ -105,7 +106,7 @@ class FileObjects(ObjectStore):
                     os.fsync(file.fileno())
                 beside.replace(path)
             for folder in (path.parent, self.folder, self.folder.parent) if self._durable else ():
-                _sync(folder)
+                sync_folder(folder)
         except OSError as error:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
@@ -124,7 +125,7 @@ class FileObjects(ObjectStore):
                     beside.unlink(missing_ok=True)
                 path.unlink(missing_ok=True)
                 with contextlib.suppress(FileNotFoundError):  # the folder
-                    _sync(path.parent)  # what was forgotten does not come back with a power cut
+                    sync_folder(path.parent)  # what was forgotten does not come back with a power cut
             except OSError as error:
                 raise StorageUnusable(f"object {name} cannot be deleted: {error.strerror}") from error
             with contextlib.suppress(OSError):  # not empty, or gone
@@ -298,14 +299,6 @@ def _sweep(path: Path, age_s: float) -> None:
             if age_s <= _UNFINISHED_FOR_S:
                 return
         path.unlink(missing_ok=True)
-        _sync(path.parent)
+        sync_folder(path.parent)
     with contextlib.suppress(OSError):  # not empty, or gone
         path.parent.rmdir()
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
