@@ -1,4 +1,4 @@
-"""Asks a chat model a task: its answer is judged, repaired once, and replaced by an offline one at last."""
+"""Tasks for a chat model: answers are checked, repaired once, or else replaced by offline ones."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Asker:
         max_tokens: int | None = None,
         timeout_s: float | None = None,
     ) -> str:
-        """Free text, metered. Raises ModelFailed, also when there is no model or the answer is cut off."""
+        """Ask for free text, metered. Raises ModelFailed, also if there is no model."""
         if self._model is None:
             raise ModelFailed("no chat model is configured: give chat= or set ZIBALDONE_CHAT_MODEL")
         request = ChatRequest(f"{view}.{task}", tuple(turns), max_tokens=max_tokens, timeout_s=timeout_s)

@@ -124,11 +124,11 @@ class ChatModel(Protocol):
 
 
 def storable(text: str) -> str:
-    """Without lone surrogates, which JSON can carry and no file or database takes."""
+    """Replace lone surrogates, which JSON can carry but no file or database accepts."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def whole_number(value: object) -> int | None:
-    """A count as a server gave it; None for what is none."""
+    """Return a count that a server sent; None if it is not one."""
     good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
     return value if good else None  # type: ignore[return-value] # it is an int

@@ -85,7 +85,7 @@ class Bucket:
     """A bucket's objects by key. Safe to share among threads; not usable in a forked child."""
 
     def __init__(self, url: BucketUrl, folder: str) -> None:
-        """`folder` is what keys of this memory begin with. Nothing is asked yet. Raises MissingExtra."""
+        """`folder` is the prefix of this memory's keys. Sends no request. Raises MissingExtra."""
         try:
             from obstore.store import S3Store
         except ImportError as error:

@@ -1,4 +1,4 @@
-"""Column types that check what they read: SQLite stores any value in any column, and so does damage.
+"""Column types that check the type of each value read: SQLite stores any value in any column.
 
 PostgreSQL takes no NUL in a text and gives sums as decimals: what is written and read is the same in both.
 Columns of users' words are sealed where the database has keys of its users: its dialect says so (`SEALS`), so
@@ -46,7 +46,7 @@ class Seals(Protocol):
 
 
 def without_nul(text: str) -> str:
-    """A text that PostgreSQL stores, from which `with_nul` makes the same text again.
+    """Escape NULs, which PostgreSQL does not store; `with_nul` restores them.
 
     Character by character: what a text begins with, or has in it, its stored form has, too.
     """
@@ -56,7 +56,7 @@ def without_nul(text: str) -> str:
 
 
 def with_nul(stored: str) -> str:
-    """The text of which `without_nul` made this."""
+    """Undo `without_nul`."""
     if _ESCAPE not in stored:
         return stored
     return stored.replace(_ESCAPE + "0", "\0").replace(_ESCAPE + "1", _ESCAPE)
@@ -119,7 +119,7 @@ class CheckedText(sqlalchemy.types.TypeDecorator[str]):
 
 
 class SealedText(CheckedText):
-    """Words of a user. `findable`: looked up by being equal, and so sealed the same each time.
+    """Words of a user, sealed. `findable`: sealed deterministically, so that equality can be searched.
 
     Other comparisons (LIKE, <, length) see the sealed form: callers check `seals_of` where that matters.
     """

@@ -1,4 +1,4 @@
-"""A plain folder made an encrypted one, and the other way round; stopped at any moment, one of them is whole.
+"""Conversion of plain folders to encrypted ones and back; interrupted, one of the two is whole.
 
 Everything is written a second time under other names, and compared with the first. Then the header is put
 there, or taken away, which decides in one step what the folder is. Only then the first files go; where that
@@ -127,7 +127,7 @@ def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
 
 
 def change_key(folder: Path, key: str | bytes, new_key: str | bytes) -> None:
-    """Let another key open the folder, and this one no longer.
+    """Change the key that opens the folder.
 
     The folder's own key stays: the old key still opens it with an old copy of the header. To prevent that,
     decrypt the folder and encrypt it anew.

@@ -1,4 +1,4 @@
-"""A folder whose files are encrypted: its keys, and the cipher of what lies beside the database.
+"""Encrypted folders: their keys, and the cipher of files beside the database.
 
 A random key of the folder's own encrypts everything: SQLCipher the database (AES-256 per page, with an HMAC),
 AES-GCM blocks and saved indexes, each bound to its place. It lies in `encryption.json`, encrypted by the key
@@ -113,7 +113,7 @@ def folder_keys(folder: Path, key: str | bytes | None, *, is_plain: bool) -> Fol
 
 
 def new_header(key: str | bytes) -> tuple[FolderKeys, str]:
-    """New keys, and the header that keeps them."""
+    """Create new keys, and the header that keeps them."""
     keys = FolderKeys(secrets.token_bytes(KEY_BYTES))
     return keys, wrap_keys(keys, key)
 
@@ -213,7 +213,7 @@ def _key_bytes(key: str | bytes, salt: bytes, *, stretched: bool) -> bytes:
 
 
 def check_key(key: object) -> str | bytes | None:
-    """A key as it may be given: None, 32 bytes, these in hexadecimal, a passphrase. Raises InvalidInput."""
+    """Check a key: None, 32 bytes, these in hexadecimal, or a passphrase. Raises InvalidInput."""
     if key is None or (isinstance(key, str | bytes) and (_is_random(key) or len(key) >= LEAST_CHARACTERS)):
         return key
     raise InvalidInput(

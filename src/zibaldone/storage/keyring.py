@@ -1,4 +1,4 @@
-"""A key for each user, with which their words are sealed, wherever they are stored; destroyed, they are gone.
+"""Per-user keys that seal users' words; destroying a key makes its words unreadable in every copy.
 
 A random key per user, wrapped by one that the place of keys (`key_places`) keeps in a header, encrypted by
 the one that is given when the memory is opened. The database says which key a user has: a transaction that
@@ -316,7 +316,7 @@ def _aes_siv(key: bytes) -> AESSIV:
 
 
 def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes) -> None:
-    """Let another key open the keys of users, and this one no longer; what they sealed stays as it is.
+    """Change the key that opens users' keys; what they sealed stays as it is.
 
     A no-op if the new key opens them already, so that an interrupted change can be repeated.
 

@@ -24,13 +24,13 @@ Migration = Callable[[Connection], None]
 
 
 def mode_of_keys(connection: Connection) -> None:
-    """Keys say how the gateway's model gets at memory."""
+    """Add the gateway's memory mode to server keys."""
     if "memory_mode" not in {column["name"] for column in inspect(connection).get_columns("server_keys")}:
         connection.execute(text("ALTER TABLE server_keys ADD COLUMN memory_mode TEXT"))
 
 
 def themes_when_looked_at(connection: Connection) -> None:
-    """The hierarchy view keeps nothing of themes any more; it is made anew."""
+    """Drop stored themes of the hierarchy view, which computes them when asked."""
     there = {column["name"] for column in inspect(connection).get_columns("hierarchy_states")}
     for column in sorted(there & {"grouped", "theme_cap"}):
         connection.execute(text(f"ALTER TABLE hierarchy_states DROP COLUMN {column}"))

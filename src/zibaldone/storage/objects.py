@@ -156,7 +156,7 @@ class RowObjects(ObjectStore):
     """Objects as rows of the database, each written and deleted in a transaction of its own."""
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]], kind: str) -> None:
-        """`kind` tells objects of one use from those of another."""
+        """`kind` separates objects of different uses."""
         self._transaction, self._kind = transaction, kind
 
     def get(self, name: str) -> bytes:

@@ -302,15 +302,15 @@ class PostgresDatabase(Database):
         """Do nothing: the server overwrites and recycles when it sees fit. See docs/erasure.md."""
 
     def purge_waits(self) -> bool:
-        """False: there is nothing that a client could still do."""
+        """Return False: there is nothing that a client could still do."""
         return False
 
     def wipe(self) -> bool:
-        """False: no client can say of a server's pages, log and backups that deleted text is gone."""
+        """Return False: a client cannot verify a server's pages, log and backups."""
         return False
 
     def admit(self, role: str) -> None:
-        """Let a role serve that does not own the tables, and proves by our `wall_key` whose rows it means.
+        """Admit a role that does not own the tables, and proves its user by our `wall_key`.
 
         Raises InvalidInput without a key or such a role, StorageUnusable for a role that could get round it.
         """
@@ -436,7 +436,7 @@ def _key(name: str) -> int:
 
 
 def _secure_tables(connection: Connection) -> None:
-    """Texts compare byte by byte, as in SQLite, whatever the server's language; and tables are walled."""
+    """Give text columns the collation C, as in SQLite, and enable row level security."""
     rows = connection.execute(
         text(
             "SELECT table_name, column_name FROM information_schema.columns"

@@ -287,7 +287,7 @@ class SqliteDatabase(Database):
                 return
 
     def purge_is_due(self, connection: Connection) -> None:
-        """Note, in the transaction that deletes text, that the files have to be purged of it.
+        """Mark the files as to be purged. Call in the transaction that deletes text.
 
         If this process dies before purging, the next one to open the folder purges.
         """
@@ -346,7 +346,7 @@ class SqliteDatabase(Database):
         return rewritten and emptied
 
     def _try(self, give_up: float, *statements: str) -> bool:
-        """Run statements of which others may be in the way; False when the time or the space is over.
+        """Run statements, retrying while other connections block them; False if out of time or space.
 
         The write lock is held for a short attempt at a time, since a reader may be slow.
         """

@@ -1,4 +1,4 @@
-"""A hot standby of the database, for reading: a snapshot of it is given out only when it is new enough.
+"""A hot standby for reading: it serves a snapshot only if that is new enough.
 
 Nothing is retried and nothing waited for: readers fall back to the primary.
 """
