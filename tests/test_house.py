@@ -314,28 +314,28 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 664,
     "adapters": 2_023,
-    "api": 3_293,
+    "api": 3_271,
     "cli": 5_016,
-    "core": 719,
+    "core": 726,
     "engine": 4_440,
-    "importers": 3_688,
-    "log": 2_525,
-    "models": 2_765,
+    "importers": 3_386,
+    "log": 2_506,
+    "models": 2_548,
     "recall": 1_699,
-    "search": 2_785,
-    "server": 9_754,
-    "storage": 4_932,
+    "search": 2_783,
+    "server": 9_750,
+    "storage": 4_827,
     "testing": 507,
-    "text": 3_233,
+    "text": 2_860,
     "views": 2_091,
-    "views/chunks": 2_976,
-    "views/hierarchy": 3_227,
+    "views/chunks": 2_962,
+    "views/hierarchy": 3_217,
     "views/kvcache": 5_432,
     "views/messages": 179,
-    "views/notes": 1_991,
-    "views/topics": 6_344,
+    "views/notes": 1_982,
+    "views/topics": 6_320,
 }
-TESTS_CEILING = 55_270
+TESTS_CEILING = 54_760
 
 
 def lines_in(path: Path) -> int:

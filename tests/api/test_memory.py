@@ -35,7 +35,7 @@ def view(memory):
 
 
 def test_messages_come_back_as_stored(memory, clock):
-    """Add returns the messages as they are listed: seqs from 1, times aware, ids made where none were given."""
+    """Add returns messages as they are listed: seqs from 1, times aware, ids made where none were given."""
     stored = memory.add(TALK, user="ann", session="a")
     assert memory.messages(user="ann") == stored
     assert [m.seq for m in stored] == [1, 2, 3, 4]

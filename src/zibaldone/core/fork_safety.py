@@ -1,4 +1,4 @@
-"""Make connections and locks anew in a forked child: they are not carried across a fork."""
+"""Resetting connections and locks in a forked child."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class StartsAnew(Protocol):
     """Something with locks or connections."""
 
     def start_anew(self) -> None:
-        """Make locks and connections anew. Called in the child, before anything else runs there."""
+        """Called in the child, before anything else runs there."""
 
 
 _all: WeakSet[StartsAnew] = WeakSet()
@@ -31,7 +31,7 @@ class ForkSafeLock:
         start_anew_in_children(self)
 
     def start_anew(self) -> None:
-        """Make a new, free lock."""
+        """Make a new lock in the child."""
         self._lock = threading.RLock()
 
     def __enter__(self) -> None:

@@ -1,4 +1,4 @@
-"""Calls that wait, in threads: several side by side, or one that is awaited."""
+"""Blocking calls in threads: several side by side, or one that is awaited."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _left: ContextVar[list[asyncio.CancelledError] | None] = ContextVar("left", defa
 
 
 def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: str) -> list[R]:
-    """Call `do` for each of `given` in threads, with one worker in this one; results in their order.
+    """Map `do` over `given` in threads, results in order; with one worker in this thread.
 
     The first error is raised when what is under way has ended; nothing more is begun. Ctrl-C is raised at
     once: the threads are left behind, and neither they nor what they wait for keep the process alive.
@@ -107,14 +107,14 @@ class Awaited(Generic[S]):
     """An object whose methods are awaited: those of another one, each call in a worker thread."""
 
     def __init__(self, inner: S) -> None:
-        """Stand before `inner`."""
+        """Wrap `inner`."""
         self._inner = inner
 
 
 def awaited(
     method: Callable[Concatenate[S, P], T], limiter: Callable[[], CapacityLimiter] | None = None
 ) -> Callable[Concatenate[Awaited[S], P], Coroutine[Any, Any, T]]:
-    """Await a method of the inner object, with its name, signature and docstring.
+    """The method of the inner object, with its name, signature and docstring.
 
     With a `limiter`, such as of calls that wait for a model, it takes no thread of the others.
     """
@@ -128,10 +128,10 @@ def awaited(
 
 
 def is_waited_for() -> Callable[[], bool]:
-    """Return a function that is True as long as somebody waits for this thread's call."""
+    """Return a function that is True until this thread's call is cancelled."""
     left = _left.get()
     return lambda: not left
 
 
 class _NotBegun(Exception):
-    """A call whose caller was cancelled before it began."""
+    """The caller was cancelled before the call began."""
