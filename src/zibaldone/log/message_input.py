@@ -20,6 +20,7 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
@@ -217,14 +218,7 @@ def attachments_of(metadata: Mapping[str, Any], files: Mapping[int, bytes]) -> l
 
 def output_text(output: object) -> str:
     """Write a tool's result, a text, parts or any JSON, as text, word for word."""
-    if isinstance(output, str) or output is None:
-        return output or ""
-    if isinstance(output, Sequence) and not isinstance(output, bytes | bytearray):
-        try:
-            return _read_content(output).text
-        except InvalidInput:
-            return _written(output)
-    return _written(output)
+    return _read_output(output).text
 
 
 def _checked(message: Message, of_agent: Mapping[str, str], keep_files: bool) -> Message:  # noqa: FBT001 - as `add` has it
@@ -321,7 +315,7 @@ def _from_chat(given: Mapping[Any, Any], session: str) -> list[Message]:
 
 def _of_tool(output: ToolOutput, asked_in: Message, message_id: Any) -> Message:
     """Make a message of a tool's result, with the time and session of the one that it stood in."""
-    content = _read_content(_output_content(output.content))
+    content = _read_output(output.content)
     failed = {"is_error": True} if output.is_error else {}
     return replace(
         asked_in,
@@ -424,8 +418,8 @@ def _of_item(shape: Mapping[str, Any], kind: str) -> Shape:
         call = _call(shape.get("call_id"), shape.get("name"), shape.get("arguments", shape.get("input")))
         return {"role": "assistant", "content": "", "tool_calls": [call], **known}
     if kind in ("function_call_output", "custom_tool_call_output"):
-        content = _output_content(shape.get("output"))
-        return {"role": "tool", "content": content, "tool_call_id": shape.get("call_id"), **known}
+        result = {"type": "tool_result", "tool_use_id": shape.get("call_id"), "content": shape.get("output")}
+        return {"role": "tool", "content": [result], **known}
     if kind == "reasoning":
         parts = [*_listed(shape.get("summary")), *_listed(shape.get("content"))]
         texts = [part.get("text") for part in map(_plain, parts) if isinstance(part, Mapping)]
@@ -450,15 +444,14 @@ def _read_content(content: object, calls: object = None) -> MessageContent:
     return read
 
 
-def _output_content(output: object) -> object:
-    """Turn a tool's result into the content of a message."""
-    if isinstance(output, Sequence) and not isinstance(output, str | bytes | bytearray):
-        try:
-            _read_content(output)
-        except InvalidInput:
-            return _written(output)
-        return output
-    return output_text(output)
+def _read_output(output: object) -> MessageContent:
+    """Read a tool's result: a text, parts, or any JSON, which becomes a text."""
+    if output is not None and not isinstance(output, str):
+        if isinstance(output, Sequence) and not isinstance(output, bytes | bytearray):
+            with suppress(InvalidInput):
+                return _read_content(output)
+        output = _written(output)
+    return _read_content(output)
 
 
 def _read_audio(audio: object, read: MessageContent) -> None:
