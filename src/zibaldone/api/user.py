@@ -49,7 +49,7 @@ from zibaldone.importers.export import export_archive, export_messages
 from zibaldone.log import Session
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import audited, note
-from zibaldone.log.filters import NO_FILTER, Filter, Narrowing
+from zibaldone.log.filters import Filter, Narrowing
 from zibaldone.log.message_input import Attachment, attachments_of
 from zibaldone.log.retention import Retention
 from zibaldone.log.session_list import TitledSession, titled_sessions
@@ -250,9 +250,7 @@ class User:
 
     def _some_messages(self, after: int, limit: int) -> list[Message]:
         with self._database.read(self._user) as connection:
-            return log.select_messages(
-                connection, self._user, NO_FILTER.narrowing(), after=after, limit=limit
-            )
+            return log.select_messages(connection, self._user, Narrowing(), after=after, limit=limit)
 
     def _all_messages(self) -> Iterator[Message]:
         after = 0

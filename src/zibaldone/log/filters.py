@@ -105,7 +105,7 @@ class Not:
     part: Condition
 
     def holds(self, metadata: Metadata) -> bool:
-        """A negation."""
+        """True if the part does not hold."""
         return not self.part.holds(metadata)
 
     @property
@@ -179,12 +179,12 @@ class Filter:
         return narrowing
 
 
-NO_FILTER = Filter()
+_NO_FILTER = Filter()
 
 
 def to_filter(given: Filter | None) -> Filter:
     """Check that it is a Filter; one without limits for None. Raises InvalidInput."""
-    return option("filter", given, Filter) or NO_FILTER
+    return option("filter", given, Filter) or _NO_FILTER
 
 
 def _seqs(given: Collection[int]) -> frozenset[int]:

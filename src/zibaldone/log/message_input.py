@@ -171,7 +171,9 @@ def to_messages(
     messages: list[Message] = []
     for position, item in enumerate(items):
         try:
-            messages += [_checked(message, of_agent, keep_files) for message in _shaped(item, inherited)]
+            messages += [
+                _checked(message, of_agent, keep_files=keep_files) for message in _shaped(item, inherited)
+            ]
         except InvalidInput as error:
             raise InvalidMessage(f"messages[{position}]: {error}") from error
         except RecursionError as error:
@@ -221,7 +223,7 @@ def output_text(output: object) -> str:
     return _read_output(output).text
 
 
-def _checked(message: Message, of_agent: Mapping[str, str], keep_files: bool) -> Message:  # noqa: FBT001 - as `add` has it
+def _checked(message: Message, of_agent: Mapping[str, str], *, keep_files: bool) -> Message:
     """Check every field; without `keep_files` the bytes of attachments are left out."""
     one_line("role", message.role)
     if message.name is not None:
@@ -434,13 +436,13 @@ def _read_content(content: object, calls: object = None) -> MessageContent:
     if calls is not None and (not isinstance(calls, Sequence) or isinstance(calls, str | bytes)):
         raise InvalidInput(f"tool_calls must be a list, not {type_of(calls)}")
     read = MessageContent(calls=[_as_call(call) for call in calls or ()])
-    known = {_first(call, "id") for call in read.calls if isinstance(call, Mapping)} - {None}
+    known_ids = {_first(call, "id") for call in read.calls if isinstance(call, Mapping)} - {None}
     if isinstance(content, str):
         content = [content] if content else []
     if content is not None and (not isinstance(content, Sequence) or isinstance(content, bytes | bytearray)):
         raise InvalidInput(f"content must be a string or a list of parts, not {type_of(content)}")
-    for place, part in enumerate(content or ()):
-        _read_part(_plain(part), place, read, known)
+    for position, part in enumerate(content or ()):
+        _read_part(_plain(part), position, read, known_ids)
     return read
 
 
@@ -454,52 +456,52 @@ def _read_output(output: object) -> MessageContent:
     return _read_content(output)
 
 
-def _read_audio(audio: object, read: MessageContent) -> None:
-    """Add the speech of OpenAI's models to `read`: the words are the text, the sound is attached."""
+def _read_audio(audio: object, content: MessageContent) -> None:
+    """Add the speech of OpenAI's models to `content`: the words are the text, the sound is attached."""
     if not isinstance(audio, Mapping):
         return
     spoken = MessageContent()
     _read_file({"type": "audio", "audio": audio}, "audio", spoken)
-    read.attachments += spoken.attachments
-    read.files += spoken.files
-    if not read.texts and (transcript := _first(audio, "transcript")):
-        read.texts.append(transcript)
+    content.attachments += spoken.attachments
+    content.files += spoken.files
+    if not content.texts and (transcript := _first(audio, "transcript")):
+        content.texts.append(transcript)
 
 
-def _read_part(part: object, place: int, read: MessageContent, known: set[str | None]) -> None:
+def _read_part(part: object, position: int, content: MessageContent, known_ids: set[str | None]) -> None:
     if isinstance(part, str):
-        read.texts.append(part)
+        content.texts.append(part)
         return
     if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
-        raise InvalidInput(f"content[{place}] must be a mapping with a string 'type', not {shown(part)}")
+        raise InvalidInput(f"content[{position}] must be a mapping with a string 'type', not {shown(part)}")
     kind = part["type"]
     if kind in _TEXTS:
         text = part.get("text", part.get("refusal"))
         if not isinstance(text, str):
-            raise InvalidInput(f"content[{place}].text must be a string, not {type_of(text)}")
-        read.texts.append(text)
-        read.annotations += _listed(part.get("annotations")) + _listed(part.get("citations"))
+            raise InvalidInput(f"content[{position}].text must be a string, not {type_of(text)}")
+        content.texts.append(text)
+        content.annotations += _listed(part.get("annotations")) + _listed(part.get("citations"))
     elif kind in _THOUGHTS:
         thought = next((part[name] for name in ("thinking", "reasoning", "text") if part.get(name)), None)
         if isinstance(thought, str):
-            read.thoughts.append(thought)
+            content.thoughts.append(thought)
     elif kind in _CALLS:
-        if _first(part, "id") not in known:  # LangChain has some of them twice
-            read.calls.append(_call(part.get("id"), part.get("name"), part.get("input", part.get("args"))))
+        if _first(part, "id") not in known_ids:  # LangChain has some of them twice
+            content.calls.append(_call(part.get("id"), part.get("name"), part.get("input", part.get("args"))))
     elif kind.endswith("tool_result") or kind in ("function_response", "server_tool_call_result"):
         output = part.get("content", part.get("output"))
         call_id = part.get("tool_use_id", part.get("tool_call_id"))
-        (read.before if read.is_nothing else read.after).append(
+        (content.before if content.is_nothing else content.after).append(
             ToolOutput(call_id, output, part.get("is_error") is True)
         )
     elif kind == "search_result":
-        read.texts += [text for text in (part.get("title"), output_text(part.get("content"))) if text]
+        content.texts += [text for text in (part.get("title"), output_text(part.get("content"))) if text]
     else:
-        _read_file(part, kind, read)
+        _read_file(part, kind, content)
 
 
-def _read_file(part: Mapping[str, Any], kind: str, read: MessageContent) -> None:
-    """Add a line that names an image or a file to `read`, and its description to the attachments."""
+def _read_file(part: Mapping[str, Any], kind: str, content: MessageContent) -> None:
+    """Add a line that names an image or a file to `content`, and its description to the attachments."""
     detail = part.get(kind)
     source = part.get("source")
     inner = {
@@ -516,7 +518,7 @@ def _read_file(part: Mapping[str, Any], kind: str, read: MessageContent) -> None
     name = _first(inner, "filename", "title", "name") or url or _first(inner, "file_id")
     caption = _first(inner, "caption", "alt", "context", "transcript")
     described = ": ".join(text for text in (label, ", ".join(t for t in (name, caption) if t)) if text)
-    read.texts.append(f"[{described}]")
+    content.texts.append(f"[{described}]")
     known = {
         "part": None if kind in _FILES else _json(part),  # nobody knows what it is
         "type": label,
@@ -526,12 +528,12 @@ def _read_file(part: Mapping[str, Any], kind: str, read: MessageContent) -> None
         "sha256": sha256(data).hexdigest() if data is not None else None,
         "bytes": len(data) if data is not None else None,
     }
-    read.attachments.append({key: value for key, value in known.items() if value is not None})
-    read.files.append(data)
+    content.attachments.append({key: value for key, value in known.items() if value is not None})
+    content.files.append(data)
     if inner.get("type") == "text" and isinstance(inner.get("data"), str):
-        read.texts.append(inner["data"])
+        content.texts.append(inner["data"])
     elif isinstance(inner.get("content"), list | str):
-        read.texts.append(output_text(inner["content"]))
+        content.texts.append(output_text(inner["content"]))
 
 
 def _decoded(encoded: str | None) -> tuple[bytes | None, str | None]:

@@ -226,13 +226,13 @@ def _id_digest(user: str, message_id: str) -> str:
     return blake2b(f"{user}\0{message_id}".encode(), digest_size=16).hexdigest()
 
 
-def _differences(first: Message, again: Message) -> list[str]:
+def _differences(first: Message, updated: Message) -> list[str]:
     """List the fields in which a message differs from the one that is stored under its id."""
     fields = ("content", "role", "name", "session")
-    differs = [field for field in fields if getattr(first, field) != getattr(again, field)]
-    if first.session.startswith(ITEM_SESSIONS) and to_json(first.metadata) != to_json(again.metadata):
+    differs = [field for field in fields if getattr(first, field) != getattr(updated, field)]
+    if first.session.startswith(ITEM_SESSIONS) and to_json(first.metadata) != to_json(updated.metadata):
         differs.append("value")  # of which the content may say nothing
-    return [*differs, "time"] if again.time not in (None, first.time) else differs
+    return [*differs, "time"] if updated.time not in (None, first.time) else differs
 
 
 def _conflict(first: Message, differs: Sequence[str]) -> IdConflict:
