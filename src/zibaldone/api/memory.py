@@ -84,16 +84,17 @@ from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.ask import MOST_ROUNDS, Answer, Asking, Step, no_model
 from zibaldone.recall.lookup import Filter
+from zibaldone.recall.question import to_unread_question
 from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall, search, to_order
 from zibaldone.recall.result import Recall
 from zibaldone.recall.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
+from zibaldone.search.question import Question
 from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown, url_in
 from zibaldone.storage.opening import open_database
-from zibaldone.text.bounds import question_as_read
 from zibaldone.text.purgeable_cache import remembered, sweeping
-from zibaldone.views.base import Generation, Query, View, ViewStore, WarmedView
+from zibaldone.views.base import Generation, View, ViewStore, WarmedView
 from zibaldone.views.chunks import ChunksView, MemAttention, Past, Placement, StoredChunk
 from zibaldone.views.hierarchy import Episode, HierarchyView, Theme, XMemory
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
@@ -478,7 +479,7 @@ class Memory:
         )
         taken_by = to_order(order)
         room = count("budget_tokens", budget_tokens, least=1)
-        question = self._query(question_text, user, session, room, now, timeout_s)
+        question = self._question(question_text, user, session, room, now, timeout_s)
         chosen = self._chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not self._notes]
         if flag("noise", noise):
@@ -497,6 +498,7 @@ class Memory:
                 tokenizer=self._tokenizer,
                 own=self._counted,
                 count=self._count,
+                messages=serving(self._messages),
                 notes=serving(self._notes) if with_notes else None,
                 narrowing=narrowing,
                 decay_days=decay_days,
@@ -504,8 +506,9 @@ class Memory:
                 order=taken_by,
             )
 
-        with self._way.taken(), inspection.damage_is_named(self._database, whose, chosen):
-            return self._variants.steadily(whose, chosen, partial(self._read, whose, recalled))
+        needed = list(dict.fromkeys([*chosen, self._messages]))  # the question is read against messages
+        with self._way.taken(), inspection.damage_is_named(self._database, whose, needed):
+            return self._variants.steadily(whose, needed, partial(self._read, whose, recalled))
 
     @sweeping()
     @audited("read")
@@ -647,7 +650,7 @@ class Memory:
             metadata=metadata,
             agent=agent,
         )
-        question = self._query(query, user, session, most * PASSAGE_TOKENS, now, timeout_s)
+        question = self._question(query, user, session, most * PASSAGE_TOKENS, now, timeout_s)
         whose, decay_days = question.scope.user, self.retention(user=user).decay_days
 
         def passages(database: Database) -> tuple[Evidence, ...]:
@@ -660,7 +663,7 @@ class Memory:
     def _passages(
         self,
         database: Database,
-        question: Query,
+        question: Question,
         most: int,
         narrowing: Narrowing,
         decay_days: float | None = None,
@@ -681,7 +684,7 @@ class Memory:
         """What `work` gives of the database, or of its replica."""
         return work(self._database) if self._replica is None else self._replica.read(user, work)
 
-    def _query(
+    def _question(
         self,
         text: str,
         user: Key,
@@ -689,20 +692,17 @@ class Memory:
         budget_tokens: int,
         now: TimeLike | None,
         timeout_s: float | None = None,
-    ) -> Query:
+    ) -> Question:
         given = None if now is None else to_time(now, "now")
         if timeout_s is not None:
             number("timeout_s", timeout_s, least=0, most=_LONGEST_S)
-        question = words("query", text)
-        as_read = question_as_read(question)
-        return Query(
-            text=as_read,
-            whole_text=question if as_read != question else "",
-            deadline=Deadline.after(timeout_s),
-            scope=Scope(key("user", user), None if session is None else key("session", session)),
-            budget_tokens=budget_tokens,
-            now=given or self._now(),
+        return to_unread_question(
+            text,
+            Scope(key("user", user), None if session is None else key("session", session)),
+            budget_tokens,
+            given or self._now(),
             before=given and given + timedelta(microseconds=1),
+            deadline=Deadline.after(timeout_s),
         )
 
     @audited("read")
@@ -1153,8 +1153,8 @@ class Memory:
             self.add(puts, user=whose)
 
         def rank(query: str, passages: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
-            question = replace(self._query(query, whose, None, passages * PASSAGE_TOKENS, None), within=seqs)
-            return self._passages(self._database, question, passages, Narrowing())
+            question = self._question(query, whose, None, passages * PASSAGE_TOKENS, None)
+            return self._passages(self._database, replace(question, within=seqs), passages, Narrowing())
 
         def forget(seqs: Sequence[int]) -> Receipt:
             return self.forget(user=whose, seqs=seqs)

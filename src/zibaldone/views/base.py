@@ -7,7 +7,8 @@ message, once or again after a crash, the same units come out. Every unit names 
     prepare      a batch of messages behind the cursor; slow, outside any transaction, models may be asked
     commit       what was prepared, in one transaction that also moves the cursor: a crash in between repeats
                  work and never doubles it (maintenance.py drives both)
-    retrieve     candidates for a question, in short snapshots of its own: no model is waited for inside one
+    retrieve     candidates for a question, which recall has read and embedded (search/question.py), in short
+                 snapshots of its own: no model is waited for inside one
     housekeep    when all is read: merges, moves, whatever puts in order what is kept
     forget       in the transaction that deletes messages: all that was made from them, in every generation
     refresh      after it: what was forgotten leaves memory and files
@@ -19,37 +20,17 @@ generations can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 from sqlalchemy import Connection
 
-from zibaldone.core import Evidence, Explains, Message, Scope
-from zibaldone.core.deadline import NO_DEADLINE, Deadline
+from zibaldone.core import Evidence, Explains, Message
 from zibaldone.log import UserState
+from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One question, as every view gets it."""
-
-    text: str  # as it is read: see text/bounds
-    scope: Scope
-    budget_tokens: int
-    now: datetime  # what "last week" in the question is relative to
-    within: frozenset[int] | None = None  # seqs that may be recalled; None: all of the scope
-    without: frozenset[int] = frozenset()  # of these, seqs that may not
-    before: datetime | None = None  # what was said then or later is not known yet; None: what is known now
-    whole_text: str = ""  # where not all of it is read
-    deadline: Deadline = NO_DEADLINE  # looked at whenever a view takes a snapshot
-
-    def lets_in(self, seqs: Collection[int]) -> bool:
-        """True if all of these messages may be recalled, as far as they are of the scope."""
-        return self.without.isdisjoint(seqs) and (self.within is None or self.within.issuperset(seqs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +61,7 @@ TakeSnapshot = Callable[[], AbstractContextManager[Snapshot]]
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What a view has to say on a query."""
+    """What a view has to say on a question."""
 
     evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
     considered: int  # units scored
@@ -189,11 +170,14 @@ class View(ViewStore, Protocol):
     ) -> None:
         """Write the units of these messages, which follow the generation's cursor. Raises Stale."""
 
-    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
-        """Candidates for a query, from the serving generation and from the log's tail behind its cursor.
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
+        """Candidates for a question, from the serving generation and from the log's tail behind its cursor.
 
-        What is needed is read in snapshots of its own; models, embedders included, are asked with no snapshot
-        open and no lock held. What is forgotten while it works is left out by the caller, by its sources.
+        The question comes read: its words, speakers, days and aim are the same for all views, and nobody
+        reads its text for them again. It has a vector by the memory's embedder; a view whose build uses
+        another one takes `question.embedded(its embedder)` first. What else is needed is read in snapshots;
+        models, embedders included, are asked with no snapshot open and no lock held. What is forgotten
+        meanwhile is left out by the caller, by its sources.
         """
 
     def housekeep(

@@ -93,6 +93,9 @@ class UnitCache:
         `generation` is the snapshot's, or None when its units are not to be used: then all messages are tail.
         `tail_units`: for a view that knows more of the snapshot than when the cache was made.
         """
+        if not now.state.last_seq:  # nobody of that name: nothing is kept of them
+            yield self._new_index()
+            return
         slot = self._slots.get_or_make(user, Slot)
         with slot.lock:
             yield self._refresh(slot, now, user, generation, tail_units or self._tail_units)

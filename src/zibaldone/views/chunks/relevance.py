@@ -10,8 +10,8 @@ import numpy as np
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.dense import products
-from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, inverse_frequency
+from zibaldone.search.ranker import standardised
 from zibaldone.views.chunks.chunk import Chunk, terms_of
 
 _DENSE = 1.0  # weight of the cosine beside the words, both in standard deviations
