@@ -50,25 +50,26 @@ def choose(
     *,
     stems: Collection[str] = (),
     standing: Sequence[Evidence] = (),
+    standing_tokens: int = 0,
     deadline: Deadline = NO_DEADLINE,
 ) -> Chosen:
     """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
 
-    First what is standing, in its room; then evidence, in what is left. Evidence that comes first and is too
-    long is cut around the sentence that has most of the question's `stems`. Greedy by score with skipping:
-    diversity, coverage and score per token were measured and gave nothing (docs/decisions.md). The text
-    never has more tokens than the budget.
+    First what is standing, in `standing_tokens`; then evidence, in what is left. Evidence that comes first
+    and is too long is cut around the sentence that has most of the question's `stems`. Greedy by score with
+    skipping: diversity, coverage and score per token were measured and gave nothing (docs/decisions.md). The
+    text never has more tokens than the budget.
 
     Where something would stand in it twice, as always known and as evidence, it is chosen anew with one of
     the two.
     """
     context = _Context(budget_tokens, count, stems, deadline)
-    context.fill_all(candidates, standing)
+    context.fill_all(candidates, standing, standing_tokens)
     chosen = context.chosen()
     if not (twice := context.said_twice(standing)):
         return chosen
     context = _Context(budget_tokens, count, stems, deadline, twice)
-    context.fill_all(candidates, standing)
+    context.fill_all(candidates, standing, standing_tokens)
     once = context.chosen()
     known = (unit for unit in chosen.evidence if unit.standing)
     return once if all(any(_shows(unit, entry) for unit in once.evidence) for entry in known) else chosen
@@ -146,10 +147,12 @@ class _Context:
         self._again: set[Place] = set()  # what says the same as a unit that is in
         self._views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
 
-    def fill_all(self, candidates: Sequence[Evidence], standing: Sequence[Evidence]) -> None:
-        """Part by part, as `choose` says."""
+    def fill_all(
+        self, candidates: Sequence[Evidence], standing: Sequence[Evidence], standing_tokens: int
+    ) -> None:
+        """Fill part by part, as `choose` says."""
         if standing:
-            self.fill("standing", standing, standing_room(self._budget_tokens))
+            self.fill("standing", standing, standing_tokens)
         self.fill("evidence", candidates, self.left)
         self.count_again()
         self.fill("evidence", candidates, self.left)

@@ -86,11 +86,11 @@ def recall(
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
-        candidates = in_period_first(candidates, question)
+        candidates, rules_room = in_period_first(candidates, question), standing_room(question.budget_tokens)
         standing: list[Evidence] = []
         if notes is not None:
             candidates = answers.current_first(notes, candidates)
-            rules = answers.standing(notes, standing_room(question.budget_tokens)).evidence
+            rules = answers.standing(notes, rules_room).evidence
             standing = [replace(entry, standing=True) for entry in answers.still_there(rules)]
         candidates = in_time(candidates, order, _LEADING * question.budget_tokens)
         chosen = choose(
@@ -99,6 +99,7 @@ def recall(
             count,
             stems=question.stems,
             standing=answers.counted(standing),
+            standing_tokens=rules_room,
             deadline=question.deadline,
         )
     question.deadline.check()
@@ -145,6 +146,7 @@ def unite(recalls: Sequence[Recall], query: str, budget_tokens: int, count: Coun
         count,
         stems=first.stems if first else (),
         standing=[unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing],
+        standing_tokens=standing_room(budget_tokens),
     )
     text, citations = render(chosen.evidence)
     return Recall(

@@ -189,7 +189,10 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
 
 
 def said_in(index: UnitIndex, period: Period, inside: Mask | None) -> Mask:
-    """(n,) units said in a period, or soon after one that is short or open to the past, or naming a day in it."""
+    """(n,) which units were said in a period, or name a day in it; or soon after, where it is short.
+
+    What is asked of all times up to a day may be told soon after it, too.
+    """
     first = period.first.toordinal() if period.first else 0
     last = period.last.toordinal() if period.last else date.max.toordinal() - AFTER_DAYS
     late = AFTER_DAYS if last - first < LONG_DAYS or period.first is None else 0

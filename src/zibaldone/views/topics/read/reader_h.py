@@ -101,7 +101,7 @@ def likeliest(ranked: RankedEntries) -> tuple[str, ...]:
 def partitions(
     index: ReadingIndex, stems: Sequence[str], most: int, without: Sequence[str] = ()
 ) -> list[tuple[str, int]]:
-    """(document, number) of the heading blocks where BM25 finds stems, in documents beside these; best first."""
+    """(document, number) of the heading blocks with any of these stems in other documents, best first."""
     held = [document for id_, document in index.documents.items() if id_ not in without]
     return [(one.document.id, number) for one, number, _ in best_blocks(held, stems)[:most]]
 
