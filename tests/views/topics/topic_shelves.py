@@ -93,7 +93,7 @@ def ranked(question: str, library: Library | None = None) -> RankedEntries:
         units.extend(said, EMBEDDER.embed([unit.text for unit in said]))
     now = datetime.combine(TODAY, time(), UTC)
     asked = parse_question(Question(question, Scope("ann"), 100, now), units).embedded(EMBEDDER)
-    nothing = ScoredUnits(asked, (), NO_SCORES, Explanation.of_nothing(), (), None)
+    nothing = ScoredUnits(asked, (), NO_SCORES, Explanation.of_nothing(), [()] * len(asked.terms), None)
     return rank(index, ScoredUnits.of(units, asked) if said else nothing, EMBEDDER.embed)
 
 
