@@ -38,7 +38,7 @@ class Filter:
     agent: Key | None = None
 
     def options(self) -> dict[str, Any]:
-        """Those that are set, as arguments of `Memory.recall`."""
+        """Limits that are set, as arguments of `Memory.recall`."""
         return {part.name: value for part in fields(self) if (value := getattr(self, part.name)) is not None}
 
 
@@ -133,7 +133,7 @@ class Found:
         return frozenset(seq for unit in self.evidence for seq in unit.sources)
 
     def shorter(self, tokens: int) -> Found:
-        """Without its worst passages, which have so many tokens together; one stays."""
+        """Drop the worst passages until `tokens` are saved; one stays."""
         kept = sorted(self.evidence, key=lambda unit: -unit.score)
         while tokens > 0 and len(kept) > 1:
             tokens -= kept.pop().tokens

@@ -1,4 +1,4 @@
-"""What of the candidates goes into the text: by rank, while it fits, nothing twice.
+"""Pack candidates into the text: by rank, while they fit, nothing twice.
 
 standing   instructions and constraints that fit the question, in a small room
 evidence   what was said, word for word, best first, in the rest
@@ -35,7 +35,7 @@ _FEWEST_WORDS = 5  # a shorter unit leans on what was said before it
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What was chosen, in reading order, and what became of every candidate."""
+    """The chosen evidence, in reading order, and a decision on every candidate."""
 
     evidence: list[Evidence]
     decisions: list[Decision]
@@ -158,7 +158,7 @@ class _Context:
         self.fill("evidence", candidates, self.left)
 
     def said_twice(self, standing: Sequence[Evidence]) -> dict[Place, str]:
-        """What may go, since all of it stands elsewhere in the text; by part and rank, why.
+        """Find units that may go, since all of them stands elsewhere in the text; by part and rank, why.
 
         A rule stays: a reader knows it for one by where it stands. A message that says nothing else goes.
         """
@@ -229,7 +229,7 @@ class _Context:
         self.left = max(self.left, self._budget_tokens - self._tokens(self._kept.values()))
 
     def chosen(self) -> Chosen:
-        """What is in, after the last that do not fit have gone."""
+        """Drop the last units that do not fit, and return the rest."""
         while (tokens := self._tokens(self._kept.values())) > self._budget_tokens:
             place, _ = self._kept.popitem()
             ranked = sum(part == place[0] for part, _ in self._candidates)
@@ -281,7 +281,7 @@ class _Context:
 
 
 def added_tokens(text: str, count: Count) -> int:
-    """What a line adds to a text, its line break included."""
+    """Count the tokens that a line adds to a text, its line break included."""
     return line_tokens([text], lambda texts: [count(one) for one in texts])[0]
 
 

@@ -1,4 +1,4 @@
-"""How a question is made: once, for all views, out of what is asked and what memory knows."""
+"""The maker of questions: once for all views, out of what is asked and what memory knows."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ class _Answers:
         return retrieved
 
     def still_there(self, candidates: Sequence[Evidence], *, corrected: bool = False) -> list[Evidence]:
-        """Those all of whose messages are in the log now, and may be recalled, with what the log says.
+        """Keep candidates whose messages are all in the log and may be recalled; add what the log says.
 
         What somebody corrected is left out, and with `corrected` the correction comes in its place.
         """
@@ -273,7 +273,7 @@ class _Answers:
         return current
 
     def reranked(self, reranker: Reranker, candidates: Sequence[Evidence]) -> list[Evidence]:
-        """In the reranker's order, those that are still there when it is done."""
+        """Rerank candidates; keep those that are still there when it is done."""
         start = time.perf_counter()
         ordered, note = reranked(
             candidates, self.question.text, self.question.scope.user, reranker, self.question.deadline

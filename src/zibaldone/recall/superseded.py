@@ -121,7 +121,7 @@ def _within(link: Link, unit: Evidence) -> bool:
 
 
 def _links(database: Database, notes: NotesView, units: Sequence[Evidence], question: Question) -> list[Link]:
-    """Those of what was found; of them what a recall narrowed to a time, a role or the like may know of."""
+    """Links of the units; of a narrowed recall, those whose newer message it may know of."""
     seqs = {seq for unit in units for seq in unit.sources}
     if not seqs:
         return []

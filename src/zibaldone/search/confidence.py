@@ -1,4 +1,4 @@
-"""How likely it is that memory can answer a question, before anybody has read what it recalls."""
+"""Confidence: the probability that memory can answer a question, before anybody has read what it recalls."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Coverage:
 
 
 def confidence(index: UnitIndex, question: Question, coverage: Coverage, inside: Mask | None) -> float:
-    """How likely memory is to answer.
+    """Estimate the probability that memory can answer.
 
     A day or month that memory knows of and hardly a word besides its own is reason enough (1), and so are a
     speaker and no word, and all that was ever spoken of. A question about no word at all is none (0). Of one
@@ -79,7 +79,7 @@ def confidence(index: UnitIndex, question: Question, coverage: Coverage, inside:
 
 
 def _is_of_day(index: UnitIndex, question: Question) -> bool:
-    return any(last - first < 31 and index.knows_of(first, last) for first, last in question.days)
+    return any(last - first < 31 and index.overlaps_known_days(first, last) for first, last in question.days)
 
 
 def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: Mask | None) -> Signs:

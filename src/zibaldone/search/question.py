@@ -45,7 +45,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Aim(StrEnum):
-    """What an answer has to be made of."""
+    """The material that an answer is made of."""
 
     FACT = "fact"  # what some turn says
     OVERVIEW = "overview"  # an order, a history, a summary: something of every time
@@ -152,7 +152,7 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
     """
     text, today = question.text, question.now.date()
     days = _ordinals(find_days(text, today))
-    if days and not any(index.knows_of(first, last) for first, last in days):
+    if days and not any(index.overlaps_known_days(first, last) for first, last in days):
         newest = date.fromordinal(int(index.days.max())) if len(index) else today
         days = _ordinals(find_days(text, newest))
     aim = Aim.SAID if _SAID.search(text) else Aim.OVERVIEW if _OVERVIEW.search(text) else Aim.FACT

@@ -107,7 +107,7 @@ _CLUES = ("speaker", "replies", "date", "covers", "length", "by_assistant")
 
 @dataclass(frozen=True, slots=True)
 class AssistantShare:
-    """How much of a context may be an assistant's words, where people's words could fill it."""
+    """The share of a context that an assistant's words may take, where people's words could fill it."""
 
     share: float  # of the tokens behind the first ones
     first_tokens: int  # which are the people's
@@ -136,13 +136,13 @@ class Scores:
 
     @staticmethod
     def of_nothing() -> Scores:
-        """Of no rows."""
+        """Scores of no rows."""
         nothing = np.zeros(0, dtype=np.float32)
         return Scores(nothing, nothing, nothing, nothing, nothing, 0.0)
 
 
 class Explanation:
-    """What can be said afterwards of any message: how it ranked. Some 36 bytes a unit, and no text."""
+    """The rank of any message, told after the recall. It keeps some 36 bytes a unit, and no text."""
 
     def __init__(self, rows: Ints, seqs: Ints, scores: Scores) -> None:
         """`rows` and `seqs` say which rows have which message among their sources, pair by pair."""
@@ -157,13 +157,13 @@ class Explanation:
 
     @staticmethod
     def of_nothing() -> Explanation:
-        """For a memory without units."""
+        """An explanation for a memory without units."""
         nobody = np.zeros(0, dtype=np.int64)
         return Explanation(nobody, nobody, Scores.of_nothing())
 
     @staticmethod
     def of(index: UnitIndex, scores: Scores) -> Explanation:
-        """All rows of an index, as they were scored; outlives what happens to the index."""
+        """Explain all rows of an index as they were scored; outlives what happens to the index."""
         return Explanation(index.source_rows, index.source_seqs, scores)
 
     def __call__(self, seq: int) -> tuple[ChannelScore, ...] | None:
@@ -231,7 +231,7 @@ def _vector(index: UnitIndex, question: Question) -> Vectors:
 
 
 def _tell_passages_apart(index: UnitIndex, question: Question, total: Floats) -> None:
-    """Of a message that was cut, the passage that says most itself gets the best of its passages' totals."""
+    """Give the best total of a cut message's passages to the passage that says most itself."""
     rows = np.flatnonzero(index.windows[0].sizes > 1)
     if not len(rows):
         return
@@ -349,7 +349,7 @@ def _dates(index: UnitIndex, question: Question) -> tuple[Floats, Mask]:
 
 @dataclass(frozen=True, slots=True)
 class _Matched:
-    """Where one word of the question stands, and where words of like meaning do."""
+    """The rows with one word of the question, and those with words of like meaning."""
 
     exact: Ints  # rows of the word itself
     rows: Ints  # of all of them, a row more than once
@@ -360,7 +360,7 @@ class _Matched:
 
 
 def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
-    """For every word of the question. A word is matched by itself and, less, by words of like meaning.
+    """Match every word of the question: by itself and, less, by words of like meaning.
 
     It weighs as much as it is rare in what people say: an assistant says many times as much, of everything.
     """

@@ -67,7 +67,7 @@ class Vocabulary(Mapping[str, int]):
         return uses
 
     def __iter__(self) -> Iterator[str]:
-        """In no order."""
+        """Words in no order."""
         yield from (word for word in self._words or () if word not in self._uses)
         yield from self._uses
 
@@ -77,7 +77,7 @@ class Vocabulary(Mapping[str, int]):
 
     @property
     def nbytes(self) -> int:
-        """Of memory, about, without what was saved."""
+        """Bytes of memory, about; saved words are not counted."""
         return _WORD_BYTES * len(self._uses) * (1 if self._spelling is None else 2)
 
     def add(self, words: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a view is: the contract, in the order of a view's life. `naive.py` is a complete one: read it first.
+"""The contract of a view, in the order of a view's life. `naive.py` is a complete one: read it first.
 
 A view reads the log in the order of seqs and keeps, per user, units made from it. It owns its tables and
 nothing else. Its output is a function of the log and of its `fingerprint`: built in one go or message by
@@ -61,7 +61,7 @@ TakeSnapshot = Callable[[], AbstractContextManager[Snapshot]]
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What a view has to say on a question."""
+    """A view's answer to a question."""
 
     evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
     considered: int  # units scored
@@ -73,7 +73,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class PrepareContext:
-    """What a view that builds on what it made before may read while it prepares."""
+    """Reads that are open to a view that builds on what it made before, while it prepares."""
 
     user: str
     generation: Generation | None  # None: the view has made nothing for this user yet
@@ -88,7 +88,7 @@ class Stale(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many rows of one kind a view holds, or removed."""
+    """A number of rows of one kind, held or removed."""
 
     kind: str
     rows: int
@@ -96,7 +96,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Content:
-    """What a generation says in one place, as people compare it with what another one says."""
+    """One statement of a generation, to be compared with another generation's."""
 
     sources: tuple[int, ...]  # seqs of the messages that it was made from, rising
     kind: str
@@ -104,7 +104,7 @@ class Content:
 
 
 class ViewStore(Protocol):
-    """What a view keeps: all that forgetting, counting and checking need, also where its model is not.
+    """The stored part of a view: what forgetting, counting and checking need, without its model.
 
     Only `refresh` opens transactions; nothing here commits or rolls one back.
     """
@@ -120,7 +120,7 @@ class ViewStore(Protocol):
         """Take what was forgotten out of memory and out of files; called when a forgetting was committed."""
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What `forget` would remove; changes nothing."""
+        """Count what `forget` would remove; change nothing."""
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """Remove one generation whole."""
@@ -129,7 +129,7 @@ class ViewStore(Protocol):
         """Rows the view holds for the user, by kind."""
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Where the view's rows disagree with the log up to the cursor; empty when they agree."""
+        """List where the view's rows disagree with the log up to the cursor; empty when they agree."""
 
 
 class View(ViewStore, Protocol):
@@ -137,11 +137,11 @@ class View(ViewStore, Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that the output depends on besides the log; another one means another generation."""
+        """A name for all that the output depends on besides the log; another one means another generation."""
 
     @property
     def batch_messages(self) -> int:
-        """How many messages at most are prepared and committed together: what a crash makes it do again."""
+        """Most messages that are prepared and committed together: a crash repeats as many."""
 
     @property
     def tended_from(self) -> int:
@@ -212,11 +212,11 @@ class ComparedView(View, Protocol):
     """A view of which two generations can be held against each other."""
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
-        """All that the snapshot's generation says; nothing where it has none."""
+        """List all that the snapshot's generation says; nothing where it has none."""
 
 
 class RestingView:
-    """What a view says that keeps nothing in memory and has nothing to put in order; others override it."""
+    """Defaults of a view that keeps nothing in memory and has nothing to put in order."""
 
     batch_messages = 512
     reads_whole = False

@@ -39,7 +39,7 @@ class NaiveView(UnitsView):
     reads_whole = True
 
     def __init__(self, embedder: Embedder, word_embedder: WordEmbedder, tokenizer: Tokenizer) -> None:
-        """As the messages view."""
+        """Take what the messages view takes."""
         super().__init__(embedder, "2")
         self._word_embedder, self._tokenizer = word_embedder, tokenizer
         self._remade = units.Remade.by(embedder, lambda unit, _: unit.text)

@@ -1,4 +1,4 @@
-"""What views share besides the table of units: cutting messages, the tail behind a cursor, filling room."""
+"""Tools that views share: cutting messages, the tail behind a cursor, ranking units, filling room."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CutMessage:
 
     @property
     def kind(self) -> str:
-        """Of its units."""
+        """The kind of its units."""
         return "message" if len(self.spans) == 1 else PASSAGE
 
     def texts(self, message: Message) -> list[str]:
@@ -111,7 +111,7 @@ def days_named(message: Message, text: str) -> Days:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What a view has not read yet, which is recallable all the same."""
+    """Messages that a view has not read yet, recallable all the same."""
 
     messages: list[Message]
     note: str  # in words, when only the newest were taken; "" when all were

@@ -227,7 +227,7 @@ class UnitCache:
     def _embed_tail(
         self, connection: Connection, slot: Slot, index: UnitIndex, generation: Generation
     ) -> None:
-        """Where the view has read of the tail, and made the units that the index has: add their vectors."""
+        """Add vectors to units of the tail that the view has read since."""
         cursor = generation.cursor
         if not self._appends or not slot.tail_to or index.note or cursor <= slot.cursor:
             return

@@ -1,4 +1,4 @@
-"""What views share that keep nothing but units: rows counted, checked, forgotten by source, dropped.
+"""The base of views that keep nothing but units: rows counted, checked, forgotten by source, dropped.
 
 A subclass says what it makes (`prepare`, `commit`) and what it finds (`retrieve`); what keeps something in
 memory, in files or in tables of its own says so too.
@@ -40,7 +40,7 @@ class UnitsView(RestingView):
         return units.shed(connection, self.name, user, seqs, most)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What forget would remove."""
+        """Count what `forget` would remove."""
         return units.preview_forget(connection, self.name, user, seqs)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
@@ -52,7 +52,7 @@ class UnitsView(RestingView):
         return units.count(connection, self.name, user)
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """What the table of units finds; vectors are as long as those of the generation's own embedder."""
+        """List faults of the table of units; vectors are as long as the generation's embedder makes them."""
         dimension = int(generation.fingerprint.rsplit("/", 1)[1])
         return units.faults(
             connection,
@@ -63,6 +63,6 @@ class UnitsView(RestingView):
         )
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
-        """What its units say."""
+        """List what its units say."""
         with take_snapshot() as now:
             return units.contents(now.connection, self.name, now.generation) if now.generation else []

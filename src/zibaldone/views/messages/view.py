@@ -194,7 +194,7 @@ class MessagesView(UnitsView):
             )
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """What the table of units finds, and visible messages without units."""
+        """List faults of the table of units, and visible messages without units."""
         m = log_table.c
         has_units = select(units_table.c.seq).where(units.of(self.name, generation))
         missing = select(m.user, m.seq, m.content, m.metadata).where(
