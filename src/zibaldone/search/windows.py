@@ -100,7 +100,7 @@ class Windows:
         return self._order[places], sums[places]
 
     def _summed(self, rows: Ints, values: Doubles) -> tuple[Ints, Doubles]:
-        """Sum sparse values over windows, in a time that depends on the number of values alone."""
+        """Sum values by row, in a time that depends on the number of values alone."""
         if len(self._sums) != self._n:
             self._sums = np.zeros(self._n)
         np.add.at(self._sums, rows, values)
