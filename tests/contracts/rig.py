@@ -21,7 +21,7 @@ from zibaldone.engine.forgetting import Receipt, Selector
 from zibaldone.log.filters import Narrowing
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.question import read_question, to_unread_question
+from zibaldone.recall.question import read_question
 from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
@@ -201,7 +201,7 @@ class Rig:
     ) -> Question:
         """A question as recall makes it, of messages that no view has read: whatever view is asked."""
         room = self.case.budget_tokens if budget_tokens is None else budget_tokens
-        unread = to_unread_question(asked, Scope(user, session), room, NOW)
+        unread = Question(asked, Scope(user, session), room, NOW)
         return read_question(self.database, MessagesView(STATIC, STATIC, STATIC), unread, Narrowing())
 
     def retrieve(self, question: Question, view: View | None = None) -> Retrieved:

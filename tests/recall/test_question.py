@@ -5,7 +5,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from zibaldone import Message, ModelFailed
+from zibaldone import Filter, Message, ModelFailed
 from zibaldone.search.question import Aim
 from zibaldone.views.base import Retrieved
 from zibaldone.views.units_view import UnitsView
@@ -64,7 +64,7 @@ def heard(opened, encoder):
         ],
         user="ann",
     )
-    listener = memory.attach(Listener)
+    listener = memory.admin.attach(Listener)
 
     def heard(text, **options):
         memory.recall(text, user="ann", views=["listener"], **options)
@@ -85,7 +85,7 @@ def test_a_view_gets_people_spelling_days_and_aim_of_the_user_s_messages(heard):
 
 def test_a_view_gets_what_the_question_may_recall(heard):
     """Limits of the recall, and the end of what is known."""
-    question = heard("fair", until="2023-06-01")
+    question = heard("fair", filter=Filter(until="2023-06-01"))
     assert question.within == {1}
     assert question.before.isoformat().startswith("2023-06-01")
 
@@ -107,7 +107,9 @@ def test_an_embedder_that_is_down_is_asked_once_and_views_say_so(opened, encoder
     memory.maintain(user="ann", views=["messages", "hierarchy"])
     encoder.texts.clear()
     encoder.is_down = True
-    found = memory.recall("Who plays the bassoon?", user="ann", views=["messages", "hierarchy"], floor=0)
+    found = memory.recall(
+        "Who plays the bassoon?", user="ann", views=["messages", "hierarchy"], min_confidence=0
+    )
     assert "bassoon" in found.text
     assert len(encoder.texts) == 1
     assert all("by words only: it is down" in view.note for view in found.trace.views)

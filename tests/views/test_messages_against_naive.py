@@ -12,7 +12,8 @@ from zibaldone.engine import forgetting, generations, maintenance
 from zibaldone.engine.forgetting import Selector
 from zibaldone.log.filters import Narrowing
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.question import read_question, to_unread_question
+from zibaldone.recall.question import read_question
+from zibaldone.search.question import Question
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
 from zibaldone.views import unit_cache
@@ -57,7 +58,7 @@ def test_the_cached_index_answers_as_one_made_anew(tmp_path_factory, steps):
             elif verb == "forget":
                 forgetting.forget(database, views, "ann", Selector(seqs=(what,)), dry_run=False)
             else:
-                unread = to_unread_question(what, Scope("ann", session), 100, now)
+                unread = Question(what, Scope("ann", session), 100, now)
                 question, read_anew = (
                     read_question(database, messages, unread, Narrowing())
                     for messages in (views[0], MessagesView(STATIC, STATIC, STATIC))

@@ -3,41 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 
 from zibaldone import log
-from zibaldone.core import Scope
-from zibaldone.core.deadline import NO_DEADLINE, Deadline
-from zibaldone.core.validation import words
 from zibaldone.engine.generations import snapshots
 from zibaldone.log.filters import Narrowing
 from zibaldone.search.question import Question, parse_question
 from zibaldone.storage.database import Database
-from zibaldone.text.bounds import question_as_read
 from zibaldone.views.messages import MessagesView
-
-
-def to_unread_question(
-    text: object,
-    scope: Scope,
-    budget_tokens: int,
-    now: datetime,
-    *,
-    before: datetime | None = None,
-    deadline: Deadline = NO_DEADLINE,
-) -> Question:
-    """Check a question's text, and cut it to what is read of it. Raises InvalidInput."""
-    given = words("query", text)
-    as_read = question_as_read(given)
-    return Question(
-        text=as_read,
-        scope=scope,
-        budget_tokens=budget_tokens,
-        now=now,
-        before=before,
-        whole_text=given if as_read != given else "",
-        deadline=deadline,
-    )
 
 
 def read_question(

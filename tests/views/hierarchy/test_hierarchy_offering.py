@@ -20,7 +20,8 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatRequest, Vectors
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.question import read_question, to_unread_question
+from zibaldone.recall.question import read_question
+from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
 from zibaldone.views import units
@@ -165,7 +166,7 @@ def offered(
             generations.move_cursor(connection, view, generation, len(held.talked))
         store(database, generation, held)
         messages = MessagesView(EMBEDDER, TOKENIZER, TOKENIZER)
-        unread = to_unread_question(text, Scope("u", session), budget, NOW)
+        unread = Question(text, Scope("u", session), budget, NOW)
         question = read_question(database, messages, unread, Narrowing())
         found = view.retrieve(generations.snapshots(database, "u", view), question)
         database.close()
