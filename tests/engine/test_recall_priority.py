@@ -7,7 +7,7 @@ import pytest
 
 from zibaldone import Memory
 from zibaldone.api.memory import MAINTAINED
-from zibaldone.engine.recall_priority import RightOfWay
+from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.worker import BackgroundWorker
 
 
@@ -26,7 +26,7 @@ def standing_aside(way):
 
 def test_who_gives_way_waits_for_the_last_who_has_it():
     """And goes on at once then."""
-    way = RightOfWay(longest_s=60)
+    way = RecallPriority(longest_s=60)
     first, second = way.taken(), way.taken()
     first.__enter__()
     second.__enter__()
@@ -40,7 +40,7 @@ def test_who_gives_way_waits_for_the_last_who_has_it():
 
 def test_nobody_gives_way_without_end():
     """However many come one after the other."""
-    way = RightOfWay(longest_s=0.01)
+    way = RecallPriority(longest_s=0.01)
     with way.taken():
         thread, done = standing_aside(way)
         thread.join(10)
@@ -49,13 +49,13 @@ def test_nobody_gives_way_without_end():
 
 def test_an_error_gives_the_way_back():
     """Nobody waits for who has failed."""
-    way = RightOfWay(longest_s=60)
+    way = RecallPriority(longest_s=60)
     with pytest.raises(ZeroDivisionError), way.taken():
         raise ZeroDivisionError
     way.give()
 
 
-class Counting(RightOfWay):
+class Counting(RecallPriority):
     """Notes how many had it whenever somebody gave way."""
 
     def __init__(self):

@@ -46,14 +46,14 @@ from zibaldone.engine.inspection import Integrity, Stats
 from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.engine.maintenance import Behind, Maintained, OwnModelFailed
 from zibaldone.engine.rebuilding.builds import Builds
-from zibaldone.engine.rebuilding.difference import BuildDiff
+from zibaldone.engine.rebuilding.builds import BuildDiff
 from zibaldone.engine.rebuilding.estimate import RebuildEstimate
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
-from zibaldone.engine.rebuilding.variants import OWN, Own
-from zibaldone.engine.recall_priority import RightOfWay
+from zibaldone.engine.rebuilding.rebuilder import OWN, Own
+from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.replicas import ReplicaReads
-from zibaldone.engine.verification.receipt_files import read_receipt, write_receipt
-from zibaldone.engine.verification.result import Verification
+from zibaldone.engine.verification.receipts import read_receipt, write_receipt
+from zibaldone.engine.verification.receipts import Verification
 from zibaldone.engine.verification.verifying import verify
 from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import (
@@ -210,7 +210,7 @@ class Memory:
         self._counted = None if tokenizer is None else own_tokens(tokenizer, static)
         self._workers = workers
         self._worker: BackgroundWorker | None = None
-        self._way = RightOfWay()  # of recalls, before the worker
+        self._way = RecallPriority()  # of recalls, before the worker
         self._database = open_database(
             folder,
             busy_timeout_s=busy_timeout_s,

@@ -12,7 +12,7 @@ from zibaldone.core.fork_safety import start_anew_in_children
 _LONGEST_S = 0.2
 
 
-class RightOfWay:
+class RecallPriority:
     """Of one memory. Threads of one interpreter share it: beside maintenance a recall takes twice as long.
 
     Free in a forked child.
