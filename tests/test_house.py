@@ -250,7 +250,7 @@ def test_what_outlives_a_line_is_called_by_what_it_is():
 
 
 def test_the_vocabulary_imports_no_sibling():
-    """core and errors.py stand on their own."""
+    """Core and errors.py stand on their own."""
     assert list(imported(SOURCE / "core" / "__init__.py")) == []
     assert list(imported(SOURCE / "errors.py")) == []
 
@@ -337,7 +337,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_342,
 }
-TESTS_CEILING = 55_030
+TESTS_CEILING = 55_060
 
 
 def lines_in(path: Path) -> int:

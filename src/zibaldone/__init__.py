@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from zibaldone.engine.imports import Imported, ImportInterrupted
     from zibaldone.engine.inspection import Integrity, Stats, ViewStats
     from zibaldone.engine.maintenance import Behind, Maintained
-    from zibaldone.engine.rebuilding.builds import Build, Builds
-    from zibaldone.engine.rebuilding.builds import BuildDiff, ChangedContent
+    from zibaldone.engine.rebuilding.builds import Build, BuildDiff, Builds, ChangedContent
     from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
     from zibaldone.importers.base import NotImported
@@ -221,8 +220,7 @@ _HOMES = {
         "Usage",
     ),
     "api.profile": ("AsyncProfile", "Profile"),
-    "engine.rebuilding.builds": ("Build", "Builds"),
-    "engine.rebuilding.builds": ("BuildDiff", "ChangedContent"),
+    "engine.rebuilding.builds": ("Build", "BuildDiff", "Builds", "ChangedContent"),
     "engine.rebuilding.estimate": ("RebuildEstimate",),
     "recall.result": ("Recall",),
     "log.retention": ("Retention", "RetentionRule"),

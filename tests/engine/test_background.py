@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from batches import read_in_batches
 from zibaldone import MemAttention
 from zibaldone.engine import maintenance
 from zibaldone.engine.maintenance import OwnModelFailed
@@ -216,8 +217,8 @@ def test_who_has_much_to_be_read_lets_the_others_go_first(started):
 
 def test_a_long_backlog_is_read_in_turns(opened, monkeypatch):
     """With turns of no time a user is read step by step, and who has little is done in between."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 2)
     memory = opened(embedder=HashEmbedder(16), chat=None, maintained=["notes"])
+    read_in_batches(memory, 2)
     for user, count in (("ann", 12), ("bea", 2), ("cid", 2)):
         memory.add([f"I repaired clock {i} on 3 May 2023." for i in range(count)], user=user)
     steps, original = [], maintenance._step

@@ -5,6 +5,7 @@ import threading
 import pytest
 from sqlalchemy import event
 
+from batches import read_in_batches
 from zibaldone import MemAttention
 from zibaldone.engine import maintenance
 from zibaldone.engine.generations import building, serving, users_behind
@@ -36,7 +37,7 @@ def half_built(memory, monkeypatch, user="ann", view="chunks"):
 
     with monkeypatch.context() as patch:
         patch.setattr(maintenance, "_step", dies)
-        patch.setattr(maintenance, "BATCH_MESSAGES", 4)
+        read_in_batches(memory, 4)
         with pytest.raises(Killed):
             memory.rebuild(user=user, view=view)
 
@@ -114,7 +115,7 @@ def test_a_rebuild_under_way_is_left_to_who_is_at_it(memory, monkeypatch):
     """A maintenance of the same process beside it reads nothing twice."""
     memory.add(FACTS, user="ann")
     memory.maintain()
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
+    read_in_batches(memory, 4)
     prepare, prepared = memory._chunks.prepare, []
 
     def beside(messages, basis=None, progress=None):
@@ -163,10 +164,10 @@ def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
     assert memory.chunks(user="ann")
 
 
-def test_a_rebuild_stops_between_two_steps(memory, monkeypatch):
+def test_a_rebuild_stops_between_two_steps(memory):
     """Who stops the background worker need not wait for the whole log."""
     memory.add(FACTS, user="ann")
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
+    read_in_batches(memory, 4)
     checks = iter([None] * 3)
 
     def check():

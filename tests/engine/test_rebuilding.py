@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import event, text
 
 from zibaldone import InvalidInput, ModelFailed, Prices
-from zibaldone.engine import maintenance
 from zibaldone.engine.rebuilding import builds as of_view
 from zibaldone.testing import FailingEmbedder, HashEmbedder, ScriptedModel
+from zibaldone.views.messages import MessagesView
 
 TALK = [
     "I live in Lisbon.",
@@ -159,7 +159,7 @@ def test_growing_goes_on_where_it_was_killed(memory, monkeypatch):
         pass
 
     read = []
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 2)
+    monkeypatch.setattr(MessagesView, "batch_messages", 2)
 
     class Dying(HashEmbedder):
         def embed(self, texts):

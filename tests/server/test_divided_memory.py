@@ -13,7 +13,7 @@ from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.errors import InvalidInput, RecallGivenUp, StorageUnreachable
 from zibaldone.log.audit import Actor
-from zibaldone.server.cache_sync import let_go_of_what_others_forget
+from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.gateway.loops import LoopRecalls
 from zibaldone.server.memory_pool import DividedMemory
 from zibaldone.server.pool_process import LET_GO, MemoryCall, _answer
@@ -179,7 +179,7 @@ def test_what_others_forget_is_looked_for(tmp_path):
                 here.add(TOLD[0], user=user)
                 here.recall(QUESTION, user=user)
             bobs = here._views["messages"]._cache._slots.get("bob")
-            looking = asyncio.create_task(let_go_of_what_others_forget(here, every_s=0.01))
+            looking = asyncio.create_task(sync_caches(here, poll_s=0.01))
             elsewhere.forget(user="ann-elsewhere", everything=True)
             until = time.monotonic() + 30
             while "ann-elsewhere" in users_held():

@@ -45,15 +45,12 @@ from zibaldone.engine.ingest import Parts, Progress, ingest
 from zibaldone.engine.inspection import Integrity, Stats
 from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.engine.maintenance import Behind, Maintained, OwnModelFailed
-from zibaldone.engine.rebuilding.builds import Builds
-from zibaldone.engine.rebuilding.builds import BuildDiff
+from zibaldone.engine.rebuilding.builds import BuildDiff, Builds
 from zibaldone.engine.rebuilding.estimate import RebuildEstimate
-from zibaldone.engine.rebuilding.rebuilder import Rebuilder
-from zibaldone.engine.rebuilding.rebuilder import OWN, Own
+from zibaldone.engine.rebuilding.rebuilder import OWN, Own, Rebuilder
 from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.replicas import ReplicaReads
-from zibaldone.engine.verification.receipts import read_receipt, write_receipt
-from zibaldone.engine.verification.receipts import Verification
+from zibaldone.engine.verification.receipts import Verification, read_receipt, write_receipt
 from zibaldone.engine.verification.verifying import verify
 from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import (

@@ -22,7 +22,7 @@ from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, MissingExtra, StorageError, ZibaldoneError
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import Border
-from zibaldone.server.cache_sync import let_go_of_what_others_forget
+from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.heap import give_back_free_memory, keep_what_stands
 from zibaldone.server.keys import KeyStore
@@ -82,7 +82,7 @@ def create_app(
             if divided is not None:
                 stack.push_async_callback(divided.close)
                 await divided.start()
-            letting_go = let_go_of_what_others_forget(wrapped(memory))
+            letting_go = sync_caches(wrapped(memory))
             for chore in (_note_used(keys), give_back_free_memory(), letting_go):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:

@@ -25,7 +25,7 @@ from zibaldone.core import Message
 from zibaldone.core.child_process import started
 from zibaldone.core.deadline import with_time_left
 from zibaldone.core.threads import in_thread
-from zibaldone.engine.forgetting import let_go
+from zibaldone.engine.forgetting import clear_caches
 from zibaldone.errors import StorageUnreachable, ZibaldoneError
 from zibaldone.log import audit
 from zibaldone.server.pool_process import (
@@ -108,7 +108,7 @@ class DividedMemory(AsyncMemory):
         while self._lets_go_again:
             self._lets_go_again = False
             try:
-                await in_thread(let_go, self._inner._database)  # noqa: SLF001 - no method of a library
+                await in_thread(clear_caches, self._inner._database)  # noqa: SLF001 - no method of a library
             except ZibaldoneError as error:
                 _logger.warning("what was forgotten is still in memory (%s)", type(error).__name__)
 

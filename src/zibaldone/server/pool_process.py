@@ -23,11 +23,11 @@ from typing import Any
 
 from zibaldone.api.memory import Memory
 from zibaldone.core.deadline import with_time_left
-from zibaldone.engine.forgetting import let_go
+from zibaldone.engine.forgetting import clear_caches
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
-from zibaldone.server.cache_sync import let_go_of_what_others_forget
+from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.heap import give_back_free_memory, keep_what_stands, share_heaps
 from zibaldone.settings import FromEnvironment
 from zibaldone.text.patterns import compile_all
@@ -95,7 +95,7 @@ def main() -> None:
             memory.start_worker(poll_s=_LOOK_S)
             compile_all()
             keep_what_stands()
-            for chore in (give_back_free_memory(), let_go_of_what_others_forget(memory)):
+            for chore in (give_back_free_memory(), sync_caches(memory)):
                 threading.Thread(target=asyncio.run, args=(chore,), daemon=True).start()
             connection.sendall(framed(CallAnswer(READY, None)))
             _serve(connection, memory)
@@ -133,7 +133,7 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
 def _answer(memory: Memory, call: MemoryCall) -> CallAnswer:
     try:
         if call.method == LET_GO:
-            let_go(memory._database)  # noqa: SLF001 - no method of a library
+            clear_caches(memory._database)  # noqa: SLF001 - no method of a library
             return CallAnswer(call.number, None)
         with acting(call.actor.door, call.actor.key):
             value = getattr(memory, call.method)(**call.options)

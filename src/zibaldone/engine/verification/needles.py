@@ -92,7 +92,7 @@ class Occurrence:
     whole_word: bool  # True: a rare word or a short text; False: 24 bytes of a longer text
 
 
-class Needles:
+class TextNeedles:
     """Windows, short texts and rare words of the forgotten texts, in arrays."""
 
     def __init__(self, texts: Iterable[str], tokens_of: Callable[[Sequence[str]], list[int]]) -> None:
@@ -120,9 +120,9 @@ class Needles:
         """Number of windows, short texts and words."""
         return len(self._windows) + sum(map(len, self._short.values()))
 
-    def copy(self) -> Needles:
+    def copy(self) -> TextNeedles:
         """Return an independent copy."""
-        same = Needles((), lambda _: [])
+        same = TextNeedles((), lambda _: [])
         same._windows = self._windows
         same._short = defaultdict(list, {key: list(needles) for key, needles in self._short.items()})
         same._prepare()

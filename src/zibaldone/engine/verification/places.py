@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, inspect, select
 
 from zibaldone.core.validation import shown
-from zibaldone.engine.verification.needles import Needles, Occurrence
+from zibaldone.engine.verification.needles import Occurrence, TextNeedles
 from zibaldone.engine.verification.receipts import Leftover, LookedAt
 from zibaldone.errors import StorageError
 from zibaldone.storage.batches import in_chunks
@@ -77,7 +77,7 @@ Hit = tuple[str, bytes, Occurrence]  # where, the bytes around, what was found
 
 
 def look_through_folder(
-    database: Database, own_folders: Iterable[str], of_user: Needles, of_all: Needles
+    database: Database, own_folders: Iterable[str], of_user: TextNeedles, of_all: TextNeedles
 ) -> Iterator[tuple[LookedAt, list[Hit]]]:
     """Search every file of the memory's folder: the database, its logs, blocks, indexes, crash remains.
 
@@ -93,7 +93,7 @@ def look_through_folder(
 
 
 def look_through_bucket(
-    database: Database, own_folders: Iterable[str], of_user: Needles, of_all: Needles
+    database: Database, own_folders: Iterable[str], of_user: TextNeedles, of_all: TextNeedles
 ) -> Iterator[tuple[LookedAt, list[Hit]]]:
     """Search every object of the memory's bucket, as `look_through_folder` does. Raises StorageError."""
     if database.bucket is None:
@@ -115,7 +115,7 @@ def look_through_bucket(
         yield LookedAt("object", key, 0, len(data)), hits
 
 
-def look_through_exports(paths: Iterable[Path], needles: Needles) -> Iterator[tuple[LookedAt, list[Hit]]]:
+def look_through_exports(paths: Iterable[Path], needles: TextNeedles) -> Iterator[tuple[LookedAt, list[Hit]]]:
     """Search exported files and folders, with the temporary files that a crash left beside them."""
     for path in paths:
         beside = path.parent.glob(f".{escape(path.name)}.*") if path.parent.is_dir() else ()
@@ -139,7 +139,7 @@ def _forms_of(database: Database, path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _look_at_file(
-    read: Iterable[tuple[int, bytes]], name: str, kind: str, needles: Needles
+    read: Iterable[tuple[int, bytes]], name: str, kind: str, needles: TextNeedles
 ) -> tuple[LookedAt, list[Hit]]:
     size = 0
     hits: list[Hit] = []
@@ -158,7 +158,7 @@ def _look_at_file(
     return LookedAt("export" if kind == "export" else "file", name, 0, size), hits
 
 
-def _pages_with_hits(name: str, begin: int, piece: bytes, needles: Needles) -> Iterator[Hit]:
+def _pages_with_hits(name: str, begin: int, piece: bytes, needles: TextNeedles) -> Iterator[Hit]:
     """Yield the pages of a piece that have an occurrence, or the piece if only all of it has one."""
     any_page = False
     for start in range(0, len(piece), _PAGE_BYTES):
@@ -184,7 +184,7 @@ class _Columns:
 
 
 def look_through_tables(
-    database: Database, user: str, of_user: Needles, of_all: Needles
+    database: Database, user: str, of_user: TextNeedles, of_all: TextNeedles
 ) -> Iterator[tuple[LookedAt, list[Hit]]]:
     """Search every table; yields with each the (place, bytes, occurrence) of its rows.
 
@@ -203,7 +203,7 @@ def look_through_tables(
 
 
 def _look_at_table(
-    connection: Connection, table: str, user: str, of_user: Needles, of_all: Needles
+    connection: Connection, table: str, user: str, of_user: TextNeedles, of_all: TextNeedles
 ) -> tuple[LookedAt, list[Hit]]:
     columns = _columns(connection, table)
     quoted = connection.dialect.identifier_preparer.quote(table)
@@ -229,7 +229,7 @@ def _look_at_table(
 
 
 def _in_objects(
-    connection: Connection, keyring: Keyring | None, user: str, of_user: Needles, of_all: Needles
+    connection: Connection, keyring: Keyring | None, user: str, of_user: TextNeedles, of_all: TextNeedles
 ) -> Iterator[Hit]:
     """Search objects stored in rows, opened and inflated."""
     c = stored_objects.c

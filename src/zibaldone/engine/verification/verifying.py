@@ -20,7 +20,7 @@ from zibaldone import core, log
 from zibaldone.core import Message
 from zibaldone.engine.forgetting import Receipt, texts_of
 from zibaldone.engine.inspection import faults_of
-from zibaldone.engine.verification.needles import SHORTEST_BYTES, Needles, Occurrence, normalized
+from zibaldone.engine.verification.needles import SHORTEST_BYTES, Occurrence, TextNeedles, normalized
 from zibaldone.engine.verification.places import (
     Hit,
     look_through_bucket,
@@ -98,7 +98,7 @@ def verify(
     _must_be_known(database, receipt)
     wanted = list(dict.fromkeys((*receipt.texts, *texts)))
     elsewhere = list(elsewhere)
-    of_user = Needles(wanted, tokens_of)
+    of_user = TextNeedles(wanted, tokens_of)
     looked_for = len(of_user)
     of_all = _excused(database, views, receipt.user, of_user)
     looked_at: list[LookedAt] = []
@@ -144,7 +144,7 @@ def _must_be_known(database: Database, receipt: Receipt) -> None:
 
 
 def _everywhere(
-    database: Database, user: str, of_user: Needles, of_all: Needles, elsewhere: Iterable[Path]
+    database: Database, user: str, of_user: TextNeedles, of_all: TextNeedles, elsewhere: Iterable[Path]
 ) -> Iterator[tuple[LookedAt, list[Hit]]]:
     yield from look_through_tables(database, user, of_user, of_all)
     yield from look_through_folder(database, _folders_of(user), of_user, of_all)
@@ -152,7 +152,7 @@ def _everywhere(
     yield from look_through_exports((*_exported(database), *elsewhere), of_all)
 
 
-def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user: Needles) -> Needles:
+def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user: TextNeedles) -> TextNeedles:
     """Remove from `of_user` what the user's messages say; return a copy without what anybody says."""
     with database.read() as connection:
         names = log.all_users(connection)
@@ -165,7 +165,7 @@ def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user:
     return of_all
 
 
-def _excuse_messages(database: Database, user: str, needles: Needles) -> None:
+def _excuse_messages(database: Database, user: str, needles: TextNeedles) -> None:
     after = 0
     while len(needles) and (page := _messages(database, user, after)):
         needles.excuse(text for message in page for text in (message.role, *texts_of(message)))
