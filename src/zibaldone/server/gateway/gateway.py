@@ -25,10 +25,9 @@ from zibaldone.server.gateway.client_task import is_client_task, is_subagent
 from zibaldone.server.gateway.events import comment, event_data, with_data
 from zibaldone.server.gateway.exchange import (
     LONG_BYTES,
-    BackgroundTasks,
     GatewayExchange,
-    Workshop,
-    said_again,
+    GatewayServices,
+    is_retry,
     without_member,
 )
 from zibaldone.server.gateway.json_body import (
@@ -40,8 +39,6 @@ from zibaldone.server.gateway.json_body import (
     read_object,
     text,
 )
-from zibaldone.server.gateway.loops import LoopRecalls
-from zibaldone.server.gateway.recording import Recorder
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
 from zibaldone.server.gateway.scope import memory_options, memory_scope
@@ -80,14 +77,8 @@ class Gateway:
         self._upstream = UpstreamClient(settings.upstream, key=settings.upstream_key)
         self._metrics = metrics
         self._mode = settings.memory_mode
-        self._shop = Workshop(
-            memory,
-            Recorder(memory),
-            LoopRecalls(memory),
-            BackgroundTasks(),
-            metrics,
-            recall_timeout_s=settings.recall_timeout_ms / 1000,
-        )
+        timeout_s = settings.recall_timeout_ms / 1000
+        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s)
 
     def routes(self) -> list[BaseRoute]:
         """Of the three formats, and one for all that is passed through."""
@@ -107,7 +98,7 @@ class Gateway:
         try:
             yield
         finally:
-            await self._shop.end(_DRAIN_S)
+            await self._services.background.drain(_DRAIN_S)
             await self._upstream.close()
 
     def _endpoint(self, wire: WireFormat) -> Endpoint:
@@ -141,13 +132,13 @@ class Gateway:
                 request, wire.path, encoded(without_member(body)), _off("a task of the client's own, no turn")
             )
         exchange = GatewayExchange(
-            self._shop,
+            self._services,
             wire,
             body,
             scope,
             options,
             principal.read_only,
-            is_retry=said_again(headers),
+            is_retry=is_retry(headers),
             is_open=request.state.is_open if principal.is_presumed else None,
         )
         content = await exchange.admit()

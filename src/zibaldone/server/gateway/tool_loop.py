@@ -162,9 +162,9 @@ class ToolLoop:
 
     async def _end_round(self) -> None:
         """Search for what this round calls for, and keep what the client does not get."""
-        rounds, shop, scope = self._rounds, self._exchange.shop, self._exchange.scope
+        rounds, services, scope = self._rounds, self._exchange.services, self._exchange.scope
         if rounds.renamed is not None:
-            shop.hidden.rename(scope, *rounds.renamed)
+            services.hidden.rename(scope, *rounds.renamed)
         is_mixed = rounds.ended_well and bool(rounds.own) and bool(rounds.calls or self._unseen)
         if not (rounds.goes_on or is_mixed):
             return
@@ -183,7 +183,7 @@ class ToolLoop:
             words=_solid(without_thoughts(rounds.words())),
             seqs=self._brought,
         )
-        shop.hidden.keep(scope, self._exchange.admitted.session, rounds.own[0], turn)
+        services.hidden.keep(scope, self._exchange.admitted.session, rounds.own[0], turn)
 
     async def _search(self, call: ToolCall, number: int) -> str:
         """The result of a call, for the model."""
@@ -214,17 +214,17 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
     """For a request that is to have the tool, as it goes upstream otherwise; None where it cannot have it."""
     if exchange.options.mode is MemoryMode.CONTEXT or not exchange.may_recall:
         return None
-    body, shop = exchange.body, exchange.shop
+    body, services = exchange.body, exchange.services
     rounds = exchange.wire.rounds(body)
     if rounds is None or not (rounds.can_go_on(body) and _takes_ours(body["tools"])):
         exchange.report.reasons.append(f"the model is not offered {TOOL}: this request cannot have it")
         return None
-    looking = shop.background.start(_hidden(exchange))
-    done, _ = await asyncio.wait([looking], timeout=shop.recall_timeout_s)
+    looking = services.background.start(_hidden(exchange))
+    done, _ = await asyncio.wait([looking], timeout=services.recall_timeout_s)
     hidden = looking.result() if done and looking.exception() is None else {}
     seqs = frozenset(seq for turn in hidden.values() for seq in turn.seqs)
     before = exchange.wire.continues(body)
-    if before and (real := shop.hidden.real(exchange.scope, before)):
+    if before and (real := services.hidden.real(exchange.scope, before)):
         renamed = read_object(encoded(content))
         content = edited(renamed.text, [set_to(renamed, "previous_response_id", dumped(real))])
     if len(content) > LONG_BYTES:
@@ -247,7 +247,7 @@ async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
     keeps = exchange.wire.continues(exchange.body) or exchange.wire.conversation(exchange.body)
     for turn in exchange.admitted.turns:
         for call_id in _call_ids(turn, results=bool(keeps)):
-            kept = await exchange.shop.hidden.of_call(exchange.scope, exchange.admitted.session, call_id)
+            kept = await exchange.services.hidden.of_call(exchange.scope, exchange.admitted.session, call_id)
             if kept is not None and kept.words in ("", _solid(turn.message.content)):
                 hidden[turn.place] = kept
     return hidden
