@@ -42,7 +42,7 @@ _Gone = tuple[list[int], tuple[str, ...], tuple[Removed, ...]]  # seqs, texts, l
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a forgetting removed, or would remove in a dry run."""
+    """Receipt of a forgetting: what it removed, or would remove in a dry run."""
 
     user: str
     dry_run: bool

@@ -89,12 +89,12 @@ class CountingEmbedder:
 
     @property
     def name(self) -> str:
-        """Of the embedder behind it."""
+        """The free embedder's."""
         return self._embedder.name
 
     @property
     def dimension(self) -> int:
-        """Of the embedder behind it."""
+        """The free embedder's."""
         return self._embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:

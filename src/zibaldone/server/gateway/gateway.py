@@ -1,4 +1,4 @@
-"""The gateway: a model server's own addresses, with memory."""
+"""The routes of the gateway: the paths of a model server, with memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from zibaldone.server.settings import ServerSettings
 _PREFIX = "/v1"
 _OWN = "/v1/memory/"
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-_LATER = ("queued", "in_progress")  # what Responses says of an answer that is asked for in the background
+_LATER = ("queued", "in_progress")  # statuses of a response that is computed in the background
 _DRAIN_S = 30.0
 T = TypeVar("T")
 Pairs = Sequence[tuple[str, str]]
@@ -68,10 +68,10 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Gateway:
-    """Part of the server: whatever is below /v1 and is not our own goes to the upstream."""
+    """The part of the server that passes paths below /v1 on to the upstream, except our own."""
 
     def __init__(self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics) -> None:
-        """Raises InvalidInput for settings without an upstream, or with an address that is none."""
+        """Raises InvalidInput for settings without an upstream, or with an invalid address."""
         if settings.upstream is None:
             raise InvalidInput("a gateway needs an upstream: start the server with --upstream ADDRESS")
         self._upstream = UpstreamClient(settings.upstream, key=settings.upstream_key)
@@ -81,7 +81,7 @@ class Gateway:
         self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s)
 
     def routes(self) -> list[BaseRoute]:
-        """Of the three formats, and one for all that is passed through."""
+        """Return the routes of the three formats, and one for everything else."""
         formats: list[WireFormat] = [ChatCompletions(), Responses(), AnthropicMessages()]
         return [
             *(
@@ -94,7 +94,7 @@ class Gateway:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """At the end, waits for all that is still to be stored."""
+        """At the end, wait for everything to be stored."""
         try:
             yield
         finally:
@@ -152,7 +152,7 @@ class Gateway:
     async def _answering(
         self, request: Request, exchange: GatewayExchange, content: bytes, loop: ToolLoop | None
     ) -> Response:
-        """The client's answer; of an error, and of what nobody can read, the question alone is stored."""
+        """Answer the client; after an error or an unreadable answer, only the question is stored."""
         wire, report = exchange.wire, exchange.report
         send = partial(self._send, request, wire.path, plain=True)
         again = partial(send, is_again=True)
@@ -189,7 +189,7 @@ class Gateway:
     async def _send(
         self, request: Request, below: str, content: Content, *, plain: bool, is_again: bool = False
     ) -> UpstreamAnswer:
-        """`is_again`: another request of ours, for the same one of the client's."""
+        """`is_again`: a further request of a tool loop, which must not have the same idempotency key."""
         query, headers = request.scope["query_string"].decode("latin-1"), request.headers
         if is_again:
             headers = Headers(raw=[pair for pair in headers.raw if pair[0] != b"idempotency-key"])
@@ -198,7 +198,7 @@ class Gateway:
 
 
 class _AllOthers(Route):
-    """Whatever is not the server's own, also where that has no such path or method."""
+    """The route of every path that is not the server's own."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """See Route."""
@@ -212,7 +212,7 @@ async def _hung_up(request: Request) -> None:
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The upstream's answer, unless the client hangs up while it is waited for."""
+    """Return the result of `work`, unless the client hangs up before: then raise ClientDisconnect."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_hung_up(request))
     try:
@@ -229,7 +229,7 @@ async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _begun(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The stream once it has begun. Raises what it raises until then."""
+    """Return the stream after its first item has come. Raises what it raises until then."""
     with reading():
         first = await anext(stream, b"")
 
@@ -243,7 +243,7 @@ async def _begun(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: WireFormat) -> Response:
-    """An answer in one piece, stored before the client has it."""
+    """Answer with a whole response, stored before the client gets it."""
     data = await whole(response)
     report = exchange.report
     try:
@@ -273,7 +273,7 @@ async def _answered(
     exchange: GatewayExchange,
     reader: AnswerReader,
 ) -> AsyncIterator[bytes]:
-    """The events of an answer as they come; before the last one leaves, the answer is stored."""
+    """Yield the events of an answer as they come; before the last one, the answer is stored."""
     is_over = is_broken = False
     try:
         async for events in source:
@@ -296,7 +296,7 @@ async def _answered(
                     passed += event
             if passed:
                 yield passed
-        await exchange.record(reader.turns(), None, is_partial=True)  # a stream that says of no end
+        await exchange.record(reader.turns(), None, is_partial=True)  # the stream ended without an end event
     finally:
         exchange.leave(reader.turns())
         await source.aclose()  # type: ignore[attr-defined] # a generator
@@ -304,7 +304,7 @@ async def _answered(
 
 
 def _answer_id(body: Mapping[str, Any] | None) -> str | None:
-    """What the upstream calls the answer that ended with this event."""
+    """Return the upstream's id of the answer that ended with this event."""
     return None if body is None else text(mapping(body.get("response")).get("id")) or None
 
 
@@ -328,7 +328,7 @@ def _pairs(response: UpstreamAnswer, report: MemoryReport | None, *, changed: bo
 
 
 def _passed(response: UpstreamAnswer, report: MemoryReport | None) -> Response:
-    """An answer as it came, byte for byte."""
+    """Answer with the upstream's response, byte for byte."""
 
     async def stream() -> AsyncIterator[bytes]:
         try:
@@ -351,13 +351,13 @@ class _Whole(Response):
 
 
 class _Stream(StreamingResponse):
-    """Closes its source however it ends, at once."""
+    """A streaming answer that closes its source at once, however it ends."""
 
     def __init__(self, content: AsyncIterator[bytes], status: int, headers: Pairs) -> None:
         super().__init__(content, status)
         self.raw_headers = _raw(headers)
 
     async def stream_response(self, send: Send) -> None:
-        """Send all of it."""
+        """Send the stream, then close its source."""
         async with aclosing(self.body_iterator):  # type: ignore[type-var] # generators, all of them
             await super().stream_response(send)
