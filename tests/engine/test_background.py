@@ -115,7 +115,7 @@ def test_a_failing_model_is_tried_again_after_longer_and_longer(started, caplog)
     waits = []
 
     def maintain(user):
-        waits.append(worker._not_before % 1000)
+        waits.append(worker._retry_at % 1000)
         if len(waits) < 12:
             raise ModelUnavailable("down")
 
@@ -264,7 +264,7 @@ def test_one_user_s_failing_rebuild_is_not_everybody_s(opened):
     worker = memory._worker
     with worker._changed:
         assert worker._changed.wait_for(lambda: "ann" in worker._resting, 20)
-    assert worker._not_before == 0
+    assert worker._retry_at == 0
 
 
 def test_stopping_ends_between_two_steps(started):
