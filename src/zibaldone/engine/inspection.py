@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -95,32 +96,34 @@ def damage_is_named(database: Database, user: str, views: Sequence[ViewStore]) -
 
 def faults_of(connection: Connection, user: str, view: ViewStore) -> list[str]:
     """Describe how the user's serving generation disagrees with the log or with itself."""
-    try:
+
+    def read() -> list[str]:
         generation = generations.serving(connection, user, view)
         view.stats(connection, user)  # reads rows that `faults` does not
         return view.faults(connection, generation) if generation is not None else []
-    except UNREADABLE as error:
-        return [str(error)]
-    except _UNFIT as error:
-        return [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
+
+    return _faults_in(read)
 
 
 def faults_beside(connection: Connection, user: str, view: ViewStore) -> list[str]:
     """Describe how the builds beside the serving one disagree with the log or with themselves."""
-    disagreeing = []
-    for stands in ("beside", "kept"):
-        generation = generations.standing(connection, user, view, stands)
-        if generation is None:
-            continue
-        try:
-            faults = view.faults(connection, generation)
-        except UNREADABLE as error:
-            faults = [str(error)]
-        except _UNFIT as error:
-            faults = [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
-        fix = f"discard({view.name!r}, user={user!r}) removes it"
-        disagreeing += [f"the build that is {stands}: {fault}; {fix}" for fault in faults]
-    return disagreeing
+    fix = f"discard({view.name!r}, user={user!r}) removes it"
+    return [
+        f"the build that is {state}: {fault}; {fix}"
+        for state in ("beside", "kept")
+        if (generation := generations.standing(connection, user, view, state)) is not None
+        for fault in _faults_in(partial(view.faults, connection, generation))
+    ]
+
+
+def _faults_in(read: Callable[[], list[str]]) -> list[str]:
+    """Return the faults that `read` finds, or that reading itself fails."""
+    try:
+        return read()
+    except UNREADABLE as error:
+        return [str(error)]
+    except _UNFIT as error:
+        return [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
 
 
 def stats(database: Database, views: Sequence[View], meter: Meter, user: str | None) -> Stats:

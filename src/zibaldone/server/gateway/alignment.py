@@ -105,18 +105,18 @@ def align(
     return _Walk(log, turns[:end], session, agent, turn_id, is_retry).aligned(after)
 
 
-def following(parent: str, key: bytes, *, session: str, agent: str | None) -> str:
+def following_id(parent: str, key: bytes, *, session: str, agent: str | None) -> str:
     """Return the id of a turn that follows another."""
     return _id(_FOLLOWING, _conversation(session, agent), parent, key.hex())
 
 
-def answered(
+def answer_messages(
     leaf: str, answer: Sequence[WireTurn], *, session: str, agent: str | None = None
 ) -> list[Message]:
     """Return an answer's messages with the ids that follow the request's last turn."""
     messages = []
     for turn in answer:
-        leaf = following(leaf, turn.key, session=session, agent=agent)
+        leaf = following_id(leaf, turn.key, session=session, agent=agent)
         messages.append(replace(turn.message, id=leaf, session=session))
     return messages
 
@@ -189,7 +189,7 @@ class _Walk:
         return _id(_LATEST, _conversation(self.session, self.agent), newest, self.keys[k].hex())
 
     def _following(self, parent: str, k: int) -> str:
-        return following(parent, self.keys[k], session=self.session, agent=self.agent)
+        return following_id(parent, self.keys[k], session=self.session, agent=self.agent)
 
     def _known(self, k: int, parent: str) -> int | None:
         """Return the index in the log of a turn, given the id of the turn before; None if unknown."""

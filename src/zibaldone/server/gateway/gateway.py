@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -31,7 +31,6 @@ from zibaldone.server.gateway.exchange import (
     without_member,
 )
 from zibaldone.server.gateway.json_body import (
-    JsonObject,
     NotAnObject,
     dumped,
     encoded,
@@ -64,7 +63,6 @@ _LATER = ("queued", "in_progress")  # statuses of a response that is computed in
 _DRAIN_S = 30.0
 T = TypeVar("T")
 Pairs = Sequence[tuple[str, str]]
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Gateway:
@@ -85,7 +83,7 @@ class Gateway:
         formats: list[WireFormat] = [ChatCompletions(), Responses(), AnthropicMessages()]
         return [
             *(
-                Route(_PREFIX + wire.path + end, self._endpoint(wire), methods=["POST"])
+                Route(_PREFIX + wire.path + end, partial(self._serve, wire), methods=["POST"])
                 for wire in formats
                 for end in ("", "/")
             ),
@@ -101,12 +99,6 @@ class Gateway:
             await self._services.background.drain(_DRAIN_S)
             await self._upstream.close()
 
-    def _endpoint(self, wire: WireFormat) -> Endpoint:
-        async def endpoint(request: Request) -> Response:
-            return await self._serve(wire, request)
-
-        return endpoint
-
     async def _serve(self, wire: WireFormat, request: Request) -> Response:
         data = await request.body()
         headers = request.headers
@@ -119,18 +111,15 @@ class Gateway:
         if is_subagent(headers):
             options = replace(options, enable_writeback=False)
         scope = memory_scope(principal, headers, body)
+        off = ""
         if scope is None:
-            return await self._relay(
-                request, wire.path, encoded(without_member(body)), _off("nobody says whose memory")
-            )
-        if not (options.enable_retrieval or options.enable_writeback):
-            return await self._relay(
-                request, wire.path, encoded(without_member(body)), _off("the request wants none")
-            )
-        if is_client_task(body):
-            return await self._relay(
-                request, wire.path, encoded(without_member(body)), _off("a task of the client's own, no turn")
-            )
+            off = "nobody says whose memory"
+        elif not (options.enable_retrieval or options.enable_writeback):
+            off = "the request wants none"
+        elif is_client_task(body):
+            off = "a task of the client's own, no turn"
+        if scope is None or off:
+            return await self._relay(request, wire.path, encoded(without_member(body)), _off(off))
         exchange = GatewayExchange(
             self._services,
             wire,
@@ -257,14 +246,9 @@ async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: Wire
             report.degrade("the answer comes later: it will not be stored")
         turns, answer_id = wire.answer(answer), text(answer.get("id")) or None
         await exchange.record(turns, answer_id, is_partial=status == "failed")
-        data = encoded(_with_report(body, exchange))
+        if exchange.options.report:
+            data = encoded(body.rewritten({"memory": dumped(report.body())}))
     return _Whole(data, response.status_code, _pairs(response, report, changed=True))
-
-
-def _with_report(body: JsonObject, exchange: GatewayExchange) -> str:
-    if not exchange.options.report:
-        return body.text
-    return body.rewritten({"memory": dumped(exchange.report.body())})
 
 
 async def _answered(

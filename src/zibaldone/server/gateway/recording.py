@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.server.gateway.alignment import Aligned, SessionLog, align, answered
+from zibaldone.server.gateway.alignment import Aligned, SessionLog, align, answer_messages
 from zibaldone.server.gateway.scope import MemoryScope
 from zibaldone.server.gateway.turns import WireTurn
 
@@ -67,7 +67,7 @@ class Recorder:
 
         `answer_id` is the upstream's id, if requests may continue from it.
         """
-        messages = answered(leaf, answer, session=admitted.session, agent=admitted.scope.agent)
+        messages = answer_messages(leaf, answer, session=admitted.session, agent=admitted.scope.agent)
         if not messages:
             return
         session, scope = self._session(admitted), admitted.scope

@@ -202,11 +202,11 @@ class ToolLoop:
         recalled = await exchange.look_up(lookup, narrowed, self._shown)
         if recalled is None:
             return _FAILED
-        found = to_found(recalled, shown_before=bool(self._shown))
-        self._shown |= shown_whole(found.evidence)
-        self._found |= found.seqs
-        exchange.report.searched.append(found)
-        return quotation(found.text) if found.evidence else found.text
+        passages = to_found(recalled, shown_before=bool(self._shown))
+        self._shown |= shown_whole(passages.evidence)
+        self._found |= passages.seqs
+        exchange.report.searched.append(passages)
+        return quotation(passages.text) if passages.evidence else passages.text
 
 
 async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
