@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 
-from batches import read_in_batches
 from zibaldone import MemAttention
 from zibaldone.engine import maintenance
 from zibaldone.engine.maintenance import OwnModelFailed
@@ -31,7 +30,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Memories do not wait for more of what is said."""
-    monkeypatch.setattr("zibaldone.api.memory.GATHER_S", 0.0)
+    monkeypatch.setattr("zibaldone.api.wiring.GATHER_S", 0.0)
 
 
 @pytest.fixture
@@ -217,8 +216,7 @@ def test_who_has_much_to_be_read_lets_the_others_go_first(started):
 
 def test_a_long_backlog_is_read_in_turns(opened, monkeypatch):
     """With turns of no time a user is read step by step, and who has little is done in between."""
-    memory = opened(embedder=HashEmbedder(16), chat=None, maintained=["notes"])
-    read_in_batches(memory, 2)
+    memory = opened(embedder=HashEmbedder(16), chat=None, maintained=["notes"], batch_messages=2)
     for user, count in (("ann", 12), ("bea", 2), ("cid", 2)):
         memory.add([f"I repaired clock {i} on 3 May 2023." for i in range(count)], user=user)
     steps, original = [], maintenance._step
@@ -228,9 +226,9 @@ def test_a_long_backlog_is_read_in_turns(opened, monkeypatch):
         return original(database, user, *arguments, **options)
 
     monkeypatch.setattr(maintenance, "_step", step)
-    memory.start_worker(threads=1, turn_s=0)
-    assert memory._worker.idle(20)
-    assert memory._backlog.look() == []
+    memory.admin.start_worker(threads=1, turn_s=0)
+    assert memory._wiring.worker.idle(20)
+    assert memory._wiring.backlog.look() == []
     assert Counter(steps) == {"ann": 6, "bea": 1, "cid": 1}
     assert max(steps.index("bea"), steps.index("cid")) < 3
 
@@ -257,11 +255,11 @@ def test_one_user_s_failing_rebuild_is_not_everybody_s(opened):
     other = FailingEmbedder(HashEmbedder(32, name="other"), failing=False)
     memory = opened(embedder=HashEmbedder(16))
     memory.add("A tulip.", user="ann")
-    memory.rebuild(user="ann", embedder=other)
-    memory.start_worker(threads=1)
+    memory.builds.rebuild(user="ann", embedder=other)
+    memory.admin.start_worker(threads=1)
     other.failing = True
     memory.add("A rose.", user="ann")
-    worker = memory._worker
+    worker = memory._wiring.worker
     with worker._changed:
         assert worker._changed.wait_for(lambda: "ann" in worker._resting, 20)
     assert worker._retry_at == 0
@@ -301,8 +299,8 @@ def test_a_memory_maintains_itself(opened):
         memory.add(facts, user="ann")
     memory = opened(background=True, **CHUNKS)
     memory.add(facts, user="bea")
-    assert memory._worker.idle(20)
-    assert memory.chunks(user="ann")
-    assert memory.chunks(user="bea")
-    assert memory.stats().views[1].lag == 0
+    assert memory._wiring.worker.idle(20)
+    assert memory.user("ann").chunks()
+    assert memory.user("bea").chunks()
+    assert memory.admin.stats().views[1].lag == 0
     memory.close()

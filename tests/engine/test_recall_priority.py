@@ -6,7 +6,7 @@ import time
 import pytest
 
 from zibaldone import Memory
-from zibaldone.api.memory import MAINTAINED
+from zibaldone.api.config import MAINTAINED
 from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.worker import BackgroundWorker
 
@@ -15,11 +15,11 @@ def standing_aside(way):
     """A thread that gives way, and what it has done."""
     done = threading.Event()
 
-    def give():
-        way.give()
+    def pause():
+        way.pause()
         done.set()
 
-    thread = threading.Thread(target=give)
+    thread = threading.Thread(target=pause)
     thread.start()
     return thread, done
 
@@ -27,7 +27,7 @@ def standing_aside(way):
 def test_who_gives_way_waits_for_the_last_who_has_it():
     """And goes on at once then."""
     way = RecallPriority(longest_s=60)
-    first, second = way.taken(), way.taken()
+    first, second = way.held(), way.held()
     first.__enter__()
     second.__enter__()
     thread, done = standing_aside(way)
@@ -41,7 +41,7 @@ def test_who_gives_way_waits_for_the_last_who_has_it():
 def test_nobody_gives_way_without_end():
     """However many come one after the other."""
     way = RecallPriority(longest_s=0.01)
-    with way.taken():
+    with way.held():
         thread, done = standing_aside(way)
         thread.join(10)
         assert done.is_set()
@@ -50,9 +50,9 @@ def test_nobody_gives_way_without_end():
 def test_an_error_gives_the_way_back():
     """Nobody waits for who has failed."""
     way = RecallPriority(longest_s=60)
-    with pytest.raises(ZeroDivisionError), way.taken():
+    with pytest.raises(ZeroDivisionError), way.held():
         raise ZeroDivisionError
-    way.give()
+    way.pause()
 
 
 class Counting(RecallPriority):
@@ -62,28 +62,30 @@ class Counting(RecallPriority):
         super().__init__(longest_s=0.001)
         self.seen = []
 
-    def give(self):
+    def pause(self):
         self.seen.append(self._under_way)
-        super().give()
+        super().pause()
 
 
 @pytest.fixture
 def maintained(tmp_path):
     """A memory with a worker that has not begun, and something to be read."""
-    with Memory(tmp_path / "memory", chat=None) as memory:
+    with Memory(tmp_path / "memory") as memory:
         memory.add([f"My sister Amalia has {n} boats in Porto." for n in range(3, 30)], user="ann")
-        memory._way = Counting()
-        memory._worker = BackgroundWorker(memory._maintain_in_background, memory._backlog.look)
+        memory._wiring.recall_priority = Counting()
+        memory._wiring.worker = BackgroundWorker(
+            memory._wiring.maintain_in_background, memory._wiring.backlog.look
+        )
         yield memory
 
 
 def test_maintenance_gives_way_between_its_steps_and_ends(maintained):
     """A recall that never ends does not keep the views from what is new."""
-    with maintained._way.taken():
-        maintained._maintain_in_background("ann")
-    assert len(maintained._way.seen) > 2
-    assert set(maintained._way.seen) == {1}
-    lags = {view.view: view.lag for view in maintained.stats(user="ann").views}
+    with maintained._wiring.recall_priority.held():
+        maintained._wiring.maintain_in_background("ann")
+    assert len(maintained._wiring.recall_priority.seen) > 2
+    assert set(maintained._wiring.recall_priority.seen) == {1}
+    lags = {view.view: view.lag for view in maintained.admin.stats(user="ann").views}
     assert {lags[name] for name in MAINTAINED} == {0}
 
 
@@ -91,21 +93,21 @@ def test_maintenance_gives_way_between_its_steps_and_ends(maintained):
 def test_whoever_asks_has_the_way_until_they_are_answered(maintained, monkeypatch, ask):
     """Not before and not afterwards."""
     seen = []
-    taken = maintained._variants.steadily
+    taken = maintained._wiring.variants.steadily
     monkeypatch.setattr(
-        maintained._variants,
+        maintained._wiring.variants,
         "steadily",
-        lambda *given: seen.append(maintained._way._under_way) or taken(*given),
+        lambda *given: seen.append(maintained._wiring.recall_priority._under_way) or taken(*given),
     )
     getattr(maintained, ask)("How many boats?", user="ann")
     assert seen == [1]
-    assert maintained._way._under_way == 0
+    assert maintained._wiring.recall_priority._under_way == 0
 
 
 def test_stopping_waits_for_nobody_who_has_the_way(maintained):
     """The worker ends between two steps."""
-    maintained._worker.start()
-    with maintained._way.taken():
+    maintained._wiring.worker.start()
+    with maintained._wiring.recall_priority.held():
         began = time.monotonic()
-        assert maintained._worker.stop(20)
+        assert maintained._wiring.worker.stop(20)
     assert time.monotonic() - began < 20

@@ -30,7 +30,7 @@ class RecallPriority:
         self._changed = threading.Condition()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Have priority while the block runs."""
         with self._changed:
             self._under_way += 1
@@ -42,7 +42,7 @@ class RecallPriority:
                 if not self._under_way:
                     self._changed.notify_all()
 
-    def give(self) -> None:
+    def pause(self) -> None:
         """Pause while recalls run, for `longest_s` at most."""
         deadline = self._clock() + self._longest_s
         with self._changed:

@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,8 +39,8 @@ from zibaldone.server.pool_process import (
     MemoryOpening,
     framed,
 )
-from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.text.purgeable_cache import emptied
+from zibaldone.views.unit_cache import index_bytes
 
 _COMMAND = "from zibaldone.server.pool_process import main; main()"
 _STOP_S = 10.0  # for the calls under way in a process that is to end
@@ -63,15 +64,13 @@ class MemoryPool(AsyncMemory):
         memory: AsyncMemory,
         place: Path,
         processes: int,
-        blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """`memory` is the server's own, opened at `place`; its owner closes it."""
         self._inner = wrapped(memory)
-        opening = MemoryOpening(place, blocks, settings.key(FROM_ENVIRONMENT))
-        self._processes = [
-            _Process(opening, settings.one_of(processes), number, self._on_forgotten)
-            for number in range(processes)
-        ]
+        config = self._inner._wiring.config  # noqa: SLF001 - as that memory was opened
+        share_mb = max(1, index_bytes(config.index_mb) // processes // 10**6)
+        opening = MemoryOpening(place, settings.key(), replace(config, background=False, index_mb=share_mb))
+        self._processes = [_Process(opening, number, self._on_forgotten) for number in range(processes)]
         self._clearing: asyncio.Task[None] | None = None
         self._is_stale = False
         emptied(self)
@@ -133,12 +132,11 @@ class _Process:
     def __init__(
         self,
         opening: MemoryOpening,
-        variables: Mapping[str, str],
         number: int,
         on_forgotten: Callable[[], None],
     ) -> None:
         """`on_forgotten` is called after the process has forgotten something by itself."""
-        self._opening, self._variables, self._number = opening, variables, number
+        self._opening, self._number = opening, number
         self._on_forgotten = on_forgotten
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -203,7 +201,7 @@ class _Process:
         await self._join()  # the process that has ended
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = await in_thread(_start_process, theirs, self._opening, self._variables)
+            self._process = await in_thread(_start_process, theirs, self._opening)
         reader, writer = await asyncio.open_connection(sock=ours)
         writer.write(framed(self._opening))
         try:
@@ -260,13 +258,9 @@ async def _next_answer(reader: asyncio.StreamReader) -> CallAnswer:
     return answer
 
 
-def _start_process(
-    theirs: socket.socket, opening: MemoryOpening, variables: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    also = settings.read_by_others(opening.place, opening.blocks)
-    return started(
-        ["-c", _COMMAND], also=also, variables=variables, stdin=theirs.fileno(), stdout=subprocess.DEVNULL
-    )
+def _start_process(theirs: socket.socket, opening: MemoryOpening) -> subprocess.Popen[bytes]:
+    also = settings.read_by_others(opening.place, opening.config.blocks)
+    return started(["-c", _COMMAND], also=also, stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
 
 
 def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:

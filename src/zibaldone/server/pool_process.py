@@ -21,9 +21,11 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from zibaldone.api.config import Config
 from zibaldone.api.memory import Memory
 from zibaldone.core.deadline import with_time_left
 from zibaldone.engine.forgetting import clear_caches
@@ -32,7 +34,6 @@ from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
 from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.heap import freeze_objects, share_heaps, trim_heaps
-from zibaldone.settings import FromEnvironment
 from zibaldone.text.patterns import compile_all
 from zibaldone.text.purgeable_cache import telling_forgettings
 
@@ -50,13 +51,13 @@ class MemoryOpening:
     """The memory to open. Models come from the environment, as in the server."""
 
     place: Path
-    blocks: str | FromEnvironment | None
     key: str | bytes | None = field(repr=False)  # may come from a command that only the server can run
+    config: Config
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryCall:
-    """A call of a method of Memory, or of CLEAR_CACHES."""
+    """A call of a method of Memory, such as "recall" or "admin.stats", or of CLEAR_CACHES."""
 
     number: int
     method: str
@@ -90,12 +91,12 @@ def main() -> None:
         opening = _read(connection)
         assert isinstance(opening, MemoryOpening)
         try:
-            memory = Memory(opening.place, blocks=opening.blocks, key=opening.key)
+            memory = Memory.from_env(opening.place, key=opening.key, config=opening.config)
         except ZibaldoneError as error:
             connection.sendall(framed(_failure(READY, error)))
             return
         with memory:
-            memory.start_worker(poll_s=_POLL_S)
+            memory.admin.start_worker(poll_s=_POLL_S)
             compile_all()
             freeze_objects()
             for chore in (trim_heaps(), sync_caches(memory)):
@@ -140,7 +141,7 @@ def answer_call(memory: Memory, call: MemoryCall) -> CallAnswer:
             clear_caches(memory._database)  # noqa: SLF001 - not public
             return CallAnswer(call.number, None)
         with acting(call.actor.door, call.actor.key):
-            value = getattr(memory, call.method)(**call.options)
+            value = attrgetter(call.method)(memory)(**call.options)
         return CallAnswer(call.number, _without_scores(value) if isinstance(value, Recall) else value)
     except Exception as error:  # noqa: BLE001 - the process border: the caller raises it
         return _failure(call.number, error)

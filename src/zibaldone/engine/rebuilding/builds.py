@@ -38,7 +38,7 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True)
-class Builds:
+class BuildStatus:
     """The builds of one user's view."""
 
     user: str
@@ -49,11 +49,11 @@ class Builds:
     standing: Literal["", "beside", "kept"] = ""
 
 
-def builds(database: Database, user: str, view: ViewStore) -> Builds:
+def builds(database: Database, user: str, view: ViewStore) -> BuildStatus:
     """Read the builds of a user's view."""
     with database.read(user) as connection:
         other, standing = other_of(connection, user, view)
-        return Builds(
+        return BuildStatus(
             user,
             view.name,
             _build(connection, generations.serving(connection, user, view)),

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,7 +18,8 @@ from starlette.datastructures import Headers
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, RecallGivenUp
-from zibaldone.recall.lookup import Filter, Lookup
+from zibaldone.log.filters import Filter
+from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
@@ -82,7 +83,7 @@ class GatewayServices:
         self.hidden = HiddenTurns(memory)
         self.background = BackgroundTasks()
         self.late = 0  # recalls past their deadline that still run
-        at_once = _AT_ONCE if memory.is_embedded else _AT_ONCE_WAITING
+        at_once = _AT_ONCE if memory.admin.is_embedded else _AT_ONCE_WAITING
         processes = memory.size if isinstance(memory, MemoryPool) else 1
         self._slots = [asyncio.Semaphore(at_once) for _ in range(processes)]
 
@@ -228,14 +229,13 @@ class GatewayExchange:
         aligned = await self.services.recorder.aligned(self.admitted)
         return await self.services.memory.recall(
             lookup.query,
-            exclude_seqs=aligned.passed | shown,
+            filter=replace(narrowed, exclude_seqs=aligned.passed | shown),
             user=self.scope.user,
             budget_tokens=_SEARCH_TOKENS,
             views=self.options.views,
-            floor=0,
+            min_confidence=0,
             order=lookup.order,
             timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
-            **narrowed.options(),
         )
 
     async def _recall(self, asking: WireTurn, loop: bytes, deadline: float, *, is_loop: bool) -> Recall:
@@ -246,10 +246,10 @@ class GatewayExchange:
                 recalled = await self.services.memory.recall(
                     asking.message.content,
                     messages=[*aligned.unknown, asking.message],
-                    exclude_seqs=aligned.passed,
+                    filter=Filter(
+                        exclude_seqs=aligned.passed, agent=self.scope.agent, roles=self.options.roles
+                    ),
                     user=self.scope.user,
-                    agent=self.scope.agent,
-                    roles=self.options.roles,
                     budget_tokens=self.options.budget_tokens,
                     views=self.options.views,
                     timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),

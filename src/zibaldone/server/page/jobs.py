@@ -83,7 +83,7 @@ class Jobs:
 
         async def load() -> None:
             with suppress(ZibaldoneError):  # a search will raise it
-                await memory.warm(user=user)
+                await memory.user(user).preload()
 
         if user not in self._preloaded:
             self._preloaded.add(user)

@@ -62,7 +62,7 @@ async def import_(call: PageCall) -> Response:
 
 async def import_file(memory: AsyncMemory, path: Path, user: str, progress: Progress) -> Sequence[str]:
     """Import one file; returns a report in lines of text."""
-    done = await memory.import_(path, user=user, progress=progress)
+    done = await memory.user(user).import_(path, progress=progress)
     lines = [
         f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}.",
         f"{count(done.added, 'message')} added.",
@@ -134,7 +134,7 @@ _DAYS = 60  # shown
 
 async def usage(call: PageCall) -> Response:
     """Show statistics, and the use of models with its cost."""
-    stats = await call.memory.stats(user=call.user)
+    stats = await call.memory.admin.stats(user=call.user)
     prices = Prices(_price(call.text("prompt_price")), _price(call.text("completion_price")))
     by_task: dict[tuple[str, str], Counter[str]] = {}
     for line in stats.usage:

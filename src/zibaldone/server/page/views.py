@@ -12,6 +12,7 @@ from starlette.responses import Response
 from zibaldone.api.profile import HEADINGS, NEEDS_A_MODEL
 from zibaldone.core import EDITOR
 from zibaldone.errors import InvalidImport, InvalidInput
+from zibaldone.log.filters import Filter
 from zibaldone.recall.timeline import TimelineLine
 from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
@@ -45,7 +46,7 @@ class DiffLine:
 async def topics(call: PageCall) -> Response:
     """List the topic documents."""
     skip = call.number("skip", 0, most=10**9)
-    lines = await call.memory.topics(call.user).catalogue()
+    lines = await call.memory.user(call.user).topics.catalogue()
     return call.page(
         "topics.html",
         lines=lines[skip : skip + _SHOWN_TOPICS],
@@ -66,7 +67,7 @@ async def topic_form(call: PageCall) -> Response:
     """Show the form with a document as Markdown."""
     call.principal.must_write()
     document = await _document(call)
-    text = await call.memory.topics(call.user).text(document.id)
+    text = await call.memory.user(call.user).topics.text(document.id)
     return call.page("topic_edit.html", document=document, text=text, before=text, conflicts=[])
 
 
@@ -74,7 +75,7 @@ async def edit_topic(call: PageCall) -> Response:
     """Save an edited document; if memory has changed it meanwhile, show the conflicts and save nothing."""
     form = await call.form()
     document = await _document(call)
-    opened = call.memory.topics(call.user)
+    opened = call.memory.user(call.user).topics
     text, before = field(form, "text"), field(form, "before")
     try:
         edited = await opened.edit(document.id, text, before=before or None)
@@ -95,14 +96,16 @@ async def edit_topic(call: PageCall) -> Response:
 async def topic_history(call: PageCall) -> Response:
     """Show the edits of a document."""
     document = await _document(call)
-    edits = await call.memory.messages(user=call.user, session=_EDITS, roles=[EDITOR], last=_READ_EDITS)
+    edits = await call.memory.messages(
+        user=call.user, filter=Filter(session=_EDITS, roles=[EDITOR]), last=_READ_EDITS
+    )
     own = [message for message in edits if message.metadata.get("document") == document.id]
     return call.page("topic_history.html", document=document, edits=own[::-1])
 
 
 async def _document(call: PageCall) -> Document:
     try:
-        return await call.memory.topics(call.user).document(call.request.path_params["id"])
+        return await call.memory.user(call.user).topics.document(call.request.path_params["id"])
     except InvalidInput as error:
         raise Problem(404, "no-topic", "there is no topic document of this id") from error
 
@@ -127,7 +130,7 @@ _SHOWN_THEMES, _SHOWN_FACTS = 60, 60  # themes and facts on a page
 
 async def themes(call: PageCall) -> Response:
     """List themes, the largest first."""
-    held = await call.memory.themes(user=call.user)
+    held = await call.memory.user(call.user).themes()
     held.sort(key=lambda theme: (-len(theme.semantics), theme.id))
     skip = call.number("skip", 0, most=10**9)
     return call.page(
@@ -142,7 +145,7 @@ async def themes(call: PageCall) -> Response:
 
 async def theme(call: PageCall) -> Response:
     """Show a theme: its facts with their messages, and similar themes."""
-    held = {theme.id: theme for theme in await call.memory.themes(user=call.user)}
+    held = {theme.id: theme for theme in await call.memory.user(call.user).themes()}
     chosen = held.get(call.request.path_params["id"])
     if chosen is None:
         raise Problem(404, "no-theme", "there is no theme of this number")
@@ -166,9 +169,8 @@ async def timeline(call: PageCall) -> Response:
     """Show dated lines by month."""
     subject, limit = call.text("q"), call.number("lines", _SHOWN_LINES, most=_MOST_LINES)
     since, until = _parsed_day(call.text("since"), "from"), _parsed_day(call.text("until"), "to")
-    lines = await call.memory.timeline(
+    lines = await call.memory.user(call.user).timeline(
         subject,
-        user=call.user,
         since=since,
         until=until and until + timedelta(days=1),  # including the day itself
         limit=limit,
@@ -214,7 +216,7 @@ class EntryGroup:
 async def profile(call: PageCall) -> Response:
     """Show entries by kind, the pinned and the newest first; those that no longer hold last."""
     only, skip = call.text("kind"), call.number("skip", 0, most=10**9)
-    entries = await call.memory.profile(call.user).entries()
+    entries = await call.memory.user(call.user).profile.entries()
     entries.sort(key=lambda entry: (not entry.pinned, -entry.time.timestamp(), entry.id))
     step = _ALL_ENTRIES if only else _SHOWN_ENTRIES
     groups = []
@@ -238,7 +240,7 @@ async def profile(call: PageCall) -> Response:
 async def profile_text(call: PageCall) -> Response:
     """Show the profile as text for a prompt."""
     budget = call.number("budget", 400, most=8000)
-    text = await call.memory.profile(call.user).text(budget)
+    text = await call.memory.user(call.user).profile.text(budget)
     return call.page("profile_text.html", text=text, budget=budget)
 
 
@@ -248,7 +250,7 @@ async def add_entry(call: PageCall) -> Response:
     kind = kind_of(field(form, "kind"))
     if kind is None:
         raise InvalidInput(f"no kind {field(form, 'kind')!r}: there is {', '.join(KINDS)}")
-    entry = await call.memory.profile(call.user).add(kind, field(form, "text"))
+    entry = await call.memory.user(call.user).profile.add(kind, field(form, "text"))
     seen = call.see("/profile")
     seen.headers["Location"] += f"#e{entry.id}"
     return seen
@@ -256,7 +258,7 @@ async def add_entry(call: PageCall) -> Response:
 
 async def change_entry(call: PageCall) -> Response:
     """Pin, unpin, edit or retire an entry."""
-    opened, form = call.memory.profile(call.user), await call.form()
+    opened, form = call.memory.user(call.user).profile, await call.form()
     entry_id, act = call.request.path_params["id"], field(form, "act")
     try:
         if act == "edit":
