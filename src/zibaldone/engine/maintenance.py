@@ -156,7 +156,7 @@ def rebuild(
 
     def begin(connection: Connection) -> Generation | None:
         if not log.state(connection, user).last_seq:
-            return None  # nobody of this name ever said anything
+            return None  # the user has no messages
         unfinished = building(connection, user, view)
         if unfinished is not None and unfinished.fingerprint != view.fingerprint:
             drop(connection, view, unfinished)

@@ -51,7 +51,7 @@ class Verification:
     looked_for: int  # every 24 bytes in a row of these, short texts, telling words
     excused: int  # of those, how many stand in messages that are still there, and so prove nothing
     too_short: int  # texts of less than 8 bytes: they stand in any file by chance, and were not looked for
-    purge_is_due: bool  # files are still to be written anew: whoever opens the memory next does it
+    purge_is_due: bool  # files are still to be purged, by the next opening of the memory
     looked_at: tuple[LookedAt, ...]
     leftovers: tuple[Leftover, ...]
     unreadable: int = 0  # pieces that the destroyed key sealed: in a backup, say
