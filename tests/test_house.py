@@ -316,28 +316,28 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 662,
     "adapters": 2_023,
-    "api": 3_299,
+    "api": 3_288,
     "cli": 5_014,
     "core": 719,
     "engine": 4_329,
-    "importers": 3_688,
+    "importers": 3_387,
     "log": 2_525,
-    "models": 2_765,
+    "models": 2_548,
     "recall": 1_699,
-    "search": 2_785,
-    "server": 9_468,
-    "storage": 4_932,
+    "search": 2_783,
+    "server": 9_459,
+    "storage": 4_827,
     "testing": 507,
-    "text": 3_233,
+    "text": 2_860,
     "views": 2_089,
-    "views/chunks": 2_976,
-    "views/hierarchy": 3_227,
+    "views/chunks": 2_962,
+    "views/hierarchy": 3_217,
     "views/kvcache": 5_432,
     "views/messages": 179,
-    "views/notes": 1_991,
-    "views/topics": 6_344,
+    "views/notes": 1_982,
+    "views/topics": 6_320,
 }
-TESTS_CEILING = 55_190
+TESTS_CEILING = 54_680
 
 
 def lines_in(path: Path) -> int:

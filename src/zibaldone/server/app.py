@@ -34,7 +34,6 @@ from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import Rest
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import watching
-from zibaldone.text.patterns import compile_all
 
 try:
     import uvicorn
@@ -169,18 +168,12 @@ def server_of(app: Starlette, settings: ServerSettings) -> uvicorn.Server:
     )
 
 
-def _prepare() -> None:
-    compile_all()
-    freeze_objects()
-
-
 def serve_until_stopped(app: Starlette, settings: ServerSettings, bound: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; then finish requests and write-backs, and return.
 
-    A second SIGINT does not wait. Raises the limit of open files to the system's, and compiles patterns in a
-    thread that the first request would wait for.
+    A second SIGINT does not wait. Raises the process's limit of open files to the system's.
     """
-    threading.Thread(target=_prepare, name="zibaldone-warming", daemon=True).start()
+    threading.Thread(target=freeze_objects, name="zibaldone-freezing", daemon=True).start()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ended = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: lambda *_: None}

@@ -34,7 +34,6 @@ from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
 from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.heap import freeze_objects, share_heaps, trim_heaps
-from zibaldone.text.patterns import compile_all
 from zibaldone.text.purgeable_cache import telling_forgettings
 
 LENGTH = struct.Struct(">Q")  # before each pickle
@@ -97,7 +96,6 @@ def main() -> None:
             return
         with memory:
             memory.admin.start_worker(poll_s=_POLL_S)
-            compile_all()
             freeze_objects()
             for chore in (trim_heaps(), sync_caches(memory)):
                 threading.Thread(target=asyncio.run, args=(chore,), daemon=True).start()
