@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from zibaldone.core import Message
 from zibaldone.models import StaticEmbedder
-from zibaldone.views.chunks.compress import compress
-from zibaldone.views.chunks.gate import closed_gates, pieces
+from zibaldone.views.chunks.gate import closed_gates, compress, pieces
 from zibaldone.views.toolkit import PASSAGE_TOKENS
 
 STATIC = StaticEmbedder()

@@ -9,7 +9,7 @@ import numpy as np
 
 from zibaldone.models.base import Vectors
 from zibaldone.views.chunks.chunk import Chunk, Metadata
-from zibaldone.views.chunks.relevance import MetadataIndex, Target
+from zibaldone.views.chunks.select_related import MetadataIndex, Target
 
 DAY = datetime(2024, 5, 1, tzinfo=UTC)
 RANDOM = np.random.default_rng(7)

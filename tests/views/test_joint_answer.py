@@ -7,7 +7,7 @@ import pytest
 from chunk_model import chunk_model, noted
 from zibaldone import MemAttention
 from zibaldone.views.chunks.chunk import Item
-from zibaldone.views.chunks.joint_answer import carried_out
+from zibaldone.views.chunks.joint_compact import carried_out
 from zibaldone.views.chunks.tasks import Compacted, Note, NoteDeletion, NoteUpdate, shown_items
 
 NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)

@@ -21,9 +21,8 @@ import torch
 from zibaldone.core.validation import shown
 from zibaldone.engine import generations
 from zibaldone.errors import InvalidInput, MissingExtra, UnsupportedModel
-from zibaldone.views.kvcache.serving.paged_cache import PagedLayer, WriteSlots
 from zibaldone.views.kvcache.serving.scheduling import SchedulerSide, SlotLoad
-from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide
+from zibaldone.views.kvcache.serving.working import PagedLayer, RankShare, WorkerSide, WriteSlots
 
 try:
     from vllm.distributed.kv_transfer.kv_connector.v1.base import (

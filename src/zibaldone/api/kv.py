@@ -31,7 +31,7 @@ from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
+from zibaldone.views.kvcache.storage.manifest import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import FOLDER
 
 try:
@@ -41,8 +41,7 @@ try:
     from zibaldone.views.kvcache.generate.selection import Cited, Sought
     from zibaldone.views.kvcache.model.attention_hooks import Raw, Tap
     from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
-    from zibaldone.views.kvcache.model.encoding import Encoder
-    from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
+    from zibaldone.views.kvcache.model.encoding import Encoder, fingerprint, of_model
     from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain, question_of
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index

@@ -9,8 +9,7 @@ from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.hierarchy.episodes import cohesion_text
-from zibaldone.views.hierarchy.nodes import Semantic
-from zibaldone.views.hierarchy.semantics import Background
+from zibaldone.views.hierarchy.nodes import Background, Semantic
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
 EMBEDDER = HashEmbedder(64)

@@ -24,8 +24,8 @@ from zibaldone.storage.opening import open_database
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.hierarchy import HierarchyView, table
-from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.config import XMemory
+from zibaldone.views.hierarchy.node_scores import Levels, levels_of
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, Written

@@ -19,9 +19,15 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import LONGEST, Block, Cut, OpenEpisodes, closed
-from zibaldone.views.hierarchy.narrative import narrative, title
-from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
-from zibaldone.views.hierarchy.semantics import Distilled, statements
+from zibaldone.views.hierarchy.nodes import (
+    Distilled,
+    Episode,
+    Semantic,
+    Statement,
+    narrative,
+    statements,
+    title,
+)
 
 TALK = (
     "Ann: I adopted a puppy called Rex yesterday!",

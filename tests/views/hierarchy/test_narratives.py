@@ -7,7 +7,7 @@ from hierarchy_talk import START, talk
 
 from zibaldone.core import Message
 from zibaldone.text.dated_text import resolved
-from zibaldone.views.hierarchy.narrative import narrative, title
+from zibaldone.views.hierarchy.nodes import narrative, title
 
 SAID = date(2023, 5, 8)  # a Monday
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from zibaldone.text.facts import facts
 from zibaldone.text.sentences import sentences
-from zibaldone.views.hierarchy.semantics import settle, statements
+from zibaldone.views.hierarchy.nodes import settle, statements
 
 
 def texts(*lines):

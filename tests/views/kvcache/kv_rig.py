@@ -25,9 +25,8 @@ from zibaldone.engine.generations import serving
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.retrieve.fetching import Fetched
-from zibaldone.views.kvcache.storage import free_slots, manifest
-from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 
 USER = "ann"
 QUESTION = "w3 w4 w5"
@@ -192,7 +191,7 @@ class Rig:
         pool = self.pool(user)
         assert pool is not None
         with self.database.read() as connection:
-            return free_slots.erasures(connection, pool.generation)
+            return manifest.erasures(connection, pool.generation)
 
     def attended(self) -> set[tuple[int, int]]:
         """(message, message that was recalled for it)."""

@@ -8,8 +8,8 @@ from kv_models import DTYPES, chained, encoder_of, some_ids, tapped, tokenizer
 
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import RawKV
+from zibaldone.views.kvcache.storage.block_files import ALIGNMENT, BlockLayout, LayerSize
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys, encode
-from zibaldone.views.kvcache.storage.layout import ALIGNMENT, BlockLayout, LayerSize
 
 SIZES = (LayerSize(2, 8, 6), LayerSize(1, 5, 3))
 STEPS = {"int8": 127}

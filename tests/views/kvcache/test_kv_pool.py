@@ -4,9 +4,8 @@ import pytest
 from kv_rig import USER, Rig, filled, line, with_config
 
 from zibaldone.errors import BlockMissing
-from zibaldone.views.kvcache.storage import free_slots, manifest
-from zibaldone.views.kvcache.storage.block_files import PoolFiles
-from zibaldone.views.kvcache.storage.layout import ALIGNMENT, BlockLayout, LayerSize
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_files import ALIGNMENT, BlockLayout, LayerSize, PoolFiles
 
 LAYOUT = BlockLayout((LayerSize(2, 8, 8), LayerSize(1, 4, 12)), 8, "float32", 4, "native")
 
@@ -149,9 +148,9 @@ def test_places_that_wait_to_be_overwritten_are_taken_first(tmp_path):
         with rig.database.write() as connection:
             blocks = manifest.after(connection, pool.generation)
             manifest.remove(connection, pool.generation, [blocks[1], blocks[4]])
-            assert free_slots.take_slots(connection, pool.generation, 1) == [1]
-            assert free_slots.erasures(connection, pool.generation)[0] == [4]
-            assert free_slots.take_slots(connection, pool.generation, 3) == [4, 1, 6]
+            assert manifest.take_slots(connection, pool.generation, 1) == [1]
+            assert manifest.erasures(connection, pool.generation)[0] == [4]
+            assert manifest.take_slots(connection, pool.generation, 3) == [4, 1, 6]
 
 
 def test_the_pool_of_a_user_is_counted(tmp_path):

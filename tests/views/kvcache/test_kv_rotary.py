@@ -5,7 +5,7 @@ import torch
 from kv_models import FAMILIES, tapped
 
 from zibaldone.errors import UnsupportedModel
-from zibaldone.views.kvcache.model.rotary import probe
+from zibaldone.views.kvcache.model.inspection import probe
 
 DIM, TOKENS = 16, 12
 X = torch.randn((1, 2, TOKENS, DIM), generator=torch.Generator().manual_seed(3))

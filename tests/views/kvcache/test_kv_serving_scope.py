@@ -6,7 +6,7 @@ import importlib.util
 import pytest
 
 from zibaldone import InvalidInput, MissingExtra
-from zibaldone.views.kvcache.serving.scope import KEY, KVScope
+from zibaldone.views.kvcache.serving.scheduling import KEY, KVScope
 
 SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7))
 

@@ -32,8 +32,7 @@ from transformers import (
 
 from zibaldone.errors import UnsupportedModel
 from zibaldone.views.kvcache.model.attention_hooks import Tap
-from zibaldone.views.kvcache.model.model_support import check_config, window_of
-from zibaldone.views.kvcache.model.rotary import Rotation
+from zibaldone.views.kvcache.model.inspection import Rotation, check_config, window_of
 
 SMALL = {"vocab_size": 120, "hidden_size": 64, "num_hidden_layers": 2}
 NARROW = {

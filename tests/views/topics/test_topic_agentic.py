@@ -19,9 +19,9 @@ from zibaldone.models.openai import OpenAIChat
 from zibaldone.testing import FakeOpenAIServer, ScriptedModel
 from zibaldone.testing.fakes import Scripted
 from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.read.ranking import ReadingResult
 from zibaldone.views.topics.read.reader_a import AgenticSettings, read_agentic
 from zibaldone.views.topics.read.reader_h import read_hybrid
-from zibaldone.views.topics.read.reading_result import ReadingResult
 
 QUESTION = "Where is the headquarters of the firm that Ann works for?"
 LITTLE = AgenticSettings(min_retrieval_tokens=1)

@@ -31,8 +31,7 @@ from zibaldone.views.topics.consolidate.consolidation import flush, flush_due
 from zibaldone.views.topics.library import CURRENT, Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.markdown.parsing import parse
-from zibaldone.views.topics.markdown.printing import render
+from zibaldone.views.topics.markdown.text_format import parse, render
 
 WORDS = ("cat", "garden", "Oslo", "piano", "Globex", "sister", "bread", "Bergen", "bicycle", "school")
 LIFE = [

@@ -14,8 +14,7 @@ from zibaldone import InvalidInput
 from zibaldone.errors import InvalidImport
 from zibaldone.views.topics.markdown.document import Document, Event, Heading
 from zibaldone.views.topics.markdown.entry import AI, Entry, When, merged
-from zibaldone.views.topics.markdown.parsing import parse, parse_body
-from zibaldone.views.topics.markdown.printing import regions, render, render_body
+from zibaldone.views.topics.markdown.text_format import parse, parse_body, regions, render, render_body
 
 often = settings(max_examples=80, deadline=None)
 

@@ -11,15 +11,13 @@ from topic_texts import documents
 
 from zibaldone.core import Message
 from zibaldone.log.message_input import to_messages as checked
-from zibaldone.views.topics.edit.apply_edits import apply, withdraw
-from zibaldone.views.topics.edit.document_diff import diff
-from zibaldone.views.topics.edit.edit_messages import to_messages
+from zibaldone.views.topics.apply_edits import apply, withdraw
+from zibaldone.views.topics.edit_messages import diff, to_messages
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import CURRENT, Library, key_of
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.markdown.parsing import parse, parse_body
-from zibaldone.views.topics.markdown.printing import render, render_body
+from zibaldone.views.topics.markdown.text_format import parse, parse_body, render, render_body
 
 BODY = """\
 # Cats

@@ -8,14 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_texts import bodies, documents
 
-from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, words_of
-from zibaldone.views.topics.edit.edit_messages import to_messages
+from zibaldone.views.topics.edit_messages import Edit, conflict_diff, diff, to_messages, words_of
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.markdown.folder_export import INDEX, file_names, write_folder
-from zibaldone.views.topics.markdown.parsing import parse, parse_body
-from zibaldone.views.topics.markdown.printing import render
+from zibaldone.views.topics.markdown.text_format import parse, parse_body, render
 
 often = settings(max_examples=50, deadline=None)
 

@@ -16,7 +16,7 @@ from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import CURRENT, Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.markdown.printing import render
+from zibaldone.views.topics.markdown.text_format import render
 
 LIFE = [
     "I feed the zebra Quagga at the zoo.",

@@ -20,10 +20,9 @@ from zibaldone.testing.fakes import Scripted
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.document_index import K1, B, bm25
+from zibaldone.views.topics.read.index import K1, B, ReadingIndex, bm25
+from zibaldone.views.topics.read.ranking import ReadingResult
 from zibaldone.views.topics.read.reader_h import partitions, read_hybrid
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import ReadingResult
 
 
 def read(

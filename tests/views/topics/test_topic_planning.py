@@ -15,10 +15,9 @@ from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 from zibaldone.errors import ModelUnavailable
 from zibaldone.search.clustering import agglomerate, halves
 from zibaldone.views.topics.consolidate.consolidation import flush
-from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_documents, summary_fault
-from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.consolidate.workbench import Work, cluster
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry

@@ -13,10 +13,9 @@ from topic_shelves import CURRENT, FIRMS, PEOPLE, facts, shelf
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.markdown.printing import render_body
-from zibaldone.views.topics.read.agent_tools import LONGEST_LINE, Toolset
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.tool_text import LONGEST_ANSWER
+from zibaldone.views.topics.markdown.text_format import render_body
+from zibaldone.views.topics.read.agent_tools import LONGEST_ANSWER, LONGEST_LINE, Toolset
+from zibaldone.views.topics.read.index import ReadingIndex
 
 TOOLS = Toolset(ReadingIndex(shelf()))
 NAMES = ("grep", "grep_doc", "search", "list_docs", "read_lines")

@@ -13,14 +13,17 @@ from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
-from zibaldone.views.chunks.compress import compress
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.gate import Gate, Piece
-from zibaldone.views.chunks.grounding import grounded, source_texts
-from zibaldone.views.chunks.joint_answer import carried_out
-from zibaldone.views.chunks.joint_compact import Compaction, ItemUpdate, apply
-from zibaldone.views.chunks.relevance import MetadataIndex, Target
-from zibaldone.views.chunks.select_related import select
+from zibaldone.views.chunks.gate import Gate, Piece, compress
+from zibaldone.views.chunks.joint_compact import (
+    Compaction,
+    ItemUpdate,
+    apply,
+    carried_out,
+    grounded,
+    source_texts,
+)
+from zibaldone.views.chunks.select_related import MetadataIndex, Target, select
 from zibaldone.views.chunks.tasks import (
     Compress,
     JointCompact,

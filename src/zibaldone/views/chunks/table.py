@@ -1,14 +1,19 @@
-"""The chunk table's rows: metadata, what each chunk covers, history. The items are records in blocks."""
+"""The chunk table's rows: metadata, what each chunk covers, history. The items are records in blocks.
+
+What recall has in memory of a user's chunks: their table.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, func, select, update
 
+from zibaldone import log
 from zibaldone.core.validation import shown
 from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
@@ -19,6 +24,7 @@ from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks.chunk import Chunk, Metadata, Past, item_from_json, item_to_json
 from zibaldone.views.own_rows import insert, key_of, matching, of
+from zibaldone.views.user_cache import UserCache
 
 _REASON_GONE = "a model failed or was refused: the reason went when something was forgotten"
 
@@ -237,3 +243,31 @@ def _to_row(generation: Generation, chunk: Chunk) -> dict[str, Any]:
         "made_by": chunk.made_by,
         "degraded": chunk.degraded,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTable:
+    """`T` of Algorithm 1 as recall needs it: one generation's metadata; never changed once made."""
+
+    version: int
+    generation: int
+    chunks: tuple[Chunk, ...]  # live, in their order
+    covered: dict[int, tuple[int, ...]]  # by seq, the chunks that have read the message
+
+
+def table_of(
+    cache: UserCache[ChunkTable], connection: Connection, generation: Generation, dimension: int
+) -> ChunkTable:
+    """As of the connection's snapshot."""
+    state = log.state(connection, generation.user)
+    held = cache.get(generation.user)
+    if held is not None and (held.version, held.generation) == (state.version, generation.number):
+        return held
+    chunks = load(connection, generation, dimension)
+    covered: dict[int, tuple[int, ...]] = {}
+    for seq, chunk in sources(connection, generation):
+        covered[seq] = (*covered.get(seq, ()), chunk)
+    live = tuple(chunk for chunk in chunks.values() if chunk.items)
+    made = ChunkTable(state.version, generation.number, live, covered)
+    cache.put(generation.user, made, state)
+    return made

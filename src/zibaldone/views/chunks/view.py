@@ -33,18 +33,21 @@ from zibaldone.views.base import (
     TakeSnapshot,
 )
 from zibaldone.views.chunks import forgetting, table
-from zibaldone.views.chunks.cache import ChunkTable, table_of
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
-from zibaldone.views.chunks.compress import verbatim
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.forgetting import record_of
-from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
-from zibaldone.views.chunks.housekeeping import embed_anew, tend
+from zibaldone.views.chunks.forgetting import embed_anew, record_of, tend
+from zibaldone.views.chunks.gate import Gate, closed_gates, pieces, verbatim
 from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank, select_for
 from zibaldone.views.chunks.storage.placement import Placement
-from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release, users_with_released
-from zibaldone.views.chunks.storage.records import RecordStore, read_again
+from zibaldone.views.chunks.storage.records import (
+    RecordStore,
+    read_again,
+    reclaim_orphans,
+    release,
+    users_with_released,
+)
+from zibaldone.views.chunks.table import ChunkTable, table_of
 from zibaldone.views.own_rows import generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache

@@ -15,8 +15,7 @@ from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, cohesion_text
-from zibaldone.views.hierarchy.nodes import Episode
-from zibaldone.views.hierarchy.semantics import Embed
+from zibaldone.views.hierarchy.nodes import Embed, Episode
 from zibaldone.views.hierarchy.structure import NewUnit, Structure
 from zibaldone.views.hierarchy.table import FIRST_STATEMENT, NAME, EpisodeRow, State, Written
 from zibaldone.views.toolkit import cut, days_named

@@ -25,13 +25,16 @@ from zibaldone.text.facts import day_of
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due
-from zibaldone.views.hierarchy.narrative import narrative, title
-from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
-from zibaldone.views.hierarchy.semantics import (
+from zibaldone.views.hierarchy.nodes import (
     Background,
     Distilled,
+    Episode,
+    Semantic,
+    Statement,
+    narrative,
     settle,
     statements,
+    title,
 )
 from zibaldone.views.hierarchy.tasks import (
     Distil,

@@ -1,13 +1,21 @@
-"""How all that a user's hierarchy holds stands to a question, by the one ranker; taken out of the indexes."""
+"""The structure of a user's hierarchy in memory, as recall needs it, kept in step by counters.
+
+Every episode that is closed raises the ids that are given next, and every forgetting the user's counter of
+deletions; messages that join an open episode change neither, and cost a recall nothing here.
+
+How all that a user's hierarchy holds stands to a question, by the one ranker; taken out of the indexes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from sqlalchemy import Connection
 
+from zibaldone import log
 from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
 from zibaldone.search.explanation import Explanation
@@ -18,9 +26,79 @@ from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, Weights, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
-from zibaldone.views.base import Query
-from zibaldone.views.hierarchy.cached_levels import Levels
+from zibaldone.views.base import Generation, Query
+from zibaldone.views.hierarchy import table
+from zibaldone.views.hierarchy.table import SemanticRow
 from zibaldone.views.toolkit import may_recall
+from zibaldone.views.units import Key
+from zibaldone.views.user_cache import UserCache
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Rows that have the same mark are the same."""
+
+    generation: int
+    deletions: int
+    next_episode: int
+    next_semantic: int
+    next_unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Semantics of a generation; never changed once made.
+
+    Rows of arrays are as those of `semantics`. The texts are units, in the units' own cache.
+    """
+
+    mark: Mark | None
+    semantics: tuple[SemanticRow, ...]  # ids rising
+    by_model: frozenset[int]  # episodes that a model told
+    ids: Ints  # (n,)
+    row_of: Mapping[int, int]  # by semantic
+    row_with: Mapping[Key, int]  # by unit of a statement
+
+    @staticmethod
+    def of(
+        mark: Mark | None,
+        semantics: Mapping[int, SemanticRow],
+        by_model: frozenset[int],
+    ) -> Levels:
+        """Put together from rows, ids rising."""
+        rows = tuple(semantics.values())
+        return Levels(
+            mark,
+            rows,
+            by_model,
+            ids=np.fromiter((row.id for row in rows), np.int64, len(rows)),
+            row_of={row.id: place for place, row in enumerate(rows)},
+            row_with={key: place for place, row in enumerate(rows) for key in row.units},
+        )
+
+    @staticmethod
+    def nothing() -> Levels:
+        """Of a user whose messages are in no episode yet."""
+        return Levels.of(None, {}, frozenset())
+
+
+def levels_of(cache: UserCache[Levels], connection: Connection, generation: Generation) -> Levels:
+    """As of the connection's snapshot."""
+    state = table.state(connection, generation)
+    if state is None:
+        return Levels.nothing()
+    counters = log.state(connection, generation.user)
+    mark = Mark(
+        generation.number, counters.deletions, state.next_episode, state.next_semantic, state.next_unit
+    )
+    before = cache.get(generation.user)
+    if before is not None and before.mark == mark:
+        return before
+    semantics = table.semantics(connection, generation)
+    levels = Levels.of(mark, semantics, table.told_by_model(connection, generation))
+    cache.put(generation.user, levels, counters)
+    return levels
+
 
 STATEMENT_WEIGHTS = DEFAULT_WEIGHTS
 # Episodes stand for themselves: no window, no speaker, no form of a turn.

@@ -1,9 +1,25 @@
-"""The nodes of the hierarchy (section 3.2): messages, episodes, semantics; themes are sets of semantics."""
+"""The nodes of the hierarchy (section 3.2): messages, episodes, semantics; themes are sets of semantics.
+
+How an episode is told without a model (appendix C.1): its title, and its messages with dates resolved.
+
+The semantics of an episode: its facts, each as its messages state it (section 3.2; appendix C.1).
+
+Predict, then correct, is a model's: it is shown what the nearest known semantics let one expect, and answers
+with what is beyond that. Without a model every fact is a semantic: told in other words, the same fact is
+beyond an offline test, and word for word hardly anything is said twice.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+
+from zibaldone.core import Message
+from zibaldone.models.base import Vectors
+from zibaldone.text.dated_text import day_in_words, resolved
+from zibaldone.text.facts import Fact, day_of, facts, parties_of
+from zibaldone.text.titles import NO_STATISTICS, telling
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +70,110 @@ class Semantic:
     @property
     def seqs(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(one.seq for one in self.statements))
+
+
+_TITLE_WORDS = 12
+_SPEAKERS = 3  # named in a title
+
+
+def speaker_of(message: Message) -> str:
+    """How the narrative calls who speaks: by name, or "the user", "the assistant"."""
+    return message.name or f"the {message.role}"
+
+
+def title(messages: Sequence[Message], df: Mapping[str, int] = NO_STATISTICS, n: int = 0) -> str:
+    """At most twelve words: the day, who speaks, and what the episode speaks of most; see `telling`."""
+    opening = f"{day_in_words(day_of(messages[0]))}, {_speakers(messages)}"
+    room = _TITLE_WORDS - len(opening.split())
+    texts = [message.content for message in messages]
+    subjects = telling(texts, max(room, 0), parties=parties_of(messages), df=df, n=n)
+    return f"{opening}: {', '.join(subjects)}" if subjects else opening
+
+
+def narrative(messages: Sequence[Message]) -> str:
+    """Who talked when, and then what each said, a line per message, with relative dates resolved.
+
+    Nothing is left out but messages of white space. The time is given to the minute and in the zone in
+    which it was stored.
+    """
+    lines = [f"On {_clock(messages[0])}, {_speakers(messages, most=len(messages))} talked."]
+    before = day_of(messages[0])
+    for message in messages:
+        content = " ".join(message.content.split())
+        if not content:
+            continue
+        if (day := day_of(message)) != before:
+            lines.append(f"On {_clock(message)}:")
+            before = day
+        lines.append(f"{message.name or message.role.capitalize()}: {resolved(content, day)}")
+    return "\n".join(lines)
+
+
+def _speakers(messages: Sequence[Message], most: int = _SPEAKERS) -> str:
+    speakers = list(dict.fromkeys(speaker_of(message) for message in messages))
+    shown = speakers[:most] if len(speakers) <= most else [*speakers[: most - 1], "others"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _clock(message: Message) -> str:
+    assert message.time is not None
+    day = day_in_words(message.time.date(), weekday=True).replace(",", "")
+    return f"{day} at {message.time:%H:%M}"
+
+
+MOST_KNOWN = 10  # semantics that an episode is held against
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """What an episode adds to memory, in the order of its messages."""
+
+    new: tuple[Semantic, ...]
+    vectors: Vectors  # (len(new), d), of their texts
+
+
+Known = Callable[[Vectors], Sequence[Semantic]]  # the nearest of those that are near enough to a vector (d,)
+Embed = Callable[[Sequence[str]], Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What an episode is read against."""
+
+    episode: int  # its id
+    first_semantic: int  # the id of the first new one
+    known: Known
+    df: Mapping[str, int]  # in how many of the `n` known statements each term occurs
+    n: int
+
+
+def statements(messages: Sequence[Message]) -> list[Statement]:
+    """The facts of an episode, each so that it stands alone."""
+    return [_statement(fact) for fact in facts(messages)]
+
+
+def _statement(fact: Fact) -> Statement:
+    """The fact so that it stands alone: who says it, in which answer, and when what it speaks of was."""
+    message, words_as_said = fact.message, " ".join(fact.verbatim.split())
+    sentence = f'{speaker_of(message)}: "{words_as_said}"'
+    if fact.question:
+        sentence = f'Asked "{fact.question}", {sentence}'
+    question_seq = fact.asking.seq if fact.asking else None
+    text = resolved(sentence[0].upper() + sentence[1:], day_of(message))
+    return Statement(message.seq, text, fact.verbatim, fact.start, message.speaker, question_seq)
+
+
+def settle(
+    facts: Sequence[Sequence[Statement]], messages: Sequence[Message], background: Background, embed: Embed
+) -> Distilled:
+    """Make a semantic of each fact: one statement or more that say the same, known by the first.
+
+    Depends on nothing but its arguments, so episodes are to be settled one by one in the order of the log.
+    """
+    times = {message.seq: message.time for message in messages}
+    new: list[Semantic] = []
+    for number, stated in enumerate(facts, background.first_semantic):
+        time = times[stated[0].seq]
+        assert time is not None  # what is stored has one
+        new.append(Semantic(number, background.episode, tuple(stated), time))
+    return Distilled(tuple(new), embed([stated[0].text for stated in facts]))

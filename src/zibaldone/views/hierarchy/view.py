@@ -31,18 +31,17 @@ from zibaldone.views.base import (
     Stale,
     TakeSnapshot,
 )
-from zibaldone.views.hierarchy import forgetting, table
+from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
-from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.evidence import gather
-from zibaldone.views.hierarchy.inspection import Theme, episodes, themes
-from zibaldone.views.hierarchy.node_scores import Standing
+from zibaldone.views.hierarchy.node_scores import Levels, Standing, levels_of
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.retrieval import Descent
-from zibaldone.views.hierarchy.structure import Structure
+from zibaldone.views.hierarchy.structure import Structure, Unmade, forget_messages
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
+from zibaldone.views.hierarchy.themes import Theme, episodes, themes
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
 from zibaldone.views.own_rows import generations
 from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units, usable
@@ -185,13 +184,13 @@ class HierarchyView(RestingView):
             )
 
         return _counted(
-            forgetting.forget(connection, generation, seqs, left_open)
+            forget_messages(connection, generation, seqs, left_open)
             for generation in generations(connection, hierarchy_states, user)
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         return _counted(
-            forgetting.Unmade.of(connection, generation, seqs)
+            Unmade.of(connection, generation, seqs)
             for generation in generations(connection, hierarchy_states, user)
         )
 
@@ -301,7 +300,7 @@ def _place(connection: Connection, generation: Generation) -> ReadUpTo:
     return ReadUpTo(generation.cursor, log.state(connection, generation.user).deletions)
 
 
-def _counted(unmade: Iterable[forgetting.Unmade]) -> tuple[Counted, ...]:
+def _counted(unmade: Iterable[Unmade]) -> tuple[Counted, ...]:
     every = list(unmade)
     return (
         Counted("episodes", sum(len(one.episodes) for one in every)),

@@ -25,10 +25,9 @@ from zibaldone.views.kvcache.retrieve.evidence import look_up, retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index, Indexes
 from zibaldone.views.kvcache.retrieve.probe import Choice, Probe
-from zibaldone.views.kvcache.storage import free_slots, manifest
+from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
-from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Tiers
 
@@ -115,7 +114,7 @@ class KVView(KVStore):
     ) -> None:
         """Bytes into free places, then the rows that name them."""
         pool = self._opened(connection, generation)
-        slots = free_slots.take_slots(connection, generation, len(prepared.drafts))
+        slots = manifest.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)
         manifest.remove(connection, generation, list(old.values()))
         if old:  # whoever holds an index has blocks that are no more
@@ -224,7 +223,7 @@ class KVView(KVStore):
             damaged = 0
             for pool in manifest.pools(connection, user):
                 for block, _ in self.damaged(connection, pool):
-                    free_slots.erase(connection, pool.generation, [block.slot or 0], [block.number - 1])
+                    manifest.erase(connection, pool.generation, [block.slot or 0], [block.number - 1])
                     unmade = replace(block, slot=None, crc=None, boxes_crc=None)
                     manifest.place(connection, pool.generation, unmade)
                     damaged += 1
@@ -327,7 +326,7 @@ class KVView(KVStore):
                 same = [(block, draft) for block, draft, _ in made if now.get(block.number) == block]
                 if not same:
                     return  # somebody else did, or something was forgotten: the next housekeep goes on
-                slots = free_slots.take_slots(connection, generation, len(same))
+                slots = manifest.take_slots(connection, generation, len(same))
                 for block in self._written(connection, pool, same, slots):
                     manifest.place(connection, generation, block)
                 log.touch(connection, generation.user, deleted=True)

@@ -1,4 +1,6 @@
-"""A session is read by a model: asked in pieces, held against its sources, and nothing twice.
+"""The task of the notes: a session, or 4,096 tokens of it, is read together with the notes that hold.
+
+A session is read by a model: asked in pieces, held against its sources, and nothing twice.
 
 Nothing is locked and no transaction is open meanwhile. An answer's note has to be borne out by the messages
 that it names; an instruction or a constraint by a person's own words alone, so that no document, tool or
@@ -8,18 +10,20 @@ assistant can give one in somebody's name.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from zibaldone.core import Message
 from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
-from zibaldone.models.dividing import Q, ask_in_parts
+from zibaldone.models.dividing import Q, TaskAboutMany, ask_in_parts
 from zibaldone.models.embedding import embed
-from zibaldone.models.task import Task, shown_message
+from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult, shown_message
 from zibaldone.search import dense
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, denies, nearest, with_sources
@@ -28,11 +32,68 @@ from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views import units
 from zibaldone.views.notes.note import RULES, Kind
-from zibaldone.views.notes.own_words import own_text
-from zibaldone.views.notes.stated import is_persons
+from zibaldone.views.notes.stated import is_persons, own_text
 from zibaldone.views.notes.table import Ending, NoteRow, Place
-from zibaldone.views.notes.tasks import NewNote, ShownNote, Taken, TakeNotes
 from zibaldone.views.toolkit import days_named
+
+_MOST = 64  # notes in an answer
+_LONGEST_TEXT = 400  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNote:
+    """A note that holds, as a model sees it; `id` is its number in this question."""
+
+    id: int
+    kind: Kind
+    text: str
+    since: str
+    sources: tuple[int, ...]
+
+
+class NewNote(TaskResult):
+    """A note, the messages that say it, those that it ends, and its clause word for word."""
+
+    kind: Kind
+    text: Annotated[str, Field(max_length=_LONGEST_TEXT)]
+    sources: list[int]
+    ends: list[int] = Field(default_factory=list)
+    quote: str | None = None
+
+
+class EndedNote(TaskResult):
+    """A note that holds no more, and the message by which it is over."""
+
+    id: int
+    by: int
+
+
+class Taken(TaskResult):
+    """What its sources do not bear out is dropped by who asked; the rest stands."""
+
+    notes: list[NewNote] = Field(default_factory=list, max_length=_MOST)
+    ended: list[EndedNote] = Field(default_factory=list, max_length=_MOST)
+
+
+@dataclass(frozen=True)
+class TakeNotes(TaskAboutMany[Taken]):
+    """What these messages add to the notes, and what they end."""
+
+    view = "notes"
+    prompt = "take"
+    result = Taken
+    max_tokens = 4096
+
+    messages: tuple[ShownMessage, ...]
+    notes: tuple[ShownNote, ...]
+    offline: Callable[[], Taken] = field(default=Taken, metadata=NOT_SENT)
+    failed: int = field(default=0, metadata=NOT_SENT)
+
+    @property
+    def parts(self) -> int:
+        """How many messages."""
+        return len(self.messages)
+
 
 PIECE_TOKENS = 4096  # of a session, in one question
 _NOTES_TOKENS = 1500  # of the notes that go with it

@@ -7,10 +7,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from zibaldone.text.words import content_words, terms
-from zibaldone.views.topics.consolidate.duplicates import groups
 from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
-from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench, groups
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
 from zibaldone.views.topics.markdown.entry import Entry

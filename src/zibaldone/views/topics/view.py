@@ -43,19 +43,18 @@ from zibaldone.views.base import (
 from zibaldone.views.own_rows import generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector, recallable, tail, usable
 from zibaldone.views.topics import entry_units, table
+from zibaldone.views.topics.apply_edits import apply, withdraw
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
 from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.edit.apply_edits import apply, withdraw
-from zibaldone.views.topics.edit.edit_messages import read, written_words
+from zibaldone.views.topics.edit_messages import read, written_words
 from zibaldone.views.topics.entry_units import NAME, Entries, entries_of
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
+from zibaldone.views.topics.read.ranking import RankedEntries, ReadingResult, ScoredUnits, rank
 from zibaldone.views.topics.read.reader_a import read_agentic
 from zibaldone.views.topics.read.reader_h import read_hybrid
-from zibaldone.views.topics.read.reading_result import ReadingResult
 from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache

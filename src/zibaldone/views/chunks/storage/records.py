@@ -1,33 +1,117 @@
-"""Records: an identity that never changes, and a place that does. Akashic, section 4.2.
+"""Blocks: immutable objects of bounded size that hold records. `storage/objects` keeps them.
+
+magic "CPB1" | number of records | per record: id, offset, length, crc32 | crc32 of all this | data
+
+Records: an identity that never changes, and a place that does. Akashic, section 4.2.
 
 A new or changed record is *staged*: its bytes stand in its own row, so that they are committed together with
 whatever made them. Outside of that, staged records are moved into immutable blocks, and blocks that hold too
 much of the past are written anew (placement.py). A block never mixes two users, nor two namespaces of one.
+
+Room that is taken by the past: released blocks, and orphans of crashes.
+
+A block goes through: published in the store; in the table, with live records; released, when the last of
+them has moved on; deleted from the store; deleted from the table. A crash leaves it in one of these states,
+and the next start goes on from there. Only a block in the store that is in no table yet may belong to a move
+under way: it is an orphan when it is old, and is deleted inside a write transaction, when no move can be
+committing.
 """
 
 from __future__ import annotations
 
 import logging
+import struct
+import uuid
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, select, text, update
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.database import Database
 from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
-from zibaldone.views.chunks.storage.blocks import FIX, decode
-from zibaldone.views.chunks.storage.planning import RecordPlace
+
+_MAGIC = b"CPB1"
+_COUNT = struct.Struct("<4sI")
+_ENTRY = struct.Struct("<qIII")  # id, offset, length, crc32
+_SUM = struct.Struct("<I")
+FIX = "make the view anew from the log: memory.rebuild(user=..., view='chunks')"
+
+
+def new_key(user: str) -> str:
+    """A key that nobody has: blocks of one user stand together, and a user's name is in no file's name."""
+    return f"{prefix_of(user)}{uuid.uuid4().hex}"
+
+
+def prefix_of(user: str) -> str:
+    """With what the keys of a user's blocks begin."""
+    return f"{blake2b(user.encode(), digest_size=8).hexdigest()}/"
+
+
+def encode(records: Sequence[tuple[int, bytes]]) -> bytes:
+    """A block of (id, data)."""
+    head = bytearray(_COUNT.pack(_MAGIC, len(records)))
+    offset = _COUNT.size + _ENTRY.size * len(records) + _SUM.size
+    for number, data in records:
+        head += _ENTRY.pack(number, offset, len(data), zlib.crc32(data))
+        offset += len(data)
+    head += _SUM.pack(zlib.crc32(head))
+    return bytes(head) + b"".join(data for _, data in records)
+
+
+def overhead(records: int) -> int:
+    """Bytes of a block beside its records' data."""
+    return _COUNT.size + _ENTRY.size * records + _SUM.size
+
+
+def decode(block: bytes, key: str) -> list[tuple[int, bytes]]:
+    """(id, data) by slot. Raises StorageCorrupt, which names the block, what of it is torn, and the fix."""
+    if len(block) < _COUNT.size:
+        raise _torn(key, "it ends in its header")
+    magic, count = _COUNT.unpack_from(block)
+    end = _COUNT.size + _ENTRY.size * count
+    if magic != _MAGIC or len(block) < end + _SUM.size:
+        raise _torn(key, "its header is not whole")
+    if _SUM.unpack_from(block, end)[0] != zlib.crc32(block[:end]):
+        raise _torn(key, "the checksum of its header is wrong")
+    records = []
+    for slot in range(count):
+        number, offset, length, crc = _ENTRY.unpack_from(block, _COUNT.size + slot * _ENTRY.size)
+        data = block[offset : offset + length]
+        if len(data) < length or zlib.crc32(data) != crc:
+            raise _torn(key, f"the checksum of slot {slot} is wrong")
+        records.append((number, data))
+    return records
+
+
+def _torn(key: str, how: str) -> StorageCorrupt:
+    return StorageCorrupt(f"block {key} is torn: {how}; {FIX}")
+
 
 _logger = logging.getLogger(__name__)
 _PER_STATEMENT = 400
 _VIEW = "chunks"
 T = TypeVar("T")
 _READS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlace:
+    """A record's size, and the block that it is in."""
+
+    id: int
+    namespace: str
+    time_us: int
+    bytes: int
+    block: str | None  # None: it is staged
+    slot: int | None = None  # in the block
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,3 +334,52 @@ def key_of(generation: Generation) -> dict[str, Any]:
 def of(table: Any, generation: Generation) -> ColumnElement[bool]:
     c = table.c
     return and_(c.user == generation.user, c.view == _VIEW, c.generation == generation.number)
+
+
+ORPHAN_AGE_S = 3600.0  # a move takes seconds
+
+
+def release(database: Database, store: RecordStore, user: str | None = None) -> int:
+    """Delete released blocks, of one user or of all, from the store and then from the table; how many."""
+    query = select(blocks.c.user, blocks.c.block).where(blocks.c.released == 1)
+    if user is not None:
+        query = query.where(blocks.c.user == user)
+    with database.read(user) as connection:
+        rows = connection.execute(query).all()
+    for row in rows:
+        store.blocks.delete(row.block)
+    if rows:
+        with database.write(*{row.user for row in rows}) as connection:
+            for row in rows:
+                gone = delete(blocks).where(blocks.c.user == row.user, blocks.c.block == row.block)
+                connection.execute(gone)
+    return len(rows)
+
+
+def users_with_released(connection: Connection, user: str | None = None) -> set[str]:
+    """Users, or the one given, who have blocks that are to be deleted."""
+    query = select(blocks.c.user).where(text("released = 1")).distinct()
+    return set(connection.execute(query if user is None else query.where(blocks.c.user == user)).scalars())
+
+
+def reclaim_orphans(
+    database: Database, store: RecordStore, older_than_s: float = ORPHAN_AGE_S, user: str | None = None
+) -> int:
+    """Delete blocks, of one user or of all, that are in no table and too old to be under way; how many.
+
+    With 0 seconds a move under way may find its block gone: it gives up, and nothing is lost.
+    """
+    prefix = "" if user is None else prefix_of(user)
+    suspects = [key for key, age_s in store.blocks.names(prefix) if age_s >= older_than_s]
+    if not suspects:
+        return 0
+    with database.read(user) as connection:
+        known = set(connection.execute(select(blocks.c.block)).scalars())
+    if known.issuperset(suspects):
+        return 0
+    with database.write(*([] if user is None else [user])) as connection:
+        known = set(connection.execute(select(blocks.c.block)).scalars())
+        orphans = [key for key in suspects if key not in known]
+        for key in orphans:
+            store.blocks.delete(key)
+    return len(orphans)

@@ -17,12 +17,10 @@ from zibaldone.views.kvcache.generate.generation import (
     layered_likelihood,
     likelihood,
 )
-from zibaldone.views.kvcache.generate.layered import layered
-from zibaldone.views.kvcache.generate.selection import Cited, Sight, Sought, cited, look, seqs_of
+from zibaldone.views.kvcache.generate.selection import Cited, Sight, Sought, cited, layered, look, seqs_of
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.probe import Choice
-from zibaldone.views.kvcache.storage.manifest import KVBlock
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader
+from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
 from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import KVView
 

@@ -26,16 +26,18 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.errors import UnsupportedModel
 from zibaldone.models.cache_argument import cache_argument
-from zibaldone.views.kvcache.model.layers import (
+from zibaldone.views.kvcache.model.inspection import (
     PROBE_TOKENS,
+    Rotation,
     Table,
     attention_modules,
+    check_config,
+    probe,
     record,
     some_ids,
     spied,
+    why_not_all,
 )
-from zibaldone.views.kvcache.model.model_support import check_config, why_not_all
-from zibaldone.views.kvcache.model.rotary import Rotation, probe
 
 # By how much of the largest number two passes may differ that are equal but for rounding.
 NOISE = {torch.float32: 1e-5, torch.float64: 1e-9, torch.bfloat16: 0.02, torch.float16: 0.02}

@@ -3,26 +3,32 @@
 A session is encoded in *segments*. Inside one, a turn sees the pinned prefix and the last `context_tokens`
 before it, at new positions; a new segment starts afresh. So the keys of a message depend on the earlier
 messages of its segment and on no others, which bounds what has to be made anew when one is forgotten.
+
+What stored keys and values depend on: another model's are never mixed in, however alike it is.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import torch
+import transformers
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV, Tap
-from zibaldone.views.kvcache.model.model_support import window_of
+from zibaldone.views.kvcache.model.inspection import window_of
 from zibaldone.views.kvcache.model.turns import Tile, TurnFormat, TurnPiece, pieces_of, tiles, tokens_of
 from zibaldone.views.kvcache.retrieve.scoring import bounding_box
+from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.kvcache.storage.codec import decode, encode
-from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _FORWARD_TOKENS = 512  # of a long turn at a time
 
@@ -206,3 +212,54 @@ class SessionChain:
         whole = joined([*known, *parts])
         needed = max(self.encoder.context_tokens, self.encoder.config.block_tokens)
         self._context = cut(whole, max(0, tokens_in(whole) - needed))
+
+
+_SAMPLED = 1024  # numbers of each tensor
+_VERSION = 2  # raise it when other bytes would be stored of the same tokens
+_VOLATILE = ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "architectures", "use_cache")
+_TEXT = "Tübingen, 7 a.m.: \u201cyes\u201d?\n"
+_TIME = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
+_SAMPLES = tuple(
+    Message(_TEXT, role=role, name=name, time=time)
+    for role in ("user", "assistant", "system", "tool")
+    for name in (None, "Bo")
+    for time in (None, _TIME)
+)
+
+
+def of_model(model: Any) -> str:
+    """A digest of configuration, weights (a sample of every tensor, adapters included) and dtype."""
+    digest = blake2b(digest_size=12)
+    config = {name: value for name, value in model.config.to_dict().items() if name not in _VOLATILE}
+    config = {name: value for name, value in config.items() if not name.startswith("_")}
+    digest.update(json.dumps(config, sort_keys=True, default=str).encode())
+    digest.update(str(model.dtype).encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        flat = tensor.detach().reshape(-1)
+        step = max(1, flat.numel() // _SAMPLED)
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(flat[::step].cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def of_tokenizer(tokenizer: Any) -> str:
+    """A digest of the vocabulary and of how a difficult text is cut."""
+    digest = blake2b(digest_size=8)
+    vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0]))
+    digest.update(json.dumps(vocabulary).encode())
+    ids = tokenizer(f"{_TEXT} 12345  Ωmega\t日本", add_special_tokens=False)["input_ids"]
+    digest.update(str([*ids, tokenizer.bos_token_id]).encode())
+    return digest.hexdigest()
+
+
+def of_format(form: TurnFormat) -> str:
+    """A digest of how turns are written."""
+    words = (*map(form.turn, _SAMPLES), form.ask(_TIME), form.answer_end, form.pinned)
+    return blake2b(repr(words).encode(), digest_size=8).hexdigest()
+
+
+def fingerprint(model: str, tokenizer: Any, form: TurnFormat, config: MemArt, layers: tuple[int, ...]) -> str:
+    """All of it, with the layers whose boxes are kept and the library's version."""
+    library = ".".join(transformers.__version__.split(".")[:2])
+    parts = (_VERSION, model, of_tokenizer(tokenizer), of_format(form), config.stored, library)
+    return "/".join([*(str(part) for part in parts), ",".join(str(layer) for layer in layers)])

@@ -21,7 +21,7 @@ from torch import Tensor
 from zibaldone.errors import ForeignKV, StorageUnusable, UnsupportedModel
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.model.encoding import Encoder
-from zibaldone.views.kvcache.model.rotary import Rotation
+from zibaldone.views.kvcache.model.inspection import Rotation
 
 _FORMAT = "zibaldone-model-card-1"
 _SLACK = 1e-4  # by which tables made of frequencies may differ from the model's own, in float32

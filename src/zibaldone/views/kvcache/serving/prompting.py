@@ -12,9 +12,8 @@ from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, sel
 from zibaldone.views.kvcache.retrieve.fetching import placed
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
-from zibaldone.views.kvcache.serving.scope import KVScope
-from zibaldone.views.kvcache.storage.manifest import KVBlock
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader
+from zibaldone.views.kvcache.serving.scheduling import KVScope
+from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
 from zibaldone.views.kvcache.view import KVView
 
 

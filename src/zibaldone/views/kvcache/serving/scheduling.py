@@ -1,4 +1,8 @@
-"""Where an engine schedules: requests that name a memory, and what its workers are to do for them.
+"""Memory in a request to a serving engine: whose, and which blocks.
+
+Imports no torch.
+
+Where an engine schedules: requests that name a memory, and what its workers are to do for them.
 
 Workers read the files that a plan names, and no database. Imports no engine; a request is vLLM's, of which a
 few attributes are read.
@@ -7,22 +11,74 @@ few attributes are read.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
 from sqlalchemy import Connection
 
+from zibaldone.core.validation import key, shown
 from zibaldone.errors import BlockMissing, ForeignKV, InvalidInput, ZibaldoneError
 from zibaldone.storage.folder_layout import database_file
 from zibaldone.storage.sqlite import SqliteDatabase
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.serving.model_card import ModelCard, card_path
-from zibaldone.views.kvcache.serving.scope import FIX, KEY, KVScope
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.layout import BlockLayout
+from zibaldone.views.kvcache.storage.block_files import BlockLayout
 from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
+
+KEY = "zibaldone"  # our part of a request's kv_transfer_params
+FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_transfer_params and cache_salt"
+Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]  # of a row
+
+
+@checked_dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class KVScope:
+    """Of one user, and of one generation of that user's pool."""
+
+    user: Annotated[str, Field(strict=True)]
+    generation: Number
+    fingerprint: Annotated[str, Field(strict=True)]
+    pinned: Annotated[bool, Field(strict=True)]  # the pinned prefix stands before the blocks
+    blocks: tuple[Number, ...]  # in the order in which they stand in the prompt
+
+    def params(self) -> dict[str, Any]:
+        """As kv_transfer_params."""
+        return {KEY: {**asdict(self), "blocks": list(self.blocks)}}  # type: ignore[call-overload, unused-ignore]
+
+    @staticmethod
+    def of(params: object) -> KVScope | None:
+        """What kv_transfer_params say; None where they say nothing of memory. Raises InvalidInput."""
+        if not isinstance(params, Mapping) or KEY not in params:
+            return None
+        try:
+            scope = _SCOPES.validate_python(params[KEY])
+        except ValidationError as error:
+            fault = error.errors()[0]
+            place = "".join(f"[{one!r}]" for one in (KEY, *fault["loc"]))
+            raise InvalidInput(
+                f"kv_transfer_params{place}, {shown(fault['input'])}: {fault['msg']}; {FIX}"
+            ) from error
+        key("user", scope.user)
+        return scope
+
+    def salt(self, checksums: Iterable[int | None]) -> str:
+        """What keeps an engine's prefix cache apart: another for every user, pool, choice and content.
+
+        `checksums` are those of the blocks, in their order. Keys of a block depend on what it was encoded
+        behind, so equal tokens do not make equal caches: an engine that only compares tokens would mix
+        memories up, and memory with text.
+        """
+        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.blocks, tuple(checksums))
+        return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+_SCOPES = TypeAdapter(KVScope)
+
 
 _logger = logging.getLogger(__name__)
 Serving = Callable[[Connection, str, KVStore], Generation | None]

@@ -1,4 +1,6 @@
-"""Where an engine computes: memory into one worker's paged cache.
+"""One layer of an engine's paged cache, written by the engine's own kernel: how numbers lie there differs.
+
+Where an engine computes: memory into one worker's paged cache.
 
 Imports no engine.
 """
@@ -6,21 +8,42 @@ Imports no engine.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from zibaldone.errors import BlockMissing, UnsupportedModel
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.serving.model_card import ModelCard
-from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
 from zibaldone.views.kvcache.serving.scheduling import SlotLoad
 from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum
 from zibaldone.views.kvcache.storage.codec import decode
+
+# Puts keys and values (tokens, heads, dim) into slots (tokens,) of a cache.
+WriteSlots = Callable[[Tensor, Tensor, Tensor], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PagedLayer:
+    """Keys and values of `heads` heads, on a device."""
+
+    device: torch.device
+    write_slots: WriteSlots
+    heads: int
+    key_dim: int
+    value_dim: int
+
+    def write(self, kv: RawKV, slots: Sequence[int]) -> None:
+        """Keys (heads, tokens, dim) as they are to be attended to, and values, into these slots."""
+        keys = kv.keys.transpose(0, 1).contiguous().to(self.device)
+        values = kv.values.transpose(0, 1).contiguous().to(self.device)
+        self.write_slots(keys, values, torch.tensor(slots, dtype=torch.int64, device=self.device))
+
 
 _logger = logging.getLogger(__name__)
 _NO_BLOCK = 0  # vLLM's number for a block that is not there: behind a sliding window

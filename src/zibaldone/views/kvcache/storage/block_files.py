@@ -1,4 +1,6 @@
-"""The memory pool's files: blocks, bounding boxes and the keys that score, at fixed places (section 3.1 d).
+"""How one block lies on disk: fixed size, all layers together, so that a block is one read.
+
+The memory pool's files: blocks, bounding boxes and the keys that score, at fixed places (section 3.1 d).
 
 Which block lies where is the manifest's to say (manifest.py); these files know places and bytes alone. A
 place is only written while no row names it, so that a crash leaves unnamed bytes and never a torn block that
@@ -19,11 +21,74 @@ import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 
 from zibaldone.errors import BlockMissing, StorageFull, StorageUnusable
-from zibaldone.views.kvcache.storage.layout import BlockLayout
+from zibaldone.views.kvcache.config import Codec
+
+ALIGNMENT = 4096  # bytes: of pages and of O_DIRECT
+_SCALE_BYTES = 4  # float32
+
+
+@dataclass(frozen=True, slots=True)
+class LayerSize:
+    """Of one layer's keys and values."""
+
+    kv_heads: int
+    key_dim: int
+    value_dim: int
+
+
+@dataclass(frozen=True)
+class BlockLayout:
+    """[layer][keys | values][kv head][token][dim], padded to a multiple of 4 KiB.
+
+    Quantised, a layer's scales stand before its numbers: one per channel for keys, one per token for values.
+    """
+
+    layers: tuple[LayerSize, ...]
+    block_tokens: int
+    dtype: str  # "float32", "bfloat16", "float16": what the model computes keys in
+    item_bytes: int  # of that
+    codec: Codec
+
+    @cached_property
+    def payload_bytes(self) -> int:
+        return sum(self.layer_bytes(size) for size in self.layers)
+
+    @cached_property
+    def stride_bytes(self) -> int:
+        """From one block to the next."""
+        return -(-self.payload_bytes // ALIGNMENT) * ALIGNMENT
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where in a block each layer begins."""
+        return (0, *accumulate(self.layer_bytes(size) for size in self.layers))[:-1]
+
+    def layer_bytes(self, size: LayerSize) -> int:
+        """Of one layer, in a block."""
+        return self.key_bytes(size) + self._bytes(size, size.value_dim, self.block_tokens)
+
+    def key_bytes(self, size: LayerSize) -> int:
+        """Of one layer's keys and their scales."""
+        return self._bytes(size, size.key_dim, size.key_dim)
+
+    def _bytes(self, size: LayerSize, dim: int, scales: int) -> int:
+        numbers = size.kv_heads * self.block_tokens * dim
+        if self.codec == "native":
+            return numbers * self.item_bytes
+        return numbers + _SCALE_BYTES * size.kv_heads * scales
+
+    def box_bytes(self, layer: int) -> int:
+        """Of one block's bounding box in one layer: (kv_heads, 2, key_dim) in the model's dtype."""
+        size = self.layers[layer]
+        return 2 * size.kv_heads * size.key_dim * self.item_bytes
+
 
 _BLOCKS, _INTENT = "blocks", "intent"
 _ZEROS_AT_ONCE = 1 << 20

@@ -1,27 +1,114 @@
-"""The manifest: which block is whose, of which messages and tokens, and where its bytes are."""
+"""Places in a pool's files: which are free, and which are to be overwritten because nothing lives there.
+
+The manifest: which block is whose, of which messages and tokens, and where its bytes are.
+
+A pool's rows for who works with the model: each look is a short transaction of its own.
+
+A model may be slow or hang, so none of its passes runs inside a transaction: others' writing and forgetting
+would wait for it. What changed between two looks is gone from the later one.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, select, update
 
+from zibaldone.errors import BlockMissing
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import kv_attended, kv_blocks, kv_erasures, kv_pools, messages
+from zibaldone.storage.upsert import insert_missing
 from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.config import Alignment
 from zibaldone.views.kvcache.model.turns import Tile
-from zibaldone.views.kvcache.storage.free_slots import erase
-from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
+from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.own_rows import insert, key_of, matching, of
 
 _PER_STATEMENT = 500
 _b = kv_blocks.c
+
+
+def take_slots(connection: Connection, generation: Generation, count: int) -> list[int]:
+    """So many places that no row names; what was to be overwritten there will be.
+
+    To be called before rows are removed in the same transaction: their places are still named by the state
+    that a rollback goes back to.
+    """
+    erased_slots = erasures(connection, generation)[0]
+    waiting = erased_slots[:count]
+    c = kv_erasures.c
+    for some in in_chunks(waiting, _PER_STATEMENT):
+        these = and_(of(kv_erasures, generation), c.kind == "slot", c.place.in_(some))
+        connection.execute(delete(kv_erasures).where(these))
+    return waiting + _free(connection, generation, count - len(waiting), set(erased_slots))
+
+
+def _free(connection: Connection, generation: Generation, count: int, unusable: set[int]) -> list[int]:
+    """The first so many places that no row names, without these."""
+    where = (of(kv_blocks, generation), _b.slot.is_not(None))
+    taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
+    end = max([-1 if last is None else int(last), *unusable])
+    if taken + len(unusable) == end + 1:
+        return list(range(end + 1, end + 1 + count))
+    unusable |= {int(slot) for (slot,) in connection.execute(select(_b.slot).where(*where))}
+    return list(itertools.islice((place for place in itertools.count() if place not in unusable), count))
+
+
+def unnamed(
+    connection: Connection, generation: Generation, slots: Sequence[int], rows: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Those of these places of blocks, and of boxes, that no row names."""
+    query = select(_b.slot).where(of(kv_blocks, generation))
+    named = {row.slot for row in matching(connection, query, _b.slot, slots)}
+    query = select(_b.block).where(of(kv_blocks, generation), _b.boxes_crc.is_not(None))
+    boxed = {row.block - 1 for row in matching(connection, query, _b.block, [row + 1 for row in rows])}
+    return [slot for slot in slots if slot not in named], [row for row in rows if row not in boxed]
+
+
+def named(connection: Connection, generation: Generation) -> tuple[set[int], set[int]]:
+    """(slots, rows) that a row names."""
+    rows = connection.execute(select(_b.block, _b.slot, _b.boxes_crc).where(of(kv_blocks, generation))).all()
+    return (
+        {row.slot for row in rows if row.slot is not None},
+        {row.block - 1 for row in rows if row.boxes_crc is not None},
+    )
+
+
+def last_slot(connection: Connection, generation: Generation) -> int:
+    """The highest place that a row names; -1 when none does."""
+    highest = connection.execute(select(func.max(_b.slot)).where(of(kv_blocks, generation))).scalar()
+    return -1 if highest is None else int(highest)
+
+
+def erase(
+    connection: Connection, generation: Generation, slots: Iterable[int], rows: Iterable[int] = ()
+) -> None:
+    """Note that nothing lives any more in these places of blocks and of boxes."""
+    places = [("slot", slot) for slot in slots] + [("row", row) for row in rows]
+    key = key_of(generation)
+    insert_missing(connection, kv_erasures, [key | {"kind": kind, "place": place} for kind, place in places])
+
+
+def erasures(connection: Connection, generation: Generation) -> tuple[list[int], list[int]]:
+    """(slots, rows) that are to be overwritten."""
+    c = kv_erasures.c
+    rows = connection.execute(select(c.kind, c.place).where(of(kv_erasures, generation)))
+    by_kind: dict[str, list[int]] = {"slot": [], "row": []}
+    for row in rows:
+        by_kind[row.kind].append(row.place)
+    return sorted(by_kind["slot"]), sorted(by_kind["row"])
+
+
+def erased(connection: Connection, generation: Generation) -> None:
+    """All of them were overwritten."""
+    own_rows.drop(connection, generation, kv_erasures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,3 +398,35 @@ def _block(row: Row[Any]) -> KVBlock:
         slot=row.slot,
         crc=row.crc,
     )
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Read = Callable[[], AbstractContextManager[Connection]]  # opens a read transaction
+
+_READS = 3  # of what may just have moved
+
+
+def read_again(read: Callable[[], R]) -> R:
+    """Do `read`, which looks at rows anew, again when a block moved after it had. Raises BlockMissing."""
+    for _ in range(_READS - 1):
+        try:
+            return read()
+        except BlockMissing:
+            continue
+    return read()
+
+
+@dataclass(frozen=True, slots=True)
+class PoolReader:
+    """A pool, and how to look at its rows as they are now."""
+
+    pool: Pool
+    read: Read
+
+    def look(
+        self, query: Callable[Concatenate[Connection, Generation, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """The answer of one of the manifest's queries for this pool."""
+        with self.read() as connection:
+            return query(connection, self.pool.generation, *args, **kwargs)

@@ -16,7 +16,7 @@ from zibaldone.errors import BlockMissing
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation
 from zibaldone.views.kvcache.model.turns import pieces_of, tiles
-from zibaldone.views.kvcache.storage import free_slots, manifest
+from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import (
     PoolFiles,
     checksum,
@@ -94,13 +94,13 @@ class KVStore:
             for pool in manifest.pools(connection, user):
                 files = self.files(pool)
                 kept.add(files.folder.name)
-                slots, rows = free_slots.erasures(connection, pool.generation)
+                slots, rows = manifest.erasures(connection, pool.generation)
                 unsettled = self.unsettled(connection, pool)
                 slots, rows = [*slots, *unsettled[0]], [*rows, *unsettled[1]]
                 files.erase(slots, rows)
                 files.settle()
-                files.cut(free_slots.last_slot(connection, pool.generation) + 1)
-                free_slots.erased(connection, pool.generation)
+                files.cut(manifest.last_slot(connection, pool.generation) + 1)
+                manifest.erased(connection, pool.generation)
             folder = folder_of(self.root, user)
             for path in sorted(folder.iterdir()) if folder.is_dir() else []:
                 if path.name not in kept:
@@ -161,7 +161,7 @@ class KVStore:
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
         """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
-        return free_slots.unnamed(connection, pool.generation, *self.files(pool).intended())
+        return manifest.unnamed(connection, pool.generation, *self.files(pool).intended())
 
     def unnamed_bytes(self, connection: Connection, user: str) -> list[str]:
         """Where something is in the user's files that no row names, and that nobody is about to name."""
@@ -175,7 +175,7 @@ class KVStore:
             for kind, filled, named, awaited in zip(
                 ("slot", "row"),
                 files.filled(),
-                free_slots.named(connection, pool.generation),
+                manifest.named(connection, pool.generation),
                 intended,
                 strict=True,
             ):
@@ -190,7 +190,7 @@ class KVStore:
         for pool in manifest.pools(connection, user):
             files = self.files(pool)
             names.add(files.folder.name)
-            if any(free_slots.erasures(connection, pool.generation)) or any(files.intended()):
+            if any(manifest.erasures(connection, pool.generation)) or any(files.intended()):
                 return True
         folder = folder_of(self.root, user)
         return folder.is_dir() and (not names or any(path.name not in names for path in folder.iterdir()))

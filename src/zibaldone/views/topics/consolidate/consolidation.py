@@ -1,4 +1,6 @@
-"""WriteAndConsolidate (Algorithm 1), as a function from a library to the next one.
+"""CURRENT, the buffer of recent entries: append-only, recallable, flushed by size or by time (Eq. 1).
+
+WriteAndConsolidate (Algorithm 1), as a function from a library to the next one.
 
 What comes out depends on the log and the settings alone: messages go in one by one in the order of their
 seqs, and CURRENT is flushed at the same places whatever the batches are.
@@ -11,17 +13,38 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from zibaldone.core import Message
-from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
-from zibaldone.views.topics.consolidate.duplicates import Sameness, sameness
-from zibaldone.views.topics.consolidate.merging import merge_small
+from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.planning import Plan, plan
+from zibaldone.views.topics.consolidate.resizing import merge_small, split
 from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
-from zibaldone.views.topics.consolidate.splitting import split
 from zibaldone.views.topics.consolidate.summaries import finished, tokens_of
-from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.consolidate.workbench import Sameness, Work, Workbench, sameness
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of, order
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
+
+
+def append(library: Library, entries: Sequence[Entry], time: datetime, work: Work) -> Library:
+    """With the entries of one message, said at that time, at the end of CURRENT."""
+    if not entries:
+        return library
+    current = library.current
+    grown = replace(
+        current,
+        body=(*current.body, *entries),
+        token_count=current.token_count + work.tokens(entries),
+        created_time=current.created_time or When.of(time),
+    )
+    return replace(library, current=grown, opened=library.opened or time)
+
+
+def is_full(library: Library, settings: Consolidation) -> bool:
+    return library.current.token_count >= settings.current_threshold_tokens
+
+
+def is_due(library: Library, now: datetime, settings: Consolidation) -> bool:
+    """Delta t(C) >= tau_time; `now` is the time of the next message, or the clock's."""
+    return library.opened is not None and now - library.opened >= settings.current_window
 
 
 def add(library: Library, message: Message, entries: Sequence[Entry], workbench: Workbench) -> Library:

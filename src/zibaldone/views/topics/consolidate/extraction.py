@@ -24,9 +24,8 @@ from zibaldone.text.faithfulness import REACH, SourceTexts, names_and_numbers, w
 from zibaldone.text.salience import is_phatic
 from zibaldone.text.sentences import passages, sentences
 from zibaldone.text.words import terms
-from zibaldone.views.topics.consolidate.grouping import bundles
 from zibaldone.views.topics.consolidate.rewrite_checks import left_out
-from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.consolidate.workbench import Work, bundles
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, FactNoted
 

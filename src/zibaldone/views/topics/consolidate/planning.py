@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zibaldone.models.answer_log import note_parts
-from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
 from zibaldone.views.topics.consolidate.summaries import title
-from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry

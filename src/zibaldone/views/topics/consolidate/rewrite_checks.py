@@ -15,7 +15,7 @@ from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.titles import is_party
 from zibaldone.text.words import as_written, terms, words
-from zibaldone.views.topics.consolidate.duplicates import sameness
+from zibaldone.views.topics.consolidate.workbench import sameness
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
 _NUMBER = regex.compile(r"\p{N}")

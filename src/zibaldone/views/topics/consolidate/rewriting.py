@@ -12,7 +12,6 @@ from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import (
     LineWritten,
     faithful,
@@ -21,7 +20,7 @@ from zibaldone.views.topics.consolidate.rewrite_checks import (
     placed_once,
 )
 from zibaldone.views.topics.consolidate.summaries import title
-from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, superseding
 from zibaldone.views.topics.tasks import (

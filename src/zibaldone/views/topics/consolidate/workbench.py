@@ -1,9 +1,14 @@
-"""What consolidation works with: settings, vectors, token counts, a model."""
+"""What goes together: like with like, by vectors, and as much in order as has room.
+
+Entries that say the same: the newest stands for all, and what it stands for is kept (§A.1, prompt B).
+
+What consolidation works with: settings, vectors, token counts, a model.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,14 +20,76 @@ from zibaldone.models.asker import TaskAnswer
 from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import Asks
 from zibaldone.models.task import Task
-from zibaldone.search.clustering import unit
+from zibaldone.search.clustering import agglomerate, unit
 from zibaldone.text.purgeable_cache import remembered
-from zibaldone.text.words import terms
+from zibaldone.text.words import terms, words
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness
 from zibaldone.views.topics.library import Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
+
+T = TypeVar("T")
+_AT_ONCE = 2_000  # rows that are compared with each other
+
+
+def cluster(vectors: Vectors, sizes: Sequence[int], threshold: float, most: float) -> list[list[int]]:
+    """Rows (n, d) in groups, each in rising order, in the order of their first.
+
+    The two groups whose centroids have the highest cosine are joined, as long as it is `threshold` or more
+    and their sizes add up to `most` or less. More rows than _AT_ONCE are grouped in runs of so many.
+    """
+    clusters = []
+    for start in range(0, len(vectors), _AT_ONCE):
+        end = start + _AT_ONCE
+        rows = vectors[start:end]
+        groups = agglomerate(
+            rows @ rows.T, linkage="centroid", least=threshold, sizes=sizes[start:end], most=most
+        )
+        clusters += [[start + row for row in group] for group in groups]
+    return clusters
+
+
+def bundles(things: Iterable[T], sizes: Iterable[int], limit: float) -> Iterator[list[T]]:
+    """In order, with sizes of `limit` at most together, unless a lone one has more."""
+    some: list[T] = []
+    total = 0
+    for thing, size in zip(things, sizes, strict=True):
+        if some and total + size > limit:
+            yield some
+            some, total = [], 0
+        some.append(thing)
+        total += size
+    if some:
+        yield some
+
+
+Sameness = tuple[str, ...]
+_SPEAKER = frozenset("i me my mine myself we us our ours you your yours im ive id ill".split())
+
+
+def sameness(entry: Entry) -> Sameness:
+    """Current entries with the same of this are duplicates; () has none.
+
+    Words alike are not enough: "I" of two speakers is not the same person, and "We went hiking" of two days
+    is not the same hike.
+    """
+    spoken = words(entry.text)
+    if not spoken or not entry.current:
+        return ()
+    who = (entry.source or "") if not _SPEAKER.isdisjoint(spoken) else "*"
+    when = entry.time.text if entry.time else ""
+    return (who, when, *spoken)
+
+
+def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Entries, duplicates together; in the order of each group's newest."""
+    grouped: dict[Sameness, list[Entry]] = {}
+    for number, entry in enumerate(entries):
+        key = sameness(entry) or (str(number),)
+        group = grouped.pop(key, [])
+        grouped[key] = [*group, entry]
+    return list(grouped.values())
+
 
 R = TypeVar("R", bound=BaseModel)
 _FEW = 20  # entries before which the mean of all is not trusted

@@ -18,11 +18,10 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, fingerprint
+from zibaldone.views.topics.edit_messages import Edit, conflict_diff, diff, fingerprint
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import When
-from zibaldone.views.topics.markdown.parsing import parse, read_front_matter
-from zibaldone.views.topics.markdown.printing import front_matter, render
+from zibaldone.views.topics.markdown.text_format import front_matter, parse, read_front_matter, render
 
 INDEX = "index.md"
 _NAME_CHARACTERS = 60

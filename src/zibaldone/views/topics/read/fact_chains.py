@@ -22,7 +22,7 @@ import regex
 from zibaldone.models.base import Vectors
 from zibaldone.search.lexical import Doubles
 from zibaldone.text.words import STOP_WORDS, terms, words
-from zibaldone.views.topics.read.names import Name
+from zibaldone.views.topics.read.index import Name
 from zibaldone.views.topics.read.ranking import RankedEntries
 
 MOST_HOPS = 4

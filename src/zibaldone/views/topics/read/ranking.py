@@ -1,12 +1,16 @@
-"""How well every entry fits a question: what the one ranker says of its unit, and its document's heading."""
+"""What reading finds: entries in the order in which they deserve a place in the context.
+
+How well every entry fits a question: what the one ranker says of its unit, and its document's heading.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.lexical import Doubles, Ints, inverse_frequency
@@ -16,9 +20,57 @@ from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
 from zibaldone.views.topics.entry_units import sources_of
-from zibaldone.views.topics.read.document_index import bm25
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import EntryHit
+from zibaldone.views.topics.read.index import EntryPlace, ReadingIndex, bm25
+
+
+@dataclass(frozen=True, slots=True)
+class EntryHit:
+    """One entry, and why it is here."""
+
+    place: EntryPlace
+    score: float  # falls along a reading's list; comparable inside one reading only
+    why: str  # such as "picked", "searched", "followed", "selected", "seen", "fallback"
+    superseded: bool  # by what was written later: to be shown with a mark, or not at all
+    channels: tuple[ChannelScore, ...] = ()
+    later: int | None = None  # seq of an entry that says otherwise, seen at this question; no one marked it
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        return self.place.entry.sources
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingResult:
+    """What came of one question."""
+
+    hits: tuple[EntryHit, ...]  # best first, each entry once
+    considered: int  # entries that were scored
+    documents: tuple[str, ...] = ()  # ids that were picked or searched, best first
+    stopped: str = ""  # of the agent: "done", "rounds", "evidence", "nothing new", "no model"
+    rounds: int = 0
+    model_calls: int = 0
+    note: str = ""  # in words, when something was degraded or cut
+
+
+def ordered(tiers: Iterable[Sequence[EntryHit]]) -> tuple[EntryHit, ...]:
+    """One list of several, the better ones first; an entry stands where it is named first."""
+    kept: dict[tuple[str, int], EntryHit] = {}
+    for tier in tiers:
+        for hit in tier:
+            kept.setdefault((hit.place.document, hit.place.start), hit)
+    return tuple(kept.values())
+
+
+def falling(hits: Sequence[EntryHit]) -> tuple[EntryHit, ...]:
+    """Current entries first, and scores that never rise along the list, so that it can be fused by score."""
+    order = sorted(hits, key=lambda hit: hit.later is not None)
+    least = float("inf")
+    kept = []
+    for hit in order:
+        least = min(least, hit.score)
+        kept.append(hit if hit.score == least else replace(hit, score=least))
+    return tuple(kept)
+
 
 PARTITION = 0.1  # weight of BM25 of an entry's heading partition (k1 = 1.5, b = 0.75)
 _OLD = 1.0  # what a superseded entry loses

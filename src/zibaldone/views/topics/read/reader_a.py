@@ -9,11 +9,18 @@ from datetime import date
 from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Tokenizer
-from zibaldone.views.topics.read.agent_tools import Toolset
-from zibaldone.views.topics.read.ranking import RankedEntries
+from zibaldone.views.topics.read.agent_tools import (
+    Excerpt,
+    Grepped,
+    Hit,
+    Page,
+    ToolAnswer,
+    Toolset,
+    answer_text,
+)
+from zibaldone.views.topics.read.ranking import EntryHit, RankedEntries, ReadingResult, falling, ordered
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, catalogue, likeliest, offline, partitions
-from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling, ordered
-from zibaldone.views.topics.read.tasks import (
+from zibaldone.views.topics.tasks import (
     MOST_CALLS,
     AgentMove,
     Call,
@@ -21,8 +28,6 @@ from zibaldone.views.topics.read.tasks import (
     Round,
     SearchMemory,
 )
-from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
-from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text
 
 _IDLE = 2  # rounds without anything new, one behind the other, after which there is nothing to wait for
 

@@ -9,13 +9,11 @@ import numpy as np
 
 from zibaldone.models.asker import Asker
 from zibaldone.text.words import terms
-from zibaldone.views.topics.read.document_index import best_blocks
+from zibaldone.views.topics.read.agent_tools import shortened
 from zibaldone.views.topics.read.fact_chains import follow
-from zibaldone.views.topics.read.ranking import RankedEntries
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling, ordered
-from zibaldone.views.topics.read.tasks import Listed, PickDocuments
-from zibaldone.views.topics.read.tool_text import shortened
+from zibaldone.views.topics.read.index import ReadingIndex, best_blocks
+from zibaldone.views.topics.read.ranking import EntryHit, RankedEntries, ReadingResult, falling, ordered
+from zibaldone.views.topics.tasks import Listed, PickDocuments
 
 MOST_FOUND = 200  # entries of one reading
 _PER_CHAINED = 3  # selected entries per followed one, where no chain leads

@@ -12,11 +12,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from zibaldone.core import Message
-from zibaldone.views.topics.consolidate.buffer import append
+from zibaldone.views.topics.consolidate.consolidation import append
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.edit.document_diff import words_of
-from zibaldone.views.topics.edit.edit_messages import RequestedEdit, mark_of, read
+from zibaldone.views.topics.edit_messages import RequestedEdit, mark_of, read, words_of
 from zibaldone.views.topics.library import CURRENT, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, one_line
 from zibaldone.views.topics.markdown.entry import Entry, When
