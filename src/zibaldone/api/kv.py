@@ -37,8 +37,8 @@ from zibaldone.views.kvcache.storage.store import FOLDER
 try:
     from zibaldone.views.kvcache.generate import answering
     from zibaldone.views.kvcache.generate.answering import AnswerScore, BlockScore, KVAnswer, KVTrace
-    from zibaldone.views.kvcache.generate.generation import keys_of
-    from zibaldone.views.kvcache.generate.selection import Cited, Sought
+    from zibaldone.views.kvcache.generate.generation import computed_kv
+    from zibaldone.views.kvcache.generate.selection import Cited, SelectedMemory, Sought, seqs_of
     from zibaldone.views.kvcache.model.attention_hooks import Raw, Tap
     from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
     from zibaldone.views.kvcache.model.encoding import Encoder, fingerprint, of_model
@@ -275,7 +275,7 @@ class KVMemory:
 
         def once() -> KVPrompt:
             with self.view.model_lock:
-                return prompt_of(self.view, self._database, *self._pool(user), user, sought)
+                return prompt_of(self.view, *self._pool(user), user, sought)
 
         return self._caught_up(user, once)
 
@@ -444,14 +444,14 @@ class KVMemory:
         with self.view.model_lock:
             pool = self._pool(user)
             done = [answering.answer(self.view, *pool, user, one, options, catch=remember) for one in sought]
-        first, made, sight = sought[0], done[0].generated, done[0].sight
+        first, made, memory = sought[0], done[0].generated, done[0].memory
         if remember:
             stored = self._add(first.query, done[0].answer.text, first.now, user, first.session)
-            if sight is not None and made.raw is not None:
-                given = sight.context, made.raw, made.sequences[0], first.query, first.now
-                seqs, encoder = sight.selection.seqs, self._encoder
+            if isinstance(memory, SelectedMemory) and made.raw is not None:
+                encoder, seqs = self._encoder, seqs_of(memory.blocks)
+                given = memory.parts(encoder), made.raw, made.sequences[0], first.query, first.now
                 self._writer.put(
-                    lambda: self._write(user, stored, lambda: keys_of(encoder, *given), seqs, deletions)
+                    lambda: self._write(user, stored, lambda: computed_kv(encoder, *given), seqs, deletions)
                 )
         return [one.answer for one in done]
 

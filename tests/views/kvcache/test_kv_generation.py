@@ -20,7 +20,7 @@ from kv_models import (
 )
 
 from zibaldone import InvalidInput
-from zibaldone.views.kvcache.generate.generation import generate, generate_layered, room_for
+from zibaldone.views.kvcache.generate.generation import LayeredPrompt, generate, room_for
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 
 SLIDING = ("mistral-sliding", "gpt-oss")
@@ -115,7 +115,8 @@ def test_layered(family, more):
     encoder = encoder_of(tapped(family))
     memory = encoder.run(IDS[:CONTEXT], [])
     options = {"do_sample": False, **TEN, **more}
-    found = generate_layered(encoder, ASKED, CONTEXT, lambda layer, queries: memory[layer], options)
+    prompt = LayeredPrompt(ASKED, CONTEXT, lambda layer, queries: memory[layer])
+    found = generate(encoder, prompt, catch=False, options=options)
     encoder.prefix_ids = ()  # each layer's choice is all there is
     assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **options)
 
@@ -129,7 +130,8 @@ def test_layers_choose_with_their_own_queries():
         asked[layer] = queries
         return memory[layer]
 
-    generate_layered(encoder, ASKED, CONTEXT, choose, {"do_sample": False, **TEN})
+    prompt = LayeredPrompt(ASKED, CONTEXT, choose)
+    generate(encoder, prompt, catch=False, options={"do_sample": False, **TEN})
     assert sorted(asked) == [0, 1]
     assert all(queries.shape == (4, QUESTION, 16) for queries in asked.values())
 

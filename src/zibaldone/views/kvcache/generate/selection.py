@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from zibaldone import log
-from zibaldone.views.kvcache.generate.generation import PromptContext, room_for
+from zibaldone.views.kvcache.generate.generation import LayeredPrompt, PromptContext, room_for
 from zibaldone.views.kvcache.model.attention_hooks import RawKV
 from zibaldone.views.kvcache.model.encoding import cut, tokens_in
 from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
@@ -22,7 +22,7 @@ from zibaldone.views.kvcache.retrieve.probe import last_of, scaled
 from zibaldone.views.kvcache.retrieve.ranking import rank
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader, Read
+from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
 from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import KVView
 
@@ -54,10 +54,10 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class TurnSelection:
-    """What stands before one question, before its keys are at hand."""
+    """The blocks that are to stand before one question, before their keys are at hand."""
 
     question: QuestionTokens
-    blocks: tuple[KVBlock, ...] = ()  # in their order in sight
+    blocks: tuple[KVBlock, ...] = ()  # in the order of the log
     newest: tuple[KVBlock, ...] = ()  # right before the question
     considered: int = 0  # blocks that attention scored
 
@@ -65,35 +65,44 @@ class TurnSelection:
     def shown(self) -> tuple[KVBlock, ...]:
         return (*self.blocks, *self.newest)
 
-    @property
-    def seqs(self) -> tuple[int, ...]:
-        """Of the messages in sight."""
-        return seqs_of(self.shown)
-
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """A selection with its keys."""
+class SelectedMemory(PromptContext):
+    """A selection with its keys: the same for all layers."""
 
-    selection: TurnSelection
-    context: PromptContext
-    cited: tuple[Cited, ...] = ()
+    blocks: tuple[KVBlock, ...] = ()
+    considered: int = 0
+    recent_tokens: int = 0  # of the newest turns among these
     hits: Hits = field(default_factory=Hits)
 
 
-def look(view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought) -> Sight:
-    """Select and fetch. Raises InvalidInput when the question does not fit the window."""
+def select_memory(
+    view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought
+) -> SelectedMemory | LayeredMemory:
+    """Choose and fetch: one selection, or one per layer. Raises InvalidInput if the window is too small."""
+    if view.config.select == "per_layer" and sought.given is None:
+        if reader is not None and index is not None:
+            memory = LayeredMemory(view, reader, index, sought)
+            if memory.kv_tokens > 0:
+                return memory
+        reader = None
     selection = select(view, reader, index, sought)
     if reader is None:
-        return Sight(selection, PromptContext(selection.question.ids))
+        return SelectedMemory(selection.question.ids)
     chosen = view.fetcher.fetch(reader, selection.blocks)
     newest = view.fetcher.fetch(reader, selection.newest)
-    context = PromptContext(selection.question.ids, chosen.raw + newest.raw)
-    return Sight(selection, context, cited(reader.read, user, selection.seqs), chosen.hits)
+    return SelectedMemory(
+        selection.question.ids,
+        chosen.raw + newest.raw,
+        selection.shown,
+        selection.considered,
+        sum(block.tokens for block in selection.newest),
+        chosen.hits,
+    )
 
 
 def select(view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought) -> TurnSelection:
-    """Whole turns by text, or single blocks by attention. Raises InvalidInput as `look` does."""
+    """Whole turns by text, or single blocks by attention. Raises InvalidInput as `select_memory` does."""
     encoder, config = view.encoder, view.config
     question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
     room = room_for(encoder, question.ids, sought.max_new_tokens)
@@ -138,9 +147,11 @@ def seqs_of(blocks: Sequence[KVBlock]) -> tuple[int, ...]:
     return tuple(sorted({seq for block in blocks for seq in block.tile.seqs}))
 
 
-def cited(read: Read, user: str, seqs: Sequence[int]) -> tuple[Cited, ...]:
-    """These messages, as far as the log still has them."""
-    with read() as connection:
+def cited(reader: PoolReader | None, user: str, seqs: Sequence[int]) -> tuple[Cited, ...]:
+    """Messages of these seqs that the log still has; none without a pool."""
+    if reader is None:
+        return ()
+    with reader.read() as connection:
         messages = log.fetch(connection, user, seqs)
     return tuple(
         Cited(seq, m.session, m.time, m.speaker, m.content)
@@ -149,38 +160,38 @@ def cited(read: Read, user: str, seqs: Sequence[int]) -> tuple[Cited, ...]:
     )
 
 
-class LayeredMemory:
-    """A question of which every layer chooses its own memory, and what layers have chosen so far."""
+class LayeredMemory(LayeredPrompt):
+    """A prompt whose layers choose among a pool's blocks, and the blocks that they have chosen so far."""
 
     def __init__(self, view: KVView, reader: PoolReader, index: Index, sought: Sought) -> None:
         encoder = view.encoder
-        self._view, self._reader, self.index = view, reader, index
-        self.ids = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now).ids
-        room = room_for(encoder, self.ids, sought.max_new_tokens) + tokens_in(encoder.prefix)
+        self._view, self._reader, self._index = view, reader, index
+        ids = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now).ids
+        room = room_for(encoder, ids, sought.max_new_tokens) + tokens_in(encoder.prefix)
         in_all = sum(block.tokens for block in index.blocks)
         # The same for all layers, so that one mask serves all; a layer's last block gives what is left.
-        self.tokens = min(sought.k * view.config.block_tokens, in_all, room)
-        self.hits = Hits()
+        super().__init__(ids, min(sought.k * view.config.block_tokens, in_all, room), self._choose)
+        self.hits, self.considered, self.recent_tokens = Hits(), len(index.blocks), 0
         self._used: dict[int, KVBlock] = {}
 
     @property
     def blocks(self) -> list[KVBlock]:
-        """Of all layers, in the order of the log."""
+        """Blocks that any layer has chosen, in the order of the log."""
         return sorted(self._used.values(), key=lambda block: block.chronological)
 
-    def choose(self, layer: int, queries: Tensor) -> RawKV:
+    def _choose(self, layer: int, queries: Tensor) -> RawKV:
         """A layer's blocks for its raw queries, in the order of the log."""
         view = self._view
         kv_of = view.encoder.tap.shapes[layer].kv_of
         per_layer = [LayerQueries(layer, scaled(view.encoder, layer, queries), None, kv_of)]
         boxes_alone = replace(view.config, rescore=0)
-        places, _ = rank(self.index, per_layer, boxes_alone, len(self.index.blocks), frozenset(), None)
+        places, _ = rank(self._index, per_layer, boxes_alone, len(self._index.blocks), frozenset(), None)
         taken: list[KVBlock] = []
-        left = self.tokens
+        left = self.kv_tokens
         for place in places:
             if left <= 0:
                 break
-            taken.append(self.index.blocks[place])
+            taken.append(self._index.blocks[place])
             left -= taken[-1].tokens
         last = taken[-1]
         taken.sort(key=lambda block: block.chronological)
@@ -193,13 +204,3 @@ class LayeredMemory:
         self._used.update({block.number: block for block in taken})
         keys = torch.cat([part.keys for part in parts], dim=-2)
         return RawKV(keys, torch.cat([part.values for part in parts], dim=-2))
-
-
-def layered(
-    view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought
-) -> LayeredMemory | None:
-    """The memory of a question of which every layer chooses its own; None where there is none, or no room."""
-    if reader is None or index is None:
-        return None
-    memory = LayeredMemory(view, reader, index, sought)
-    return memory if memory.tokens > 0 else None

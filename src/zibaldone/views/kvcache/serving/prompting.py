@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from zibaldone.errors import InvalidInput
-from zibaldone.storage.database import Database
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
 from zibaldone.views.kvcache.retrieve.fetching import placed
 from zibaldone.views.kvcache.retrieve.index import Index
@@ -52,7 +51,6 @@ class KVPrompt:
 
 def prompt_of(
     view: KVView,
-    database: Database,
     reader: PoolReader | None,
     index: Index | None,
     user: str,
@@ -87,7 +85,7 @@ def prompt_of(
         question_tokens=len(selection.question.ids),
         scope=scope,
         salt=salt,
-        citations=cited(database.read, user, seqs_of(blocks)),
+        citations=cited(reader, user, seqs_of(blocks)),
         query=sought.query,
         now=sought.now,
         user=user,
