@@ -132,15 +132,6 @@ def test_a_prediction_is_asked_for_only_where_something_is_known():
     assert json.loads(full.requests[2].turns[1].content)["expected"] == ["Ann wants a puppy."]
 
 
-def test_the_conversation_is_data_and_not_part_of_the_instructions():
-    """What a message says stands inside the JSON; the instructions are the same for all."""
-    chat = model()
-    read(chat)
-    for request in chat.requests:
-        assert "Rex" not in request.turns[0].content
-        assert json.loads(request.turns[1].content)["messages"][0]["text"] == TALK[0].removeprefix("Ann: ")
-
-
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
@@ -364,15 +355,6 @@ def served(socket_enabled):
         chat = OpenAIChat("fake", base_url=server.base_url, max_retries=0, timeout_s=5)
         yield server, chat
         chat.close()
-
-
-def test_over_http_an_episode_is_read_by_the_model(served):
-    """The same answers through the real client."""
-    server, chat = served
-    reading = read(chat)
-    assert reading.episode.degraded == ""
-    assert reading.episode.title == "Ann adopts Rex, 7 May 2023"
-    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("fault", [Misbehaviour.INVALID_JSON, Misbehaviour.TRUNCATED, Misbehaviour.REFUSAL])

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.errors import InvalidInput
 from zibaldone.views.hierarchy.stage_one import Pick
 from zibaldone.views.hierarchy.stage_two import (
     EpisodeText,
@@ -96,13 +95,6 @@ def test_the_first_one_is_admitted_whatever_it_gains():
     assert outcomes(include("q", (), ranked(7), texts(e7=5), signal, 4)) == [Outcome.NO_ROOM]
 
 
-def test_at_most_so_many():
-    """The limit on episodes ends the search."""
-    signal = Scripted(lambda told: -len(told))
-    found = include("q", (), ranked(1, 2), texts(e1=1, e2=1), signal, 9, StageTwo(most=1))
-    assert outcomes(found) == [Outcome.ADMITTED, Outcome.STOPPED]
-
-
 def test_a_gain_far_below_the_best_is_low():
     """`of_best` asks for a share of the largest gain so far."""
     worth = {"e1": 0.6, "e2": 0.2, "e3": 0.4}
@@ -158,17 +150,3 @@ def test_candidates_are_sources_and_the_nearest():
     )
     assert [(one.episode, one.score) for one in found] == [(12, 1.0), (10, 0.9), (11, 0.7)]
     assert [(one.similarity, one.support) for one in found] == [(1.0, 0.0), (0.0, 0.9), (0.2, 0.5)]
-
-
-def test_no_episode_no_candidate():
-    """An empty memory has none, and nothing is included."""
-    assert candidates(np.zeros(0, dtype=np.int64), np.zeros(0), [], {}) == ()
-    found = include("q", (), (), {}, CoverageSignal({}), 100)
-    assert (found.units, found.decisions, found.degraded) == ((), (), "")
-
-
-@pytest.mark.parametrize("odd", [{"lows": 0}, {"probe": -1}, {"least": -1}])
-def test_odd_limits(odd):
-    """What cannot be meant is refused, by name."""
-    with pytest.raises(InvalidInput, match=next(iter(odd))):
-        StageTwo(**odd)

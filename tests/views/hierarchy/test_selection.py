@@ -64,16 +64,6 @@ def test_the_lazy_choice_is_the_naive_one(graph, most, alpha, coverage):
     assert [pick.id for pick in picks] == naive(ids, relevance, edges, most, config)
 
 
-@given(graphs())
-def test_the_order_of_the_candidates_does_not_matter(graph):
-    """Reversed candidates give the same picks."""
-    ids, relevance, edges = graph
-    near = neighbours_of(edges)
-    one = representatives(np.array(ids), np.array(relevance), near, 9)
-    other = representatives(np.array(ids[::-1]), np.array(relevance[::-1]), near, 9)
-    assert [pick.id for pick in one] == [pick.id for pick in other]
-
-
 def test_a_pick_says_why():
     """Its value is made of the coverage that it adds and its relevance, and it names what it covers."""
     edges = {1: {2: 0.5, 3: 0.5}, 4: {3: 0.5}}
@@ -127,26 +117,6 @@ def test_only_the_pool_is_chosen_from():
     assert asked == [0, 2, 3]
     (pick,) = found
     assert (pick.id, pick.covers) == (10, (10, 12))
-
-
-def test_the_pool_takes_the_lowest_ids_of_equals():
-    """A tie at the border of the pool is settled by id."""
-    ids = np.array([5, 3, 4, 1])
-    found = select(ids, np.array([0.5, 0.5, 0.9, 0.5]), apart, StageOne(pool=2))
-    assert [pick.id for pick in found] == [4, 1]
-
-
-def test_nothing_to_choose_from():
-    """Of an empty memory nothing is chosen, and nobody is asked for similarities."""
-    none = np.zeros(0, dtype=np.int64)
-    assert select(none, np.zeros(0), pytest.fail, StageOne()) == ()
-
-
-@pytest.mark.parametrize("least", [{"pool": 0}, {"near": 0}, {"alpha": 1.1}, {"coverage": -0.1}])
-def test_odd_settings(least):
-    """What cannot be meant is refused, by name."""
-    with pytest.raises(InvalidInput, match=next(iter(least))):
-        StageOne(**least)
 
 
 def test_a_score_that_is_none():

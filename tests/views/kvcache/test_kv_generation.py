@@ -23,8 +23,6 @@ from zibaldone import InvalidInput
 from zibaldone.views.kvcache.generate.generation import LayeredPrompt, generate, room_for
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 
-SLIDING = ("mistral-sliding", "gpt-oss")
-
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("catch", [False, True])
@@ -72,22 +70,6 @@ def test_streaming(catch):
     found = generate(encoder, context_of(encoder), catch=catch, options=options)
     assert heard.ids == [*ASKED, *found.sequences[0]]
     assert heard.ended
-
-
-def test_stopping():
-    """A caller's own stopping criteria are heard."""
-    encoder = encoder_of(tapped("llama"))
-
-    def enough(ids, scores, **_):
-        return torch.full((ids.shape[0],), ids.shape[1] >= QUESTION + 4)
-
-    found = generate(
-        encoder,
-        context_of(encoder),
-        catch=False,
-        options={"do_sample": False, "stopping_criteria": [enough], **TEN},
-    )
-    assert len(found.sequences[0]) == 4
 
 
 def test_the_end_mark():

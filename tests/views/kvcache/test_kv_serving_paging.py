@@ -7,13 +7,6 @@ from hypothesis import strategies as st
 from zibaldone.views.kvcache.serving.working import head_range, slots_of
 
 
-def test_slots_follow_the_blocks():
-    """In whatever order the engine gave them out."""
-    found = slots_of((7, 2, 9), 4, 2, 10)
-    assert found.tokens == (2, 3, 4, 5, 6, 7, 8, 9)
-    assert found.slots == (30, 31, 8, 9, 10, 11, 36, 37)
-
-
 def test_what_a_window_has_passed_has_no_slot():
     """Block 0 is nobody's: tokens there are left out, and the others keep their positions."""
     found = slots_of((0, 5), 4, 1, 7)

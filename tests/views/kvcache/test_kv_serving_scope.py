@@ -17,11 +17,6 @@ def params(**changes):
     return {KEY: {name: value for name, value in given.items() if value is not None}}
 
 
-def test_it_comes_back_as_it_went():
-    """Through JSON or not, beside other connectors' parameters."""
-    assert KVScope.of(SCOPE.params() | {"do_remote_prefill": True}) == SCOPE
-
-
 @pytest.mark.parametrize("given", [None, {}, {"do_remote_prefill": True}, "zibaldone", 7])
 def test_a_request_of_somebody_else(given):
     """Where nothing is said of memory, there is no scope and no error."""
@@ -50,13 +45,6 @@ def test_what_is_wrong_is_named_with_its_fix(changes, words):
     assert "KVMemory.prompt()" in str(caught.value)
 
 
-@pytest.mark.parametrize("user", ["", "\ud800"])
-def test_a_name_that_no_user_has(user):
-    """Is refused before it reaches the database of an engine that others use as well."""
-    with pytest.raises(InvalidInput, match="user"):
-        KVScope.of(params(user=user))
-
-
 def test_a_scope_that_is_no_object():
     """Not a list, for one."""
     with pytest.raises(InvalidInput, match="dictionary"):
@@ -76,11 +64,6 @@ def test_a_scope_that_is_no_object():
 def test_salts_tell_memories_apart(other):
     """Another user, generation, model or order of blocks has another salt."""
     assert SCOPE.salt([1, 2]) != other.salt([1, 2])
-
-
-def test_salts_tell_contents_apart():
-    """A block that was encoded anew is another."""
-    assert SCOPE.salt([1, 2]) != SCOPE.salt([1, 3])
 
 
 def test_without_vllm():

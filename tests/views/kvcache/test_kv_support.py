@@ -11,14 +11,12 @@ from kv_models import (
     new_model,
     scaled,
     some_ids,
-    tapped,
 )
 from transformers import (
     AutoModelForSeq2SeqLM,
     BloomConfig,
     DeepseekV3Config,
     FalconConfig,
-    Gemma3Config,
     Gemma3nTextConfig,
     GPT2Config,
     Llama4TextConfig,
@@ -32,7 +30,7 @@ from transformers import (
 
 from zibaldone.errors import UnsupportedModel
 from zibaldone.views.kvcache.model.attention_hooks import Tap
-from zibaldone.views.kvcache.model.inspection import Rotation, check_config, window_of
+from zibaldone.views.kvcache.model.inspection import Rotation, check_config
 
 SMALL = {"vocab_size": 120, "hidden_size": 64, "num_hidden_layers": 2}
 NARROW = {
@@ -140,12 +138,6 @@ def test_refused_by_configuration(kind):
         check_config(config())
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_taken_by_configuration(family):
-    """The families of the equality tests are not refused."""
-    check_config(FAMILIES[family]())
-
-
 def test_an_encoder_decoder():
     """T5 is told what the view takes."""
     config = T5Config(vocab_size=120, d_model=32, d_ff=32, num_layers=1, num_heads=2, d_kv=16)
@@ -186,9 +178,3 @@ def test_a_wrong_rotation_does_not_pass(monkeypatch):
     monkeypatch.setattr(Rotation, "apply", lambda self, x, cos, sin: right(self, x, cos, -sin))
     with pytest.raises(UnsupportedModel):
         Tap(new_model(FAMILIES["llama"]()))
-
-
-def test_window():
-    """Of the text part."""
-    assert window_of(tapped("llama").model.config) == 256
-    assert window_of(Gemma3Config(text_config={**SHAPE, "max_position_embeddings": 77})) == 77

@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import event
 
 from zibaldone import Message, ModelUnavailable
 from zibaldone.engine import maintenance
@@ -259,42 +258,3 @@ def test_a_refusal_notes_nothing(opened):
     say(memory, PARTY)
     memory.maintain()
     assert notes(memory) == []
-
-
-class Killed(BaseException):
-    """The process dies here."""
-
-
-def test_a_kill_at_any_statement_loses_and_doubles_nothing(opened, script, party):
-    """Of a maintenance in which a model reads two sessions: the next one ends as if nothing had happened."""
-    finished, at = False, 0
-    while not finished:
-        at += 1
-        memory = opened(f"killed {at}", chat=ScriptedModel(script))
-        say(memory, PARTY, "Always answer in metric units.")
-        say(memory, MOVED, session="2", day=3)
-        engine, left = memory._database._engine, [at]
-
-        def count_down(*_, left=left):
-            left[0] -= 1
-            if not left[0]:
-                raise Killed
-
-        event.listen(engine, "before_cursor_execute", count_down)
-        try:
-            memory.maintain()
-            finished = left[0] > 0
-        except Killed:
-            pass
-        finally:
-            event.remove(engine, "before_cursor_execute", count_down)
-        memory.close()
-        again = opened(f"killed {at}", chat=ScriptedModel(script))
-        again.maintain()
-        assert sorted(notes(again)) == [
-            ("Always answer in metric units.", True),
-            ("Mia's party is on the 9th.", False),
-            ("The party moved to the 10th.", True),
-        ]
-        assert again.check_integrity().ok
-    assert at > 10

@@ -6,17 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_shelves import CURRENT, EMBEDDER, TODAY, facts, ranked, shelf
 
-from zibaldone.errors import ModelUnavailable, QuestionOpen
+from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatRequest
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Ceilings, Meter
-from zibaldone.models.openai import OpenAIChat
-from zibaldone.testing import FakeOpenAIServer, ScriptedModel
+from zibaldone.testing import ScriptedModel
 from zibaldone.testing.fakes import Scripted
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.ranking import ReadingResult
@@ -172,13 +170,6 @@ def test_invented_evidence_brings_the_fallback() -> None:
     assert "fallback" in reading.note or "found little" in reading.note
 
 
-def test_too_little_evidence_is_filled_up_behind_what_was_chosen() -> None:
-    """What the agent chose stays first."""
-    reading, _ = read(done(("topic-0003", 3, 3)), settings=AgenticSettings(min_retrieval_tokens=10_000))
-    assert texts(reading)[0] == "Bed number 0 has beans."
-    assert "The headquarters of Globex is in Lyon." in texts(reading)
-
-
 def test_current_is_always_in_the_evidence() -> None:
     """Behind what was chosen, where there is room."""
     reading, _ = read(done(("topic-0003", 3, 3)))
@@ -210,20 +201,6 @@ def test_without_a_model_it_reads_as_the_hybrid_does() -> None:
     assert agent.hits == hybrid.hits
 
 
-def test_an_open_question_is_raised() -> None:
-    """Somebody is going to answer it."""
-    with pytest.raises(QuestionOpen):
-        read(QuestionOpen("wait"))
-
-
-def test_rounds_are_appended_so_that_a_prefix_cache_helps() -> None:
-    """What was sent before is the beginning of what is sent next, up to the rounds' end."""
-    _, model = read(move(call("grep", pattern="Lyon")), move(call("grep", pattern="beans")), done())
-    first, second = (request.turns[1].content for request in model.requests[1:])
-    same = next(i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
-    assert same > first.index('"answer"')
-
-
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: (
@@ -247,21 +224,3 @@ def test_no_model_makes_the_search_raise_or_lose_the_library(answers: list[Any])
     reading, model = read(*(json.dumps(answer) for answer in answers))
     assert "The headquarters of Globex is in Lyon." in texts(reading)
     assert len(model.requests) <= 14
-
-
-@pytest.mark.enable_socket
-@pytest.mark.allow_hosts(["127.0.0.1"])
-def test_agentic_over_a_server() -> None:
-    """Two rounds through the real client."""
-    answers = [move(call("grep", pattern="Lyon")), done(("topic-0002", 3, 3))]
-
-    def answer(_: Any) -> str:
-        return json.dumps(answers.pop(0))
-
-    with FakeOpenAIServer(answer) as server:
-        client = OpenAIChat("some-model", base_url=server.base_url, max_retries=0, timeout_s=5)
-        asker = Asker(client, Meter(None), EMBEDDER)
-        reading = read_agentic(ranked(QUESTION), asker, EMBEDDER, user="ann", today=TODAY, settings=LITTLE)
-        client.close()
-    assert (reading.stopped, reading.model_calls) == ("done", 2)
-    assert texts(reading)[0] == "The headquarters of Globex is in Lyon."

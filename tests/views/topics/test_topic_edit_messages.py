@@ -230,14 +230,6 @@ def test_after_a_rebuild_under_other_ids():
     assert not found.current.body
 
 
-def test_the_same_entry_in_two_documents():
-    """Of both the one in the document that was edited changes."""
-    twin = replace(CATS, id="topic-0002")
-    found = applied(library(CATS, twin), edited(twin, BODY.replace("is black", "is grey")))
-    assert found.documents["topic-0001"] is CATS
-    assert "is grey" in body(found, "topic-0002")
-
-
 def test_an_entry_that_was_merged_meanwhile():
     """What says it now is changed, and its parts are forgotten with it."""
     both = Entry("Moss is a black cat.", 2, 6, sources=(2, 6))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from typing import Any
 
@@ -42,17 +41,6 @@ MERGES = ChooseMerges(DOCUMENTS, 4, 1600)
 TASKS: list[Task[Any]] = [EXTRACT, CURRENT, DOCUMENT, PLAN, MERGES]
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)
-def test_every_task_has_instructions_and_readable_inputs(task: Task[Any]) -> None:
-    """What is not for the model is not sent, and what it reads is called no instruction."""
-    system, user = task.turns()
-    assert "instruction" in system.content
-    inputs = json.loads(user.content)
-    assert not inputs.keys() & {"given", "offline", "failed"}
-    assert all(name in system.content for name in inputs)
-    assert task.schema()["additionalProperties"] is False
-
-
 def test_a_day_is_told_where_it_changes() -> None:
     """Entries of one day come one after the other, and a prompt is paid by the token."""
     first, second = When.of(date(2024, 3, 1)), When.of(date(2024, 3, 2))
@@ -65,18 +53,6 @@ def test_a_day_is_told_where_it_changes() -> None:
     (one, other) = shown_sections(dict(enumerate(entries[:2], 1)), {1: "Home", 2: "Food"})
     assert "2024-03-01" in one.entries[0]
     assert "2024-03-01" in other.entries[0]  # below another heading it stands first
-
-
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)
-def test_every_answer_asked_for_is_named_in_the_instructions(task: Task[Any]) -> None:
-    """Nobody has to guess a field."""
-    assert all(name in task.turns()[0].content for name in task.schema()["properties"])
-
-
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)
-def test_every_task_can_be_answered_offline(task: Task[Any]) -> None:
-    """With what stands in."""
-    assert isinstance(task.offline(), task.result)
 
 
 def refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
