@@ -1,4 +1,4 @@
-"""MemAttention's write side: Algorithm 1, lines 3 to 12, for all gates of one namespace in their order."""
+"""MemAttention's write side (Algorithm 1, lines 3 to 12) for all gates of one namespace, in their order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from zibaldone.views.chunks.tasks import (
 
 @dataclass(frozen=True, slots=True)
 class CompressedGate:
-    """`m` and `K_m`: one gate, compressed on its own, so that gates can be compressed side by side."""
+    """`m` and `K_m`: one gate compressed by itself, so that gates can be compressed in parallel."""
 
     gate: Gate
     items: tuple[Item, ...]
@@ -48,7 +48,7 @@ class CompressedGate:
 
 @dataclass(slots=True)
 class Namespace:
-    """The chunk table T[u][s] while it is worked on, with all that is to be committed."""
+    """The chunk table T[u][s] while it is worked on, with everything to be committed."""
 
     name: str
     chunks: dict[int, Chunk]
@@ -64,7 +64,7 @@ class Namespace:
             self.live.put(chunk)
 
     def read(self, numbers: Sequence[int]) -> dict[int, list[Item]]:
-        """FETCHBYID: the items of these chunks.
+        """FETCHBYID: items of these chunks.
 
         A chunk that another process emptied meanwhile has none: what is made of it will not be committed.
         """
@@ -75,7 +75,7 @@ class Namespace:
         return {number: self.items[number] for number in numbers}
 
     def write(self, chunk: Chunk, items: Sequence[Item]) -> None:
-        """Insert a chunk, or a new version of it."""
+        """Add a chunk, or a new version of it."""
         self.chunks[chunk.id] = chunk
         self.live.put(chunk)
         self.items[chunk.id] = list(items)
@@ -94,7 +94,7 @@ class Compactor:
     patient: bool
 
     def compress(self, gate: Gate) -> CompressedGate:
-        """Lines 4 and 5. The cost depends on the gate alone."""
+        """Lines 4 and 5; the cost depends on the gate alone."""
         plain = tuple(compress(gate.pieces))
         if not gate.pieces or not self.asker.has_model:
             return CompressedGate(gate, plain)
@@ -159,7 +159,7 @@ class Compactor:
         space.covered[number] = gate.seqs
 
     def _related(self, compressed: CompressedGate, space: Namespace) -> tuple[tuple[int, ...], str]:
-        """Lines 6 and 7: ids of earlier chunks, from their metadata alone, and why no model chose them.
+        """Lines 6 and 7: (ids of related earlier chunks by metadata, why no model chose them).
 
         What a new chunk does to earlier ones is a model's to say: without one, none is related.
         """
@@ -180,7 +180,7 @@ class Compactor:
     def _joint_compact(
         self, compressed: CompressedGate, related: Mapping[int, Sequence[Item]]
     ) -> tuple[Compaction, CompressedGate]:
-        """Line 8, and what was compressed with who has gone over it."""
+        """Line 8: (compaction, the compressed gate with whoever revised it)."""
         plain = Compaction(compressed.items, ())
         if not any(related.values()):
             return plain, compressed
@@ -206,7 +206,7 @@ class Compactor:
         return compaction, replace(compressed, items=compaction.items, made_by=made_by, degraded=degraded)
 
     def _apply(self, updates: Sequence[ItemUpdate], space: Namespace) -> None:
-        """Line 9: new versions of earlier chunks; what they no longer say goes to the history."""
+        """Line 9: new versions of earlier chunks; replaced items go to the history."""
         changed: dict[int, list[Item]] = {}
         for update in updates:
             items, old = apply(update, changed.get(update.chunk, space.items[update.chunk]))
@@ -217,7 +217,7 @@ class Compactor:
             space.write(self._renewed(space.chunks[number], items, space), items)
 
     def _renewed(self, chunk: Chunk, items: Sequence[Item], space: Namespace) -> Chunk:
-        """The chunk's next version, its metadata made anew from what is left: no word of what went stays."""
+        """The chunk's next version, with metadata of the remaining items only."""
         vectors = metadata.embedded(items, self.embedder)
         about = metadata.rebuilt(
             chunk.metadata, items, space.live.df, len(space.chunks), self.config.keywords, vectors
@@ -226,7 +226,7 @@ class Compactor:
         return replace(chunk, version=version, items=len(items), tokens=self._tokens(items), metadata=about)
 
     def _metadata(self, items: Sequence[Item], compressed: CompressedGate, space: Namespace) -> Metadata:
-        """BUILDMETA: the plain one, headed by what the model said in words of the chunk's own messages."""
+        """BUILDMETA: plain metadata, headed by a model's words that the chunk's messages bear out."""
         pieces = compressed.gate.pieces
         if not items:
             times = [piece.message.time for piece in pieces if piece.message.time]
@@ -249,7 +249,7 @@ class Compactor:
         )
 
     def _note_metadata(self, compressed: CompressedGate, made: Metadata) -> None:
-        """Which of the words that the model gave for the chunk were kept."""
+        """Report which of the model's words for the chunk were kept."""
         given = {*compressed.keywords, *compressed.entities, " ".join(compressed.summary.split())} - {""}
         kept = {*made.keywords, *made.entities, made.summary}
         note_parts(

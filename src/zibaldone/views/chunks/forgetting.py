@@ -1,7 +1,4 @@
-"""The memory manager's turn: Algorithm 2, driven when the view has read all there is.
-
-What goes from chunks with a message, and what comes back that the message had superseded.
-"""
+"""Forgetting in chunks, and maintenance: Algorithm 2, and vectors for chunks that forgetting left without."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from zibaldone.views.chunks.storage.records import Record, RecordStore, read_aga
 def tend(
     database: Database, store: RecordStore, placement: Placement, generation: Generation, dimension: int
 ) -> Moved:
-    """Write blocks of chunks that are alike, and collect blocks: Algorithm 2.
+    """Write blocks of similar chunks, and collect garbage: Algorithm 2.
 
     Raises StorageCorrupt when a block cannot be read.
     """
@@ -43,7 +40,7 @@ def tend(
 
 
 def embed_anew(database: Database, store: RecordStore, generation: Generation, embedder: Embedder) -> None:
-    """Vectors for chunks that lost them when something was forgotten.
+    """Embed chunks that lost their vectors when something was forgotten.
 
     Raises ModelFailed, and StorageCorrupt when a block cannot be read.
     """
@@ -75,7 +72,7 @@ def embed_anew(database: Database, store: RecordStore, generation: Generation, e
 
 @dataclass(frozen=True, slots=True)
 class ChunkLoss:
-    """What forgetting does to one generation."""
+    """Effect of forgetting on one generation."""
 
     items: int  # fewer than before
     chunks: int
@@ -88,7 +85,7 @@ class ChunkLoss:
 def loss(
     connection: Connection, store: RecordStore, generation: Generation, seqs: Sequence[int]
 ) -> ChunkLoss:
-    """Work out what goes; changes nothing. An item goes with any of its sources."""
+    """Compute what goes; changes nothing. An item goes with any of its sources."""
     gone = set(seqs)
     present = table.load(connection, generation, 0)
     touched = {chunk for _, chunk in table.sources(connection, generation, sorted(gone)) if chunk in present}
@@ -127,7 +124,7 @@ def forget(
     tokenizer: Tokenizer,
     keywords: int,
 ) -> ChunkLoss:
-    """Take the messages out of chunks, metadata, history and blocks.
+    """Remove the messages from chunks, metadata, history and blocks.
 
     A block that held any of it is written anew without it. Vectors are made anew afterwards: no model is
     waited for inside a transaction.
@@ -149,12 +146,12 @@ def forget(
 
 
 def record_of(chunk: Chunk, items: Sequence[Item]) -> Record:
-    """What of a chunk lies in blocks."""
+    """Record of a chunk's items in a block."""
     return Record(chunk.id, chunk.namespace, to_us(chunk.metadata.first), to_record(items))
 
 
 def _without(chunk: Chunk, items: list[Item], tokenizer: Tokenizer, keywords: int) -> Chunk:
-    """The chunk's next version; its metadata is made from what is left, without vectors."""
+    """The chunk's next version, with metadata of the remaining items, without vectors."""
     none = np.zeros((0, 1), dtype=np.float32)
     about = metadata.rebuilt(chunk.metadata, items, {}, 0, keywords, none)
     tokens = sum(line_tokens([line(item.speaker, item.text) for item in items], tokenizer.count))

@@ -1,7 +1,4 @@
-"""The active chunk and its gate: Algorithm 1, lines 2, 3 and 12.
-
-COMPRESS without a model: Algorithm 1, line 4. Keeps the sentences that carry facts, word for word.
-"""
+"""The active chunk and its gate (Algorithm 1, lines 2, 3 and 12), and COMPRESS without a model (line 4)."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ def pieces(messages: Sequence[Message], tokenizer: Tokenizer) -> list[list[Piece
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A full active chunk, about to be compacted."""
+    """A full active chunk, to be compacted."""
 
     pieces: tuple[Piece, ...]
     seqs: tuple[int, ...]  # the messages that it ends with: those that are in no earlier gate
@@ -54,7 +51,7 @@ class Gate:
 
 
 def closed_gates(messages: Sequence[Message], gate_tokens: int, tokenizer: Tokenizer) -> list[Gate]:
-    """The gates that these messages of one namespace close, from its first uncompacted message on.
+    """Gates that these messages of one namespace close, from its first uncompacted message on.
 
     What comes after the last gate stays in the active chunk. A gate closes at the end of a message; only one
     that is longer than the gate is spread over several, so that no chunk is as long as two gates.
@@ -86,7 +83,7 @@ def closed_gates(messages: Sequence[Message], gate_tokens: int, tokenizer: Token
 
 
 def compress(pieces: Sequence[Piece]) -> list[Item]:
-    """An item per piece that says something: its sentences less politeness, echoes and repetitions."""
+    """Keep the sentences that state facts, word for word: an item per piece that has any."""
     items: list[Item] = []
     kept: set[tuple[str, tuple[str, ...]]] = set()  # sentences, by their speaker and words
     as_messages = [replace(piece.message, content=piece.text) for piece in pieces]
@@ -109,7 +106,7 @@ def compress(pieces: Sequence[Piece]) -> list[Item]:
 
 
 def verbatim(number: int, piece: Piece, text: str, start: int) -> Item:
-    """An item in the message's own words."""
+    """Item in the message's own words."""
     message = piece.message
     assert message.time is not None
     return Item(

@@ -1,17 +1,10 @@
-"""What a model says of a chunk, held against the very sources it names: what they do not say is refused.
+"""JOINTCOMPACT (Algorithm 1, lines 8 and 9), and the checks of a model's answers against their sources.
 
-A word that no source of a text has would outlive its message when that is forgotten.
-
-JOINTCOMPACT: Algorithm 1, lines 8 and 9. What a new chunk does to itself and to earlier memory.
-
-Nothing here touches the log. Out of place: an update is a new version of a chunk, and what was taken out of
-it goes to the history with the messages that took its place.
-
-A model's joint compaction held against the items that it was shown: nothing invented, nothing lost.
-
-Whatever is wrong of an answer is dropped, and the rest stands: a refined note that says more than its items,
-or less; an id that was not shown; a change that the new items do not bear out. New items that no note tells
-whole stay as they were. What an earlier item says besides what no longer holds stays in it.
+An update is a new version of a chunk, out of place; replaced items go to the history with the messages that
+replaced them. Whatever is wrong in an answer is dropped and the rest stands: a note that says more than its
+sources, or less; an id that was not shown; a change that the new items do not bear out. New items that no
+note tells whole stay as they were, and an earlier item keeps what still holds of it. A word that no source of
+a text has would outlive its message when that is forgotten.
 """
 
 from __future__ import annotations
@@ -33,7 +26,7 @@ SourceText = tuple[str, str | None, datetime]  # text, speaker, time
 
 
 def source_texts(sources: Iterable[Piece | Item]) -> SourceTexts:
-    """Their texts; who speaks, when, and the days that they name may be said as well."""
+    """Texts of sources, with speakers, times and named days as context that may be told too."""
     texts: list[str] = []
     context: set[str] = set()
     for source in sources:
@@ -48,7 +41,7 @@ def source_texts(sources: Iterable[Piece | Item]) -> SourceTexts:
 def grounded(
     notes: Sequence[Note], sources: Mapping[int, Sequence[Piece | Item]], plain: Mapping[int, Sequence[Item]]
 ) -> tuple[list[Note | Item], list[str]]:
-    """The notes that their sources bear out; in the place of each other the plain items of its sources.
+    """Notes that their sources bear out, each other replaced by the plain items of its sources.
 
     Also why the others were refused. Ids that were not given are no sources of a note. A plain item is left
     out where a note that stands has its source.
@@ -72,7 +65,7 @@ def grounded(
 
 
 def _judged(note: Note, sources: Mapping[int, Sequence[Piece | Item]]) -> tuple[Note, str]:
-    """The note with all its sources, and why they do not bear it out."""
+    """(note with all its sources, reason why they do not bear it out or "")."""
     if not note.sources:
         return note, "names no source that was given"
 
@@ -96,7 +89,7 @@ SUPERSEDED, DUPLICATE = "superseded", "duplicate"
 
 @dataclass(frozen=True, slots=True)
 class ItemUpdate:
-    """An item of an earlier chunk changes, or goes."""
+    """Change or removal of an item of an earlier chunk."""
 
     chunk: int
     item: int
@@ -107,14 +100,14 @@ class ItemUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """`(m', U, D)`: the new chunk's items and what becomes of earlier ones."""
+    """`(m', U, D)`: items of the new chunk, and changes of earlier ones."""
 
     items: tuple[Item, ...]
     updates: tuple[ItemUpdate, ...]
 
 
 def apply(update: ItemUpdate, items: Sequence[Item]) -> tuple[list[Item], Item | None]:
-    """The chunk's items afterwards, and the item as it was; None when it is not there any more."""
+    """(the chunk's items afterwards, the item before); None if it is not there any more."""
     old = next((item for item in items if item.id == update.item), None)
     if old is None:
         return list(items), None
@@ -135,7 +128,7 @@ def _is_extract(text: str, of: str) -> bool:
 def carried_out(
     answer: Compacted, new: Sequence[Item], related: Mapping[int, Sequence[Item]]
 ) -> tuple[Compaction, list[str]]:
-    """`(m', U, D)` as far as the items bear it out, and why notes and changes were refused."""
+    """`(m', U, D)` as far as the items bear it out, and reasons why parts were refused."""
     items, refused = _refined(answer.items, new)
     updates: list[ItemUpdate] = []
     old_of = {(chunk, item.id): item for chunk, those in related.items() for item in those}
@@ -153,7 +146,7 @@ def carried_out(
 
 
 def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], list[str]]:
-    """The notes that say what their items say, and the items that no note tells whole."""
+    """(notes that their items bear out, with items that no note tells whole; reasons for refusals)."""
     new_of = {item.id: item for item in new}
     entries, refused = grounded(notes, {item.id: [item] for item in new}, {})
     stands = [entry for entry in entries if isinstance(entry, Note)]
@@ -171,7 +164,7 @@ def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], li
 
 
 def _left_out(item: Item, texts: Sequence[str]) -> bool:
-    """True if these texts lack a name, a number, a "not" or another word of the item but politeness.
+    """True if these texts lack a name, number, negation or other word of the item except politeness.
 
     Words that name a day may be missing: the notes have dates instead.
     """
@@ -183,7 +176,7 @@ def _left_out(item: Item, texts: Sequence[str]) -> bool:
 
 
 def _item(note: Note, new_of: Mapping[int, Item]) -> Item:
-    """The note as an item of its own, or the item whose words it has."""
+    """The note as an item of its own, or the item whose words it repeats."""
     stands_on = [new_of[i] for i in note.sources]
     last = max(stands_on, key=lambda item: (item.time, item.sources))
     if len(stands_on) == 1 and note.text.strip() in (last.text, f"{last.speaker}: {last.text}"):
@@ -192,7 +185,7 @@ def _item(note: Note, new_of: Mapping[int, Item]) -> Item:
 
 
 def _change(change: NoteUpdate | NoteDeletion, old: Item, because: Sequence[Item]) -> ItemUpdate | None:
-    """What becomes of an earlier item; None when the new ones are no reason for it.
+    """Change of an earlier item; None if the new items are no reason for it.
 
     That a new value takes an old one's place is for a model to judge: they need not share a word. What
     repeats an item says all of it.
@@ -214,7 +207,7 @@ def _change(change: NoteUpdate | NoteDeletion, old: Item, because: Sequence[Item
 
 
 def _untouched(old: Item, texts: Iterable[str]) -> list[str] | None:
-    """Sentences of an item that share no word with what takes its place; None where all of several do not.
+    """Sentences of an item that share no word with its replacement; None if none of several does.
 
     A lone sentence is meant all the same: "We live in Paris" goes for "I moved to Rome".
     """

@@ -1,7 +1,4 @@
-"""The one relevance function of maintenance and retrieval: LLMSELECT of Algorithm 1, lines 7 and 17.
-
-LLMSELECT with its first cut: what maintenance and retrieval both call.
-"""
+"""LLMSELECT (Algorithm 1, lines 7 and 17): relevant chunks by metadata, for writing and recall alike."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ _DATE = 1.0  # a chunk of the days that a query names
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is looked for: the metadata of a new chunk, or a query."""
+    """Metadata of a new chunk, or a query, to which related chunks are looked for."""
 
     keywords: tuple[str, ...]
     vectors: Vectors  # (s, d); one row for a query
@@ -35,7 +32,7 @@ class Target:
 
 
 class MetadataIndex:
-    """Live chunks by the words of their metadata and by their vectors.
+    """Live chunks by the words of their metadata and by vectors.
 
     What scoring takes beside a product with all vectors depends on who has a word that is sought, and not on
     how many words the others have.
@@ -53,7 +50,7 @@ class MetadataIndex:
         return len(self._live)
 
     def put(self, chunk: Chunk) -> None:
-        """Add a chunk, or a new version of it; one that holds nothing any more is live no more."""
+        """Add a chunk or a new version; an empty chunk is removed."""
         before = self._live.pop(chunk.id, None)
         for term in before.metadata.terms if before else ():
             self._having[term].discard(chunk.id)
@@ -65,14 +62,14 @@ class MetadataIndex:
                 self._having.setdefault(term, set()).add(chunk.id)
 
     def ranked(self, target: Target) -> list[tuple[Chunk, float]]:
-        """All live chunks with how related each is by its metadata; best first, of equals the newer."""
+        """All live chunks with their relevance by metadata, best first; of equals the newer."""
         chunks = [self._live[number] for number in sorted(self._live, reverse=True)]
         scored = self._scores(target, chunks).tolist()
         order = sorted(range(len(chunks)), key=lambda row: -round(scored[row], 4))
         return [(chunks[row], scored[row]) for row in order]
 
     def _scores(self, target: Target, chunks: Sequence[Chunk]) -> Doubles:
-        """(n,) words, cosine, time span."""
+        """(n,) relevance by words, cosine and time span."""
         row_of = {chunk.id: row for row, chunk in enumerate(chunks)}
         lexical = np.zeros(len(chunks))
         for term in sorted(terms_of(target.keywords)):
@@ -88,7 +85,7 @@ class MetadataIndex:
 
 
 def _cosines(target: Vectors, chunks: Sequence[Chunk]) -> Doubles:
-    """(n,) the mean, over the target, of a chunk's best quarter's cosine; 0 without vectors."""
+    """(n,) mean over the target's rows of each chunk's best cosine; 0 without vectors."""
     means = np.zeros(len(chunks))
     embedded = [row for row, chunk in enumerate(chunks) if len(chunk.metadata.vectors)]
     if embedded and len(target):
@@ -102,7 +99,7 @@ def _cosines(target: Vectors, chunks: Sequence[Chunk]) -> Doubles:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The related chunks, the most related first, and how they were found."""
+    """Related chunks, the most related first, and how they were found."""
 
     chunks: tuple[Chunk, ...]
     ranked: tuple[tuple[int, float], ...]  # every candidate's id and score by metadata, best first
@@ -122,12 +119,11 @@ def select(
     timeout_s: float | None = None,
     open_is_offline: bool = False,
 ) -> Selected:
-    """At most `top_p` candidates.
+    """Select at most `top_p` candidates.
 
     A model is shown the best `candidates` by words and cosine, so that its prompt does not grow with the
-    history; the fallback, and the answer when there is no model to ask, is the best `top_p` of them. A
-    recall cannot wait for somebody to answer a recording's open question: with `open_is_offline` it goes on
-    without.
+    history; the fallback, and the answer when there is no model to ask, is the best `top_p` of them. A recall
+    cannot wait for somebody to answer a recording's open question: with `open_is_offline` it goes on without.
     """
     if not len(candidates):
         return Selected((), (), "", 0)

@@ -1,9 +1,7 @@
-"""The structure of a user's hierarchy in memory, as recall needs it, kept in step by counters.
+"""Scores of a user's nodes for a question, and the levels of the hierarchy that recall keeps in memory.
 
-Every episode that is closed raises the ids that are given next, and every forgetting the user's counter of
-deletions; messages that join an open episode change neither, and cost a recall nothing here.
-
-How all that a user's hierarchy holds stands to a question, by the one ranker; taken out of the indexes.
+Every closed episode raises the ids that are given next, and every forgetting the user's counter of deletions:
+levels are read again when any of these has changed. Messages that join an open episode change neither.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from zibaldone.views.user_cache import UserCache
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Rows that have the same mark are the same."""
+    """Counters; equal marks mean equal rows."""
 
     generation: int
     deletions: int
@@ -47,7 +45,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Semantics of a generation; never changed once made.
+    """Semantics of a generation; immutable.
 
     Rows of arrays are as those of `semantics`. The texts are units, in the units' own cache.
     """
@@ -65,7 +63,7 @@ class Levels:
         semantics: Mapping[int, SemanticRow],
         by_model: frozenset[int],
     ) -> Levels:
-        """Put together from rows, ids rising."""
+        """Build from rows, ids rising."""
         rows = tuple(semantics.values())
         return Levels(
             mark,
@@ -78,12 +76,12 @@ class Levels:
 
     @staticmethod
     def nothing() -> Levels:
-        """Of a user whose messages are in no episode yet."""
+        """Levels of a user without any episode."""
         return Levels.of(None, {}, frozenset())
 
 
 def levels_of(cache: UserCache[Levels], connection: Connection, generation: Generation) -> Levels:
-    """As of the connection's snapshot."""
+    """Levels as of the connection's snapshot."""
     state = table.state(connection, generation)
     if state is None:
         return Levels.nothing()
@@ -108,7 +106,7 @@ EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A question's scores, in standard deviations. Nothing of it changes when the indexes do."""
+    """A question's scores, in standard deviations; independent of later changes of the indexes."""
 
     units: tuple[Unit, ...]  # statements, and messages that no episode has
     total: Doubles  # (u,)
@@ -130,7 +128,10 @@ class Standing:
         vector: Vectors,
         query: Query,
     ) -> Standing:
-        """`vector` (d,) is the question's; what the query may not recall is outside."""
+        """Score all units and episodes.
+
+        `vector` (d,) is the question's. Units that the query excludes are outside.
+        """
         units, episodes = tuple(index.units), tuple(episode_index.units)
         inside = np.array([may_recall(query, unit) for unit in units], dtype=np.bool_)
         scores = score(index, question, vector, STATEMENT_WEIGHTS, inside)
@@ -166,11 +167,11 @@ class Standing:
         )
 
     def explain(self, seq: int) -> tuple[ChannelScore, ...] | None:
-        """Of a message: how the best of what it states ranked, or else its episode."""
+        """Channels of a message: those of its best statement, or else of its episode."""
         return self.statement_explanation(seq) or self.episode_explanation(seq)
 
 
 def plain_terms(text: str, speakers: Sequence[str]) -> list[str]:
-    """The terms of a text without the speakers' names, which are in every other text."""
+    """Terms of a text without the speakers' names, which are in every other text."""
     names = {word for speaker in speakers for word in words(speaker)}
     return terms(" ".join(word for word in words(text) if word not in names))

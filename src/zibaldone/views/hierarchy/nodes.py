@@ -1,12 +1,8 @@
-"""The nodes of the hierarchy (section 3.2): messages, episodes, semantics; themes are sets of semantics.
+"""Nodes of the hierarchy (section 3.2), and how episodes are told without a model (appendix C.1).
 
-How an episode is told without a model (appendix C.1): its title, and its messages with dates resolved.
-
-The semantics of an episode: its facts, each as its messages state it (section 3.2; appendix C.1).
-
-Predict, then correct, is a model's: it is shown what the nearest known semantics let one expect, and answers
-with what is beyond that. Without a model every fact is a semantic: told in other words, the same fact is
-beyond an offline test, and word for word hardly anything is said twice.
+Predict-then-correct needs a model: it is shown what the nearest known semantics predict, and answers with
+what is beyond that. Without a model every fact becomes a semantic: the same fact in other words is beyond an
+offline test, and hardly anything is said twice word for word.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ from zibaldone.text.titles import NO_STATISTICS, telling
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A contiguous block of one session's messages, as it is told afterwards."""
+    """A contiguous block of one session's messages, with title and narrative."""
 
     id: int  # rises by one in the order of creation
     session: str
@@ -50,13 +46,13 @@ class Statement:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """All that its text is from, its own message first."""
+        """Seqs of the messages that its text is from, its own first."""
         return (self.seq,) if self.question_seq is None else (self.seq, self.question_seq)
 
 
 @dataclass(frozen=True, slots=True)
 class Semantic:
-    """A reusable fact of an episode: the statement it is known by, and others that say the same."""
+    """A reusable fact of an episode: the statement that it is known by, and others that say the same."""
 
     id: int  # rises by one in the order of creation
     episode: int
@@ -77,12 +73,12 @@ _SPEAKERS = 3  # named in a title
 
 
 def speaker_of(message: Message) -> str:
-    """How the narrative calls who speaks: by name, or "the user", "the assistant"."""
+    """Name of the speaker in a narrative, or "the user", "the assistant"."""
     return message.name or f"the {message.role}"
 
 
 def title(messages: Sequence[Message], df: Mapping[str, int] = NO_STATISTICS, n: int = 0) -> str:
-    """At most twelve words: the day, who speaks, and what the episode speaks of most; see `telling`."""
+    """Title of at most twelve words: the day, the speakers, and the most telling words."""
     opening = f"{day_in_words(day_of(messages[0]))}, {_speakers(messages)}"
     room = _TITLE_WORDS - len(opening.split())
     texts = [message.content for message in messages]
@@ -91,10 +87,10 @@ def title(messages: Sequence[Message], df: Mapping[str, int] = NO_STATISTICS, n:
 
 
 def narrative(messages: Sequence[Message]) -> str:
-    """Who talked when, and then what each said, a line per message, with relative dates resolved.
+    """A line on who talked when, then each message on a line, with relative dates resolved.
 
-    Nothing is left out but messages of white space. The time is given to the minute and in the zone in
-    which it was stored.
+    Nothing is left out but messages of white space. The time is given to the minute and in the zone in which
+    it was stored.
     """
     lines = [f"On {_clock(messages[0])}, {_speakers(messages, most=len(messages))} talked."]
     before = day_of(messages[0])
@@ -126,7 +122,7 @@ MOST_KNOWN = 10  # semantics that an episode is held against
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """What an episode adds to memory, in the order of its messages."""
+    """New semantics of an episode, in the order of its messages."""
 
     new: tuple[Semantic, ...]
     vectors: Vectors  # (len(new), d), of their texts
@@ -138,7 +134,7 @@ Embed = Callable[[Sequence[str]], Vectors]
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """What an episode is read against."""
+    """Known semantics and statistics that an episode is read against."""
 
     episode: int  # its id
     first_semantic: int  # the id of the first new one
@@ -148,12 +144,12 @@ class Background:
 
 
 def statements(messages: Sequence[Message]) -> list[Statement]:
-    """The facts of an episode, each so that it stands alone."""
+    """Facts of an episode, each so that it stands alone."""
     return [_statement(fact) for fact in facts(messages)]
 
 
 def _statement(fact: Fact) -> Statement:
-    """The fact so that it stands alone: who says it, in which answer, and when what it speaks of was."""
+    """A fact with its speaker, its question and its dates, so that it stands alone."""
     message, words_as_said = fact.message, " ".join(fact.verbatim.split())
     sentence = f'{speaker_of(message)}: "{words_as_said}"'
     if fact.question:
@@ -166,7 +162,7 @@ def _statement(fact: Fact) -> Statement:
 def settle(
     facts: Sequence[Sequence[Statement]], messages: Sequence[Message], background: Background, embed: Embed
 ) -> Distilled:
-    """Make a semantic of each fact: one statement or more that say the same, known by the first.
+    """Make a semantic of each fact: its first statement names it, further ones say the same.
 
     Depends on nothing but its arguments, so episodes are to be settled one by one in the order of the log.
     """

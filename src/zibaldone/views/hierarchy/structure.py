@@ -1,14 +1,12 @@
-"""A user's semantics in memory, as they are built (section 3.2).
+"""A user's semantics in memory while they are built (section 3.2), and forgetting in them.
 
-Whatever changes is noted, and `take` hands it out as rows. What comes next is a function of the rows alone:
-a structure that was loaded goes on as the one that wrote them.
+Changes are collected, and `take` returns them as rows. The next step is a function of the rows alone: a
+loaded structure goes on as the one that wrote them.
 
-What goes with a message: its episode is unmade, with all that was made from it.
-
-The episode's other messages have no episode then, and are told anew when the view reads on or is tended.
-A later episode may have been distilled in sight of what was known of the forgotten message; but its facts
-hold no word of that which its own messages do not hold (`tasks.Distil`), and its narrative was written
-without it. So no word stays that only the forgotten message had, and forgetting asks no model.
+Forgetting a message unmakes its episode with all its statements; the episode's other messages are told anew
+later. A later episode may have been distilled in view of the forgotten message, but its facts hold no word
+that its own messages lack (`tasks.Distil`), and its narrative was written without it. So no word stays that
+only the forgotten message had, and forgetting asks no model.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ from zibaldone.views.units import Key
 
 @dataclass(frozen=True, slots=True)
 class NewUnit:
-    """A statement that no row is of yet; its vector is (d,)."""
+    """A statement without a row yet; its vector is (d,)."""
 
     statement: Statement
     part: int
@@ -47,7 +45,7 @@ class NewUnit:
 
 
 class Structure:
-    """One generation of one user."""
+    """Semantics of one generation of one user."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -69,13 +67,13 @@ class Structure:
         return made
 
     def background(self) -> Background:
-        """The state that the next episode is read against."""
+        """Known semantics and term statistics that the next episode is read against."""
         return Background(
             self.state.next_episode, self.state.next_semantic, self.known, self.df, self.statements
         )
 
     def known(self, vector: Vectors) -> list[Semantic]:
-        """The nearest semantics of a text's vector (d,) that say what is known of it, nearest first."""
+        """Known semantics nearest to a text's vector (d,), above FETCH, nearest first."""
         if not self.semantics:
             return []
         ids = np.fromiter(self.semantics, np.int64, len(self.semantics))
@@ -86,7 +84,7 @@ class Structure:
         return [self.semantics[number] for number in ids[best[near[best] >= FETCH]].tolist()]
 
     def settle(self, distilled: Distilled, vectors: Sequence[Vectors]) -> list[NewUnit]:
-        """Take in what an episode adds; gives the units that its statements are to be.
+        """Add the semantics of an episode; returns the units of their statements.
 
         `vectors`: (statements, d) of each new semantic.
         """
@@ -110,7 +108,7 @@ class Structure:
         return new
 
     def unsay(self, seqs: AbstractSet[int]) -> list[int]:
-        """Take out what these messages state, all of their episodes; the semantics that go."""
+        """Remove the semantics that any of these messages states; returns their ids."""
         gone = [one for one in self.semantics.values() if not seqs.isdisjoint(one.seqs)] if seqs else []
         for semantic in gone:
             self._count(semantic.statements, -1)
@@ -119,7 +117,7 @@ class Structure:
         return [semantic.id for semantic in gone]
 
     def take(self) -> Written:
-        """What has changed since the last call."""
+        """Changes since the last call."""
         written = Written(tuple(self._new), tuple(self._gone))
         self._new, self._gone = [], []
         return written
@@ -138,7 +136,7 @@ OpenUnits = Callable[[Sequence[Message], int], list[units.Row]]
 
 @dataclass(frozen=True, slots=True)
 class Unmade:
-    """The episodes of some messages, and the structure without what they state; nothing is changed yet."""
+    """Episodes of some messages, and the structure without their semantics; not stored yet."""
 
     episodes: Sequence[Key] = ()
     semantics: Sequence[int] = ()
@@ -159,7 +157,7 @@ class Unmade:
 def forget_messages(
     connection: Connection, generation: Generation, seqs: Sequence[int], open_units: OpenUnits
 ) -> Unmade:
-    """Take the messages out of episodes and semantics.
+    """Remove the messages from episodes and semantics; returns what was unmade.
 
     The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
     """

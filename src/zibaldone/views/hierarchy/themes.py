@@ -1,11 +1,9 @@
-"""Themes: semantics that belong together, for whoever looks around in a memory. Recall does without them.
+"""Themes: groups of semantics for people who look around in a memory; recall does without them.
 
-They are made when they are looked at, of all semantics, by average linkage inside of blocks of like ones. So
-they depend on the semantics, their order and the cap alone. A cosine alone says nothing: in one embedder two
-unrelated sentences have 0.1 and in another 0.7. So what all of a user's semantics have in common is taken out
-before they are compared, and one number does for every embedder.
-
-The hierarchy for people who look: themes with their semantics, episodes with their messages.
+They are made on demand from all semantics, by average linkage inside blocks of similar ones, and depend on
+the semantics, their order and the cap alone. A cosine alone says little: in one embedder two unrelated
+sentences have 0.1, in another 0.7. So what all of a user's semantics have in common is subtracted before they
+are compared, and one threshold does for every embedder.
 """
 
 from __future__ import annotations
@@ -36,12 +34,12 @@ Groups = list[list[int]]  # places of rows, rising in each
 
 
 def common(rows: Vectors) -> Vectors:
-    """(d,) what unit rows (n, d) have in common."""
+    """(d,) mean of unit rows (n, d), damped for few rows."""
     return np.asarray(rows.sum(axis=0) / (len(rows) + _FEW), dtype=np.float32)
 
 
 def group(rows: Vectors, cap: int) -> Groups:
-    """Unit rows (n, d) in themes of at most `cap`, by their first: joined while they are alike enough."""
+    """Group unit rows (n, d) into themes of at most `cap`, by similarity; ordered by first row."""
     rows = unit(rows - common(rows))
     groups: Groups = []
     todo = [np.arange(len(rows))]
@@ -72,17 +70,17 @@ class Theme:
 
     @property
     def start(self) -> datetime:
-        """When it was first spoken of."""
+        """Time of its first statement."""
         return min(semantic.time for semantic in self.semantics)
 
     @property
     def end(self) -> datetime:
-        """When something new was last said of it."""
+        """Time of its last semantic."""
         return max(semantic.time for semantic in self.semantics)
 
 
 def themes(connection: Connection, generation: Generation, cap: int) -> list[Theme]:
-    """All of a generation, in the order in which they began."""
+    """All themes of a generation, in the order in which they began."""
     state, stated = table.state(connection, generation), table.statements(connection, generation)
     rows = list(table.semantics(connection, generation).values())
     if state is None or not rows:
@@ -101,7 +99,7 @@ def themes(connection: Connection, generation: Generation, cap: int) -> list[The
 
 
 def _name(semantics: Sequence[Semantic]) -> str:
-    """The terms that these speak of most, without the names of those who say so."""
+    """The most telling terms of these semantics, without names of speakers."""
     texts = [semantic.text for semantic in semantics]
     speakers = {said.speaker for semantic in semantics for said in semantic.statements}
     parties = frozenset(word for speaker in speakers for word in words(speaker))
@@ -109,7 +107,7 @@ def _name(semantics: Sequence[Semantic]) -> str:
 
 
 def _near(sums: Vectors) -> Iterator[list[int]]:
-    """For each of the themes (n, d) the places of those whose direction is nearest to its own, above 0."""
+    """For each theme (n, d) the places of the nearest others with a positive cosine."""
     rows = unit(sums)
     for first in range(0, len(rows), _ROWS_AT_ONCE):
         similar = rows[first : first + _ROWS_AT_ONCE] @ rows.T
@@ -120,7 +118,7 @@ def _near(sums: Vectors) -> Iterator[list[int]]:
 
 
 def episodes(connection: Connection, generation: Generation) -> list[Episode]:
-    """All of a generation, in the order in which they were told."""
+    """All episodes of a generation, in the order of creation."""
     if (state := table.state(connection, generation)) is None:
         return []
     return [row.episode for row in table.episodes(connection, generation, state.dimension).values()]

@@ -1,4 +1,4 @@
-"""The hierarchy view: its part of the contract, put together from the files beside it."""
+"""The hierarchy view: implements the view contract with the modules beside it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """A builder that has read a batch, and what that did."""
+    """A builder after a batch, and the rows that the batch adds."""
 
     builder: Builder
     before: State | None  # that it went on from
@@ -63,7 +63,7 @@ class _Batch:
 
 
 class HierarchyView(RestingView):
-    """xMemory: themes, semantics, episodes, messages; read from the top, no deeper than doubt asks for."""
+    """xMemory: themes, semantics, episodes, messages; read from the top, as deep as doubt requires."""
 
     name = NAME
     batch_messages = 128
@@ -98,7 +98,7 @@ class HierarchyView(RestingView):
 
     @property
     def fingerprint(self) -> str:
-        """The embedder; themes are made when they are looked at."""
+        """Version and embedder; themes are made on demand and do not count."""
         return f"{_ANALYSIS}/{self._embedder.name}/{self._embedder.dimension}"
 
     def prepare(
@@ -126,7 +126,7 @@ class HierarchyView(RestingView):
         messages: Sequence[Message],
         prepared: _Batch,
     ) -> None:
-        """New episodes and semantics."""
+        """Store new episodes and semantics. Raises Stale."""
         if table.state(connection, generation) != prepared.before:
             raise Stale
         self._write_rows(connection, generation, prepared.prepared)
@@ -176,7 +176,7 @@ class HierarchyView(RestingView):
             return Descent.of(query, self.config, levels, standing, question, index)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Episodes of these messages with all that they state; their other messages are told anew later."""
+        """Remove episodes of these messages with their statements; the other messages are told anew later."""
 
         def left_open(messages: Sequence[Message], dimension: int) -> list[units.Row]:
             return open_units(
@@ -195,7 +195,7 @@ class HierarchyView(RestingView):
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """No live object holds what was forgotten; `housekeep` tells the rest of unmade episodes anew."""
+        """Drop forgotten content from all caches; `housekeep` tells the rest of unmade episodes anew."""
         with database.read(user) as connection:
             state = log.state(connection, user)
             now = Snapshot(connection, generation, state)
@@ -207,7 +207,7 @@ class HierarchyView(RestingView):
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Tell anew what a forgetting has left without an episode."""
+        """Narrate and distil messages that a forgetting has left without an episode."""
         if generation.fingerprint != self.fingerprint:
             return ()
         reader = EpisodeReader(self._asker, self._embedder, generation.user, patient)
@@ -235,7 +235,7 @@ class HierarchyView(RestingView):
         table.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """Episodes and semantics, of all generations."""
+        """Episodes and semantics of all generations."""
         totals = [
             table.counts(connection, generation)
             for generation in generations(connection, hierarchy_states, user)
@@ -248,7 +248,7 @@ class HierarchyView(RestingView):
         return table.faults(connection, generation)
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
-        """What statements and episodes say."""
+        """Contents of statements and episodes."""
         with take_snapshot() as now:
             if now.generation is None:
                 return []
@@ -259,17 +259,17 @@ class HierarchyView(RestingView):
             ]
 
     def themes(self, connection: Connection, generation: Generation) -> list[Theme]:
-        """Made of all semantics, now."""
+        """Themes of all semantics, made now."""
         return themes(connection, generation, self.config.theme_cap)
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
-        """Every episode, in the order in which they were told."""
+        """Episodes in the order of creation."""
         return episodes(connection, generation)
 
     def _builder(
         self, connection: Connection, generation: Generation | None, reader: EpisodeReader
     ) -> Builder:
-        """The one that wrote the generation's rows last, or one that is loaded from them."""
+        """The cached builder that wrote the generation's rows last, or one loaded from them."""
         first = State(f"{self._embedder.name}/{self._embedder.dimension}")
         if generation is None:
             return Builder(Structure(first), reader, self._tokenizer)
@@ -289,7 +289,7 @@ class HierarchyView(RestingView):
         table.set_state(connection, generation, prepared.state)
 
     def _keep(self, connection: Connection, generation: Generation, builder: Builder, cursor: int) -> None:
-        """The next batch goes on from the one that wrote these rows."""
+        """Cache the builder that wrote these rows, for the next batch."""
         builder.place = replace(_place(connection, generation), cursor=cursor)
         self._builders.put(
             generation.user, builder, log.state(connection, generation.user), generation.number

@@ -1,12 +1,10 @@
-"""What of a message is its own author's: no code, quotation, pasted text; statements and questions apart.
+"""Notes without a model: the few forms in which people state a rule, an allergy or a fact of themselves.
 
-It reads what anybody sends, and guards what becomes an instruction: its time rises with the text's length
+Only a person's own sentences are read: nothing that a machine says, and nothing in code, quotations or pasted
+text. English. In doubt it is no note.
+
+This guards what becomes an instruction, and reads what anybody sends: its time grows with the text's length
 alone. No pattern looks from many places for what is far away; quotations are found by their marks.
-
-Notes without a model: the few forms in which people state a rule, an allergy or a fact of themselves.
-
-Read are a person's own sentences alone: nothing that a machine says, and nothing in code, quotations or
-pasted text. English. Where it is in doubt, it is no note.
 """
 
 from __future__ import annotations
@@ -88,14 +86,14 @@ _CONDITION = lazy_pattern(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", r
 
 
 def own_statements(content: str) -> Iterator[Span]:
-    """Spans of what the author states: sentences, and the statements in front of questions, without these."""
+    """Spans of the author's statements: sentences, and statements in front of questions."""
     for start, asking, _ in _own_sentences(content):
         if start < asking:
             yield start, asking
 
 
 def _own_sentences(content: str) -> Iterator[tuple[int, int, int]]:
-    """Where each begins, where a question begins in it, and where it ends."""
+    """(start, start of a question in it, end) of each sentence of the author's own."""
     foreign = _foreign(content)
     begins = [start for start, _ in foreign]
     for start, end in sentences(content):
@@ -105,7 +103,7 @@ def _own_sentences(content: str) -> Iterator[tuple[int, int, int]]:
 
 
 def own_text(content: str) -> str:
-    """The content with a mark in the place of code, quotations and pasted text; questions stay."""
+    """The content with code, quotations and pasted text replaced by a mark; questions stay."""
     kept, at = [], 0
     for start, end in _foreign(content):
         kept += [content[at:start], _LEFT_OUT]
@@ -115,17 +113,17 @@ def own_text(content: str) -> str:
 
 
 class _Finder:
-    """Finds quotations in marks, and what a pattern finds, from places on that rise."""
+    """Finds quotation marks and matches of a pattern, from rising positions on."""
 
     def __init__(self, text: str, pattern: regex.Pattern[str], *, least: int, most: int) -> None:
-        """Between its marks a quotation has so many characters at `least`, and at `most`."""
+        """A quotation has at least `least` and at most `most` characters between its marks."""
         self._text, self._pattern, self._least, self._most = text, pattern, least, most
         self._match = pattern.search(text)
         self._closing = -1
         self._quotation = self._quoted(0)
 
     def first(self, at: int) -> tuple[int, int, regex.Match[str] | None] | None:
-        """Where the next one begins and ends, and the match, if it is the pattern's."""
+        """(start, end, match) of the next one; the match is None for a quotation."""
         if self._match is not None and self._match.start() < at:
             self._match = self._pattern.search(self._text, at)
         if self._quotation is not None and self._quotation[0] < at:
@@ -149,7 +147,7 @@ class _Finder:
 
 
 def _plays_from(content: str) -> int | None:
-    """Where the sentence ends by which its author begins to play a part, or to write for another program."""
+    """End of the sentence by which the author begins to play a part, or to write for another program."""
     read_from, stop, colon = 0, -1, -1  # what was looked for last: its sentence's end, and its last colon
     for play in _PLAYS.finditer(content, overlapped=True):
         end = play.end()
@@ -171,7 +169,7 @@ def _plays_from(content: str) -> int | None:
 
 
 def _after_stop(content: str, stop: int) -> int | None:
-    """Where what follows begins; None for a mark inside of a word."""
+    """Start of the text behind a stop; None for a stop inside of a word."""
     if content[stop] == "\n":
         return stop + 1
     spaces = _SPACES.match(content, stop + 1)
@@ -179,7 +177,7 @@ def _after_stop(content: str, stop: int) -> int | None:
 
 
 def _foreign(content: str) -> list[Span]:
-    """In order, and apart from each other."""
+    """Spans that are not the author's own words, in order and disjoint."""
     closed: defaultdict[str, list[int]] = defaultdict(list)  # where, by tag
     for closing in _CLOSED.finditer(content):
         closed[closing[1]].append(closing.start())
@@ -207,7 +205,7 @@ def _foreign(content: str) -> list[Span]:
 
 
 def _without_question(content: str, start: int, end: int) -> int:
-    """Where the statement ends in front of a question; `start` where all of it asks."""
+    """End of the statement in front of a question; `start` if all of it asks."""
     sentence = content[start:end]
     marked = sentence.rstrip("\"'”’) ").endswith(_ENDS_ASKING)
     opens, tail = (_OPENS_ASKING, _TAIL) if marked else (_SURELY_OPENS, _SURE_TAIL)
@@ -254,7 +252,7 @@ class StatedNote:
 
 
 def stated(message: Message) -> list[StatedNote]:
-    """The notes that a message states, in their order; the words of a person's own edit whole."""
+    """Notes that a message states, in order; a person's edit is one as a whole."""
     if message.role == EDITOR and (edit := hand.read(message)) is not None:
         return [StatedNote(edit.kind, 0, len(message.content), by_hand=True)] if edit.text else []
     if message.is_noise:
@@ -265,7 +263,7 @@ def stated(message: Message) -> list[StatedNote]:
 
 
 def is_persons(message: Message) -> bool:
-    """True if a person says it: no machine, no noise and no edit of notes or documents."""
+    """True if a person says it: no machine, no tool traffic, no edit of notes or documents."""
     return message.voice not in MACHINES and message.voice != EDITOR and not message.is_noise
 
 
@@ -278,7 +276,7 @@ def _own(message: Message) -> Iterator[StatedNote]:
 
 
 def kind_stated(sentence: str, speaker: str = "user", *, among_people: bool = False) -> Kind | None:
-    """The kind of note that a sentence states; None for most. People tell each other no rules of ours."""
+    """Kind of note that a sentence states; None for most. Between people nothing is an instruction."""
     spoken = words(sentence)
     if len(spoken) < _LEAST_WORDS:
         return None
@@ -298,6 +296,6 @@ def kind_stated(sentence: str, speaker: str = "user", *, among_people: bool = Fa
 
 
 def _is_told(verb: str) -> bool:
-    """True for a verb as it is in "always answer": not "never seen", "always wanted", "always happening"."""
+    """True for a verb as in "always answer": not "never seen", "always wanted", "always happening"."""
     lower = verb.lower()
     return lower not in _NO_ORDERS and base_form(lower) == lower and not lower.endswith(("ed", "ing"))

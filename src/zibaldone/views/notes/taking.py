@@ -1,10 +1,9 @@
-"""The task of the notes: a session, or 4,096 tokens of it, is read together with the notes that hold.
+"""Notes with a model: a session, or 4,096 tokens of it, is read together with the notes that hold.
 
-A session is read by a model: asked in pieces, held against its sources, and nothing twice.
-
-Nothing is locked and no transaction is open meanwhile. An answer's note has to be borne out by the messages
-that it names; an instruction or a constraint by a person's own words alone, so that no document, tool or
-assistant can give one in somebody's name.
+Nothing is locked and no transaction is open meanwhile. A note has to be borne out by the messages that it
+names; an instruction or a constraint by a person's own words alone, so that no document, tool or assistant
+can give one in somebody's name. Docstrings of result classes are in the JSON schema that models are sent:
+another word is another prompt.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Taken(TaskResult):
 
 @dataclass(frozen=True)
 class TakeNotes(TaskAboutMany[Taken]):
-    """What these messages add to the notes, and what they end."""
+    """Find what these messages add to the notes, and which notes they end."""
 
     view = "notes"
     prompt = "take"
@@ -91,7 +90,7 @@ class TakeNotes(TaskAboutMany[Taken]):
 
     @property
     def parts(self) -> int:
-        """How many messages."""
+        """Number of messages."""
         return len(self.messages)
 
 
@@ -118,7 +117,7 @@ class HeldNote:
 
 @dataclass(slots=True)
 class Reading:
-    """What was read so far: new notes, what ended which, and whose messages are done."""
+    """Results so far: new notes, endings, and seqs of messages that are done."""
 
     held: dict[units.Key, HeldNote]
     rows: dict[units.Key, NoteRow] = field(default_factory=dict)
@@ -127,7 +126,7 @@ class Reading:
 
 
 def shown_text(message: Message) -> str:
-    """What a model sees of a message: a person's own words, or the beginning of an assistant's."""
+    """Text of a message for a model: a person's own words, or the beginning of an assistant's."""
     if is_persons(message):
         text, most = own_text(message.content), _LONGEST_OWN
     elif message.voice == "assistant" and not message.is_noise:
@@ -138,7 +137,7 @@ def shown_text(message: Message) -> str:
 
 
 def pieces(messages: Sequence[Message], tokens: Mapping[int, int]) -> list[list[Message]]:
-    """Messages of a session in as few pieces as hold them; one that is longer is a piece of its own."""
+    """Split messages of a session into as few pieces as hold them; a longer message is a piece of its own."""
     made: list[list[Message]] = []
     room = 0
     for message in messages:
@@ -160,7 +159,7 @@ def take(
     user: str,
     patient: bool,
 ) -> None:
-    """Have a piece of a session read; what comes of it is added to the reading.
+    """Have a model read a piece of a session; results are added to `reading`.
 
     A bad answer is asked for again in halves. What no part of could be used is done all the same: the log has
     it. What a model that is not there was to read stays unread; with `patient`, it raises ModelUnavailable.
@@ -202,7 +201,7 @@ def take(
 def _held_near(
     part: Sequence[Message], held: Iterable[HeldNote], embedder: Embedder, tokenizer: Tokenizer
 ) -> list[HeldNote]:
-    """What goes with a question: pinned notes and rules, then the nearest, while there is room."""
+    """Notes that go with a question: pinned notes and rules, then the nearest, while there is room."""
     known = list(held)
     if not known:
         return []
@@ -230,7 +229,7 @@ def _add(
     tokenizer: Tokenizer,
     made_by: str,
 ) -> None:
-    """What of an answer is borne out."""
+    """Add the parts of an answer that the messages bear out."""
     messages = {message.seq: message for message in part}
     judge = _Judge(messages)
     numbered = dict(enumerate(going, 1))
@@ -284,7 +283,7 @@ def _add(
 
 
 def _end(reading: Reading, note: HeldNote, ending: Ending) -> None:
-    """Unless it is older than what it is to end, or another ended it before."""
+    """End a note, unless the ending is older than the note, or it has ended already."""
     if ending.by < max(note.sources) or reading.held.pop(note.key, None) is None:
         return
     if note.key in reading.rows:
@@ -294,7 +293,7 @@ def _end(reading: Reading, note: HeldNote, ending: Ending) -> None:
 
 
 class _Judge:
-    """Messages of a piece as sources."""
+    """Checks notes against the messages of a piece."""
 
     def __init__(self, messages: Mapping[int, Message]) -> None:
         self.messages = messages
@@ -305,7 +304,7 @@ class _Judge:
         self._names = " ".join(dict.fromkeys(message.speaker for message in messages.values()))
 
     def sources(self, new: NewNote) -> tuple[tuple[int, ...], str]:
-        """The sources of a note, and why they do not bear it out; "" where they do."""
+        """(sources of a note, reason why they do not bear it out or "")."""
         given = dict.fromkeys(new.sources)
         if not given or not self.messages.keys() >= given.keys():
             return (), "names no source that was given"
@@ -320,7 +319,7 @@ class _Judge:
         return tuple(sources), fault
 
     def clause(self, new: NewNote, seq: int, sources: Sequence[int]) -> Place | None:
-        """Where a source says it word for word: the quote, or the note's own text."""
+        """Place where a source says the quote or the note's text word for word; None if nowhere."""
         for words in (new.quote, new.text):
             for source in (seq, *sources):
                 if words and words.strip() and words in self.own[source]:
@@ -337,7 +336,7 @@ class _Judge:
         return seq, start, end
 
     def _read(self, seqs: Sequence[int]) -> SourceTexts:
-        """These texts, with the days that they mean; who talks, and when, may be said without a source."""
+        """Texts of these messages with dates resolved; speakers and days may be told without a source."""
         texts, days = [], []
         for seq in seqs:
             message = self.messages[seq]
@@ -349,7 +348,7 @@ class _Judge:
 
 
 def _is_known(new: NewNote, held: Iterable[HeldNote]) -> bool:
-    """True if a note that holds says it, or nearly."""
+    """True if a note that holds says the same, or nearly."""
     new_terms = set(terms(new.text))
     for note in held:
         known = set(terms(note.text))

@@ -1,11 +1,8 @@
-"""What a person changed in a document: its summary, headings and entries, compared one by one.
+"""A person's edits of a document: found by a diff, stored as messages of the log, and read from them again.
 
-A person's edits as messages of the log, and back: what is written is what a rebuild reads again.
-
-A message has the new words alone. The old ones, and the headings above them, which may be made of anybody's
-words, are only marked (by a hash) so that they are found again: no message keeps what another said. New
-headings and summaries may keep some of the old words: `sources` has the messages that these may come from,
-and the edit is forgotten with them.
+A message has the new words alone. Old words, and headings above them, are marked by a hash, so that no
+message keeps what another said. New headings and summaries may keep some old words: `sources` has the
+messages that these may come from, and the edit is forgotten with them.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ Part = Literal["summary", "heading", "entry"]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One thing that a person added, changed or removed; moving it is no edit."""
+    """One addition, change or removal; moving a block is no edit."""
 
     kind: Kind
     part: Part
@@ -44,7 +41,7 @@ Placed = tuple[tuple[str, ...], Block]
 
 
 def diff(before: Document, after: Document) -> tuple[Edit, ...]:
-    """The edits that lead from one document to the other, those of one part together, removals last.
+    """The edits that turn `before` into `after`, part by part, removals last.
 
     An entry is the same if its seq and part are, a heading if its title or else its level is. Order makes no
     edits, nor does an entry's signature that was taken off.
@@ -56,13 +53,13 @@ def diff(before: Document, after: Document) -> tuple[Edit, ...]:
 
 
 def fingerprint(document: Document) -> str:
-    """The same for documents of the same summary and body, whatever their update log and other fields."""
+    """Digest of a document's summary and body, whatever its other fields."""
     content = f"{document.summary}\n\n{render_body(document.body)}"
     return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
 
 def conflict_diff(stored: str, edited: str, exported: str | None = None, name: str = "the document") -> str:
-    """For a person: how a document in memory differs from the edited file of an older state of it.
+    """Show a person how a stored document differs from the edited file of an older state of it.
 
     With the text as it was exported, what happened to either since then; without, the one against the other.
     """
@@ -89,7 +86,7 @@ def _summary(before: str, after: str) -> Iterator[Edit]:
 
 
 def _edits(part: Part, before: Document, after: Document, kind: type[Heading | Entry]) -> Iterator[Edit]:
-    """Pairs of what is not in both, and what is left of either."""
+    """Edits between blocks of one kind: unequal blocks are paired; unpaired ones came or went."""
     had = [placed for placed in before.placed() if isinstance(placed[1], kind)]
     has = [placed for placed in after.placed() if isinstance(placed[1], kind)]
     shared = Counter(block for _, block in had) & Counter(block for _, block in has)
@@ -122,7 +119,7 @@ def _same_place(block: Block) -> object:
 
 
 def _without(placed: Sequence[Placed], shared: Counter[Block]) -> list[Placed]:
-    """Those that are not shared, each as often as it is."""
+    """Blocks that are not shared, each as often as it occurs."""
     rest = []
     for path, block in placed:
         if shared[block] > 0:
@@ -140,7 +137,7 @@ _PARTS: tuple[Part, ...] = get_args(Part)
 
 @dataclass(frozen=True, slots=True)
 class RequestedEdit:
-    """What a message asks of the documents."""
+    """An edit as a message asks for it."""
 
     kind: Kind
     part: Part
@@ -155,7 +152,7 @@ class RequestedEdit:
 
 
 def to_messages(edits: Iterable[tuple[str, Edit]], library: Library) -> list[Message]:
-    """A message for each edit of a document (by its id), in their order; `library` is what was edited."""
+    """Make a message for each (document id, edit), in their order; `library` is the state that was edited."""
     return [
         Message(
             _content(edit),
@@ -168,7 +165,7 @@ def to_messages(edits: Iterable[tuple[str, Edit]], library: Library) -> list[Mes
 
 
 def with_ids(messages: Sequence[Message]) -> list[Message]:
-    """What is of no document with ids that are the same when the same file is imported again."""
+    """Give messages of new files ids that are the same when the file is imported again."""
     named: list[Message] = []
     seen: Counter[str] = Counter()
     for message in messages:
@@ -180,7 +177,7 @@ def with_ids(messages: Sequence[Message]) -> list[Message]:
 
 
 def read(message: Message) -> RequestedEdit | None:
-    """What the message asks for; None when it is no edit. Whatever else is odd in it is passed over."""
+    """The edit that a message asks for; None if it is none. Malformed fields are ignored."""
     metadata = message.metadata
     kind = next((one for one in _KINDS if one == metadata.get("edit")), None)
     part = next((one for one in _PARTS if one == metadata.get("part")), None)
@@ -210,12 +207,12 @@ def written_words(messages: Iterable[Message]) -> set[str]:
 
 
 def mark_of(text: str) -> str:
-    """By this a text is known again without its words."""
+    """Digest by which a text is found again without keeping its words."""
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _content(edit: Edit) -> str:
-    """The new words, or that there are none: removed ones are not said, so that no recall finds them."""
+    """The new words, or a sentence that something was removed: removed words are not repeated."""
     if edit.after is not None:
         return words_of(edit.after)
     of = f" of message {edit.before.seq}" if isinstance(edit.before, Entry) and edit.before.first else ""
@@ -223,7 +220,7 @@ def _content(edit: Edit) -> str:
 
 
 def _metadata(document: str, edit: Edit) -> dict[str, Any]:
-    """JSON by which the view finds again what the edit is about."""
+    """JSON by which `apply_edits` finds the edited block again."""
     metadata: dict[str, Any] = {
         "edit": edit.kind,
         "part": edit.part,
@@ -244,7 +241,7 @@ def _metadata(document: str, edit: Edit) -> dict[str, Any]:
 
 
 def _sources(document: str, edit: Edit, library: Library) -> dict[str, Any]:
-    """Of the document's entries that have a word of the heading or summary, as it was or is now.
+    """Sources of the document's entries that share a word with the heading or summary, old or new.
 
     For a word that was there and stays, and that no entry of the document has, of all entries that have it: a
     heading may be older than a split.
@@ -260,7 +257,7 @@ def _sources(document: str, edit: Edit, library: Library) -> dict[str, Any]:
 
 
 def _saying(wanted: set[str], entries: Iterable[Entry], library: Library) -> tuple[set[int], set[str]]:
-    """Sources of the entries with such words, and which of the words they have."""
+    """Sources of the entries that have any of these words, and which of the words they have."""
     sources: set[int] = set()
     covered: set[str] = set()
     for entry in entries:

@@ -1,4 +1,4 @@
-"""The topics view: its part of the contract, put together from the files beside it."""
+"""The topics view: implements the view contract with the modules beside it."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class TopicsView(RestingView):
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> _PreparedLibrary | None:
-        """Extract, append to CURRENT, and consolidate when it is full or its time is over."""
+        """Extract entries, append them to CURRENT, and consolidate when it is full or its window is over."""
         if basis is None:
             return None
         with basis.read() as connection:
@@ -152,7 +152,7 @@ class TopicsView(RestingView):
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: _PreparedLibrary,
     ) -> None:
-        """Documents, what merged entries stand for, and the units of entries."""
+        """Store documents, parts of merged entries, and units of entries. Raises Stale."""
         if table.digest(connection, generation) != prepared.digest:
             raise Stale
         self._save(connection, generation, prepared)
@@ -204,7 +204,7 @@ class TopicsView(RestingView):
         return read_hybrid(ranked, self._asker, user=user)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Entries, what they had superseded, what merged ones stood for, summaries, headings."""
+        """Remove entries and merged parts, restore what they had superseded, renew summaries and headings."""
         return _counted(
             self._without(connection, generation, seqs, save=True)
             for generation in generations(connection, topic_states, user)
@@ -228,7 +228,7 @@ class TopicsView(RestingView):
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Flush a CURRENT that has been open for too long, and embed what forgetting put back."""
+        """Flush a CURRENT that has been open for too long, and embed entries that forgetting restored."""
         if generation.fingerprint != self.fingerprint:
             return ()
         with database.read(generation.user) as connection:
@@ -255,7 +255,7 @@ class TopicsView(RestingView):
         return ()
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
-        """Whose CURRENT `housekeep` would flush by the clock, though they have written nothing."""
+        """Users whose CURRENT `housekeep` would flush by the clock."""
         return table.opened_by(connection, to_time(self._clock()) - self.config.current_window, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
@@ -290,7 +290,7 @@ class TopicsView(RestingView):
         return disagreements
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
-        """What the entries say."""
+        """Contents of all entries."""
         with take_snapshot() as now:
             return units.contents(now.connection, NAME, now.generation) if now.generation else []
 
@@ -298,7 +298,7 @@ class TopicsView(RestingView):
         return self._library(connection, generation) or Library()
 
     def _library(self, connection: Connection, generation: Generation) -> Library | None:
-        """The one in memory where it is the database's, else read."""
+        """The library of a generation, from memory if its digest is the database's, else loaded."""
         digest = table.digest(connection, generation)
         held = self._libraries.get(generation.user, generation.number)
         if held is not None and held[0] == digest:
@@ -314,7 +314,7 @@ class TopicsView(RestingView):
 
     @contextmanager
     def _readable(self, now: Snapshot, user: str) -> Iterator[tuple[Readable, UnitIndex]]:
-        """What can be read as of a snapshot, and its units, with their lock held: ask nobody inside."""
+        """Yield the readable state of a snapshot and its unit index, locked: ask no model inside."""
         state = now.state
         generation = usable(now.generation, self.fingerprint)
         number = generation.number if generation else 0
@@ -350,7 +350,7 @@ class TopicsView(RestingView):
     def _prepared(
         self, before: Library | None, held: str, after: Library, workbench: Workbench
     ) -> _PreparedLibrary:
-        """With the units of entries that were not there before, and their vectors."""
+        """Compare two libraries, and make unit rows with vectors for the new entries."""
         known, left = entries_of(before), entries_of(after)
         new = {key: entry for key, entry in left.items() if key not in known}
         texts = [entry.text for entry in new.values()]
@@ -360,9 +360,10 @@ class TopicsView(RestingView):
 
     @contextmanager
     def _workbench_of(self, user: str, as_of: UserState | None, *, patient: bool) -> Iterator[Workbench]:
-        """The user's, which remembers vectors and token counts from batch to batch; nobody else has it now.
+        """Yield the user's workbench, which keeps vectors and token counts between batches; exclusive.
 
-        `as_of`: when all was read that it is given; None: part of it has been forgotten.
+        `as_of` is the state at which all its input was read; None: part of it has been forgotten, and nothing
+        is kept.
         """
         if self._asker.has_model:
             yield Workbench(
@@ -393,7 +394,7 @@ class TopicsView(RestingView):
     def _without(
         self, connection: Connection, generation: Generation, seqs: Sequence[int], *, save: bool
     ) -> tuple[Library, Library]:
-        """The library before and after; no model is waited for inside a transaction."""
+        """The library before and after forgetting, saved if `save`; no model is waited for."""
         before = table.load(connection, generation) or Library()
         forgotten, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
         editors = log.editors(connection, generation.user)
@@ -420,10 +421,10 @@ class TopicsView(RestingView):
 
 
 class _Embedding:
-    """An embedder that is asked no more once it has failed; then vectors are zero, and the note says so."""
+    """An embedder that is not asked again once it has failed: vectors are zero then, and `note` says why."""
 
     def __init__(self, embed: Callable[[Sequence[str]], Vectors], dimension: int, note: str) -> None:
-        """`note` is why it has failed already; else empty."""
+        """`note` is why it has failed already, or ""."""
         self._embed, self._dimension, self.note = embed, dimension, note
 
     def __call__(self, texts: Sequence[str]) -> Vectors:

@@ -1,10 +1,9 @@
-"""Which records go into which new blocks: Algorithm 2 as a function of what lies where.
+"""Placement of records: similar ones together. Akashic, section 4.2 and Algorithm 2.
 
-Where records lie: those that are alike, together. Akashic, section 4.2 and Algorithm 2.
-
-A record waits in the database until there is good company for it, and is written into a block with that. So a
-place is chosen once, when a record is written anyway, and again when its block is collected. Nothing is moved
-only because it was read together (lines 3 to 10): docs/decisions.md has what that cost and did not save.
+A record is staged in the database until there is good company for it, and is written into a block with that.
+So a place is chosen once, when the record is written anyway, and again when its block is collected. Nothing
+is moved only because it was read together (lines 3 to 10): docs/decisions.md has what that cost and did not
+save.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def plan(
     staged_blocks: float,
     similarity: Similarity,
 ) -> list[list[RecordPlace]]:
-    """The records of each new block, in the order of time; no block has two namespaces'.
+    """Records of each new block, in the order of time; no block mixes namespaces.
 
     Staged records and those of blocks that are due (lines 11 to 13) are grouped by similarity, into groups
     that fit into a block (lines 15 to 17). What came out of a block is written. Of the others, when more than
@@ -82,7 +81,7 @@ class _Group:
 
 
 def _groups(ordered: Sequence[RecordPlace], block_bytes: int, similarity: Similarity) -> list[_Group]:
-    """All of these records, in groups that fit into a block unless a record alone does not."""
+    """All records, in groups that fit into a block unless a single record does not."""
     alike = similarity([record.id for record in ordered])
     each = overhead(1) - overhead(0)
     sizes = [record.bytes + each for record in ordered]
@@ -91,14 +90,14 @@ def _groups(ordered: Sequence[RecordPlace], block_bytes: int, similarity: Simila
 
 
 def _cohesion(alike: Matrix, rows: Sequence[int]) -> float:
-    """1 for a record alone: there is nobody to wait for that would fit."""
+    """Mean similarity of two of the rows; 1 for a single one."""
     n = len(rows)
     of_rows = alike[np.ix_(rows, rows)]
     return float((of_rows.sum() - np.trace(of_rows)) / (n * (n - 1))) if n > 1 else 1.0
 
 
 def _written(groups: Sequence[_Group], excess: float, block_bytes: int) -> list[list[RecordPlace]]:
-    """Groups with records of a block; and others until no more than `excess` bytes of staged ones are."""
+    """Groups with records from blocks; then others until at most `excess` bytes are staged."""
     out_of_blocks = [group for group in groups if any(record.block for record in group.records)]
     staged = [group for group in groups if all(record.block is None for record in group.records)]
     full = [group for group in staged if group.bytes >= _FULL * block_bytes]
@@ -115,7 +114,7 @@ def _written(groups: Sequence[_Group], excess: float, block_bytes: int) -> list[
 
 @settings
 class Placement:
-    """The memory manager's parameters; docs/decisions.md has the sweeps."""
+    """Parameters of the memory manager; docs/decisions.md has the sweeps."""
 
     block_bytes: Count = 64 * 1024  # the paper names none
     gc_invalid_ratio: Positive = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
@@ -137,7 +136,7 @@ def arrange(
     generation: Generation,
     similarity: Similarity,
 ) -> Moved:
-    """Algorithm 2: write what has waited long enough, and anew what is left of blocks that are due."""
+    """Algorithm 2: write staged records that have waited, and rewrite blocks that are due."""
     with database.read(generation.user) as connection:
         places = store.places(connection, generation)
         due = store.due(connection, generation, placement.gc_invalid_ratio)
@@ -148,11 +147,11 @@ def arrange(
 def move(
     database: Database, store: RecordStore, generation: Generation, planned: Sequence[Sequence[RecordPlace]]
 ) -> Moved:
-    """Publish new blocks, then switch the directory in one transaction: see the module reclaim for a crash.
+    """Publish new blocks, then switch the directory in one transaction.
 
-    A new block is taken into use whole or not at all. When one of its records was changed or removed since
-    it was read, it may have been forgotten, and the block has its bytes: the block is released at once, and
-    its records stay where they are.
+    A new block is taken into use whole or not at all. When one of its records was changed or removed since it
+    was read, it may have been forgotten, and the block has its bytes: the block is released at once, and its
+    records stay where they are.
     """
     with database.read(generation.user) as connection:
         read = [store.fetch(connection, generation, [record.id for record in group]) for group in planned]
@@ -188,7 +187,7 @@ def _switch(
     contents: Sequence[RecordPlace],
     data: Mapping[int, bytes],
 ) -> int:
-    """Point the directory to the new block; how many records it is the place of now."""
+    """Point the directory to the new block; returns the number of records that it holds."""
     try:
         size = len(store.blocks.get(key))
     except KeyError:  # taken for an orphan: the move was too slow, and is done again some day

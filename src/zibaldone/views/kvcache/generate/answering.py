@@ -1,4 +1,4 @@
-"""From questions to answers: what stands in sight, what the model says, and how it came about."""
+"""Answers and scores of answers with memory, and traces of both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from zibaldone.views.kvcache.view import KVView
 
 @dataclass(frozen=True, slots=True)
 class BlockScore:
-    """A block, as a question sees it."""
+    """A block's score for a question."""
 
     block: int
     seqs: tuple[int, ...]  # of the messages that it has tokens of
@@ -41,7 +41,7 @@ class BlockScore:
 
 @dataclass(frozen=True, slots=True)
 class KVTrace:
-    """How an answer came about."""
+    """Counts and times of an answer."""
 
     considered: int  # blocks scored
     hits: Hits  # where the chosen blocks came from
@@ -51,7 +51,7 @@ class KVTrace:
 
 @dataclass(frozen=True, slots=True)
 class KVAnswer:
-    """What the model said."""
+    """An answer of the model."""
 
     texts: tuple[str, ...]  # more than one with num_return_sequences
     blocks: tuple[int, ...]  # numbers of the blocks in sight, in their order there
@@ -62,13 +62,13 @@ class KVAnswer:
 
     @property
     def text(self) -> str:
-        """The first of the texts."""
+        """The first text."""
         return self.texts[0]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerScore:
-    """How likely an answer is under a memory."""
+    """Log-probability of an answer with a memory."""
 
     log_probability: float  # of all its tokens, in nats
     tokens: int  # of the answer
@@ -78,7 +78,7 @@ class AnswerScore:
 
     @property
     def per_token(self) -> float:
-        """Mean log-probability of a token of the answer."""
+        """Mean log-probability per token of the answer."""
         return self.log_probability / self.tokens
 
 
@@ -131,7 +131,7 @@ def score(
 
 
 def scored(choice: Choice, tokenizer: Any) -> list[BlockScore]:
-    """Every block that was not left out, the best first."""
+    """Scores of all blocks that were not excluded, best first."""
     best = choice.scores
     order = [int(i) for i in np.lexsort((np.arange(len(best)), -best)) if best[i] > -np.inf]
     blocks = [choice.index.blocks[i] for i in order]

@@ -1,6 +1,6 @@
-"""Memory-augmented generation (Algorithm 1, Eq. 6): chosen blocks first, the question after them.
+"""Memory-augmented generation (Algorithm 1, Eq. 6): selected blocks first, the question behind them.
 
-How likely an answer is under a memory is measured too: that says more of a weak model than its words.
+Likelihoods of answers with a memory are measured too: they say more of a weak model than its words.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Generated:
 
 
 def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
-    """Tokens of memory that the window has room for. Raises InvalidInput when it has none."""
+    """Tokens of memory that fit into the window. Raises InvalidInput if question and answer do not fit."""
     if not ids:
         raise InvalidInput("the question has no tokens: give it some words")
     left = encoder.window - len(encoder.prefix_ids) - len(ids) - max_new_tokens
@@ -122,12 +122,12 @@ def generate(encoder: Encoder, prompt: Prompt, *, catch: bool, options: Mapping[
 
 
 def _repeats(tap: Tap, options: Mapping[str, Any]) -> int:
-    """Rows that a question gets."""
+    """Rows per question in a batch: the number of beams or of returned sequences."""
     return max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
 
 
 def _option(tap: Tap, options: Mapping[str, Any], name: str) -> int:
-    """As `generate` will read it: from the call, from a configuration given with it, from the model's own."""
+    """An option as `generate` reads it: from the call, a given configuration, or the model's own."""
     for source in (options.get("generation_config"), tap.model.generation_config):
         if options.get(name) is not None:
             return int(options[name])
@@ -160,7 +160,7 @@ def _run(
 
 
 def _until_pad(ids: Sequence[int], pad: int, end: int | None) -> list[int]:
-    """What was generated, without what fills up a batch and without the end mark."""
+    """Generated tokens without padding and end mark."""
     answer: list[int] = []
     for token in ids:
         if token == end:
@@ -198,7 +198,7 @@ def complete_kv(encoder: Encoder, parts: Sequence[Raw], raw: Raw, ids: Sequence[
 
 
 def answer_ids(encoder: Encoder, answer: str, now: datetime) -> tuple[int, ...]:
-    """An answer as tokens, as they follow the head of the model's own turn."""
+    """Token ids of an answer, as they follow the head of the model's own turn. Raises InvalidInput."""
     head = encoder.form.ask(now)
     ids = tokens_of(encoder.tokenizer, answer if not head or head[-1].isspace() else f" {answer}")
     if not ids:

@@ -1,4 +1,4 @@
-"""The selection S of Algorithm 1: the turns or blocks that stand before a question.
+"""Selection S of Algorithm 1: the turns or blocks that stand before a question.
 
 Every layer chooses for itself, in one pass: the paper's Algorithm 1 to the letter (select="per_layer").
 """
@@ -29,7 +29,7 @@ from zibaldone.views.kvcache.view import KVView
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """A question, and how much it may have in sight."""
+    """A question, and limits of its memory."""
 
     query: str
     now: datetime
@@ -43,7 +43,7 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A message that was in sight."""
+    """A message that was selected."""
 
     seq: int
     session: str
@@ -102,7 +102,7 @@ def select_memory(
 
 
 def select(view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought) -> TurnSelection:
-    """Whole turns by text, or single blocks by attention. Raises InvalidInput as `select_memory` does."""
+    """Select whole turns by text, or blocks by attention. Raises InvalidInput as `select_memory` does."""
     encoder, config = view.encoder, view.config
     question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
     room = room_for(encoder, question.ids, sought.max_new_tokens)
@@ -128,7 +128,7 @@ def select(view: KVView, reader: PoolReader | None, index: Index | None, sought:
 
 
 def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[KVBlock, ...]:
-    """The best of these that fit, in the order of the log; of one that alone does not, its beginning."""
+    """The best that fit, in the order of the log; of one that alone is too large, its beginning."""
     taken: list[KVBlock] = []
     left = tokens
     for blocks in ranked:
@@ -143,7 +143,7 @@ def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[KVBlock,
 
 
 def seqs_of(blocks: Sequence[KVBlock]) -> tuple[int, ...]:
-    """Of the messages that these blocks have tokens of."""
+    """Seqs of the messages that these blocks have tokens of."""
     return tuple(sorted({seq for block in blocks for seq in block.tile.seqs}))
 
 

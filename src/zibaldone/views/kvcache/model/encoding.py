@@ -1,10 +1,10 @@
-"""From messages to blocks: turn by turn, each behind the turns before it, without positions (Eq. 5).
+"""Encoding: from messages to blocks, turn by turn, without positions (Eq. 5); and fingerprints of stored keys.
 
 A session is encoded in *segments*. Inside one, a turn sees the pinned prefix and the last `context_tokens`
 before it, at new positions; a new segment starts afresh. So the keys of a message depend on the earlier
-messages of its segment and on no others, which bounds what has to be made anew when one is forgotten.
+messages of its segment and on no others, which bounds what has to be encoded again when one is forgotten.
 
-What stored keys and values depend on: another model's are never mixed in, however alike it is.
+A fingerprint names what stored keys depend on: keys of another model are never mixed in, however similar.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FORWARD_TOKENS = 512  # of a long turn at a time
 
 @dataclass(frozen=True, slots=True)
 class BlockDraft:
-    """A block's bytes, before it has a place."""
+    """A block's bytes, before it has a slot."""
 
     session: str
     segment: int
@@ -55,17 +55,17 @@ def joined(parts: Sequence[Raw]) -> Raw:
 
 
 def cut(raw: Raw, start: int, end: int | None = None) -> Raw:
-    """Tokens from `start` to `end`; a copy, so that what it is cut from can go."""
+    """Tokens from `start` to `end`, as a copy, so that the original can be freed."""
     return tuple(RawKV(kv.keys[:, start:end].clone(), kv.values[:, start:end].clone()) for kv in raw)
 
 
 def tokens_in(raw: Raw | None) -> int:
-    """How many; none for None."""
+    """Number of tokens; 0 for None."""
     return raw[0].tokens if raw else 0
 
 
 class Encoder:
-    """Makes raw keys and values with an attached model. Not for several threads at once."""
+    """Computes raw keys and values with an attached model. Not for several threads at once."""
 
     def __init__(
         self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt, layers: Sequence[int]
@@ -103,16 +103,16 @@ class Encoder:
 
     @cached_property
     def prefix(self) -> Raw | None:
-        """The pinned tokens' keys: the first token and the system prompt."""
+        """Keys and values of the pinned tokens: the first token and the system prompt."""
         return self.run(self.prefix_ids, []) if self.prefix_ids else None
 
     @property
     def standing(self) -> Raw | None:
-        """What of these stands before a question."""
+        """Keys and values that stand before every question: the prefix, if it is pinned."""
         return self.prefix if self.config.pinned else None
 
     def turn_ids(self, message: Message) -> tuple[int, ...]:
-        """A message as tokens; at least one."""
+        """Token ids of a message, at least one."""
         ids = tokens_of(self.tokenizer, self.form.turn(message))
         if ids:
             return ids
@@ -149,7 +149,7 @@ class Encoder:
 
 
 class SessionChain:
-    """The end of a session's newest segment, and what is made from there on."""
+    """The end of a session's newest segment, and the blocks made from there on."""
 
     def __init__(self, encoder: Encoder, session: str, segment: int = 0) -> None:
         self.encoder, self.session, self.segment = encoder, session, segment
@@ -166,7 +166,7 @@ class SessionChain:
         self._tail = self._unfinished(*last)
 
     def extend(self, piece: TurnPiece, time_us: int, raw: Raw | None = None) -> None:
-        """Make a piece's blocks. With `raw` its keys and values are at hand, as after a generation."""
+        """Make a piece's blocks. `raw` gives its keys and values, if a generation has computed them."""
         if self.position and self.position + len(piece.ids) > self.encoder.segment_tokens:
             self.segment, self.position, self._context, self._tail = self.segment + 1, 0, None, None
         whole = self.made(piece) if raw is None else raw
@@ -197,17 +197,17 @@ class SessionChain:
     def _unfinished(
         self, number: int | None, tile: Tile, time_us: int
     ) -> tuple[int | None, Tile, int] | None:
-        """A block that is not full and goes on (align="grid"); its number is None for the last draft."""
+        """A block that is not full and goes on (align="grid"); its number is None for a draft."""
         config = self.encoder.config
         runs_on = config.align == "grid" and len(tile.ids) < config.block_tokens
         return (number, tile, time_us) if runs_on else None
 
     def made(self, piece: TurnPiece) -> Raw:
-        """A piece's keys and values behind what came before."""
+        """Keys and values of a piece, behind the context."""
         return self.encoder.encode(piece.ids, self._context)
 
     def _see(self, parts: Sequence[Raw]) -> None:
-        """Take these as what came before; keeps what the next turn can see, and a tail."""
+        """Append to the context that the next turn can see, and cut it to what is needed."""
         known = [self._context] if self._context is not None and tokens_in(self._context) else []
         whole = joined([*known, *parts])
         needed = max(self.encoder.context_tokens, self.encoder.config.block_tokens)
@@ -228,7 +228,7 @@ _SAMPLES = tuple(
 
 
 def of_model(model: Any) -> str:
-    """A digest of configuration, weights (a sample of every tensor, adapters included) and dtype."""
+    """Digest of configuration, weights (a sample of every tensor, adapters included) and dtype."""
     digest = blake2b(digest_size=12)
     config = {name: value for name, value in model.config.to_dict().items() if name not in _VOLATILE}
     config = {name: value for name, value in config.items() if not name.startswith("_")}
@@ -243,7 +243,7 @@ def of_model(model: Any) -> str:
 
 
 def of_tokenizer(tokenizer: Any) -> str:
-    """A digest of the vocabulary and of how a difficult text is cut."""
+    """Digest of the vocabulary, and of the tokens of a difficult text."""
     digest = blake2b(digest_size=8)
     vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0]))
     digest.update(json.dumps(vocabulary).encode())
@@ -253,13 +253,13 @@ def of_tokenizer(tokenizer: Any) -> str:
 
 
 def of_format(form: TurnFormat) -> str:
-    """A digest of how turns are written."""
+    """Digest of how turns are written."""
     words = (*map(form.turn, _SAMPLES), form.ask(_TIME), form.answer_end, form.pinned)
     return blake2b(repr(words).encode(), digest_size=8).hexdigest()
 
 
 def fingerprint(model: str, tokenizer: Any, form: TurnFormat, config: MemArt, layers: tuple[int, ...]) -> str:
-    """All of it, with the layers whose boxes are kept and the library's version."""
+    """All that stored keys depend on, with the layers whose boxes are kept and the library's version."""
     library = ".".join(transformers.__version__.split(".")[:2])
     parts = (_VERSION, model, of_tokenizer(tokenizer), of_format(form), config.stored, library)
     return "/".join([*(str(part) for part in parts), ",".join(str(layer) for layer in layers)])

@@ -1,11 +1,7 @@
-"""Which models the kv view takes, by their configuration; the tap checks the rest by trying.
+"""Inspects a model: whether its configuration is supported, its attention layers, and how they rotate keys.
 
-Looking into a model: its attention layers, what they are called with, and what they give their cache.
-
-Positions put into keys and queries after the fact: a layer's own rotation, found out by asking the layer.
-
-Where families differ (halves or interleaved pairs, only a part of the dimensions, none at all, computed in
-float32) the layer is probed with made-up tables of cosines and sines instead of being known by name.
+Where families differ (halves or interleaved pairs, part of the dimensions, none at all, computed in float32)
+a layer is probed with made-up tables of cosines and sines instead of being known by name.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ from zibaldone.models.cache_argument import cache_argument
 
 
 def check_config(config: Any) -> None:
-    """Raises UnsupportedModel, which says why keys of this model cannot be moved to other positions."""
+    """Raises UnsupportedModel, with the reason, if keys of this model cannot be moved to other positions."""
     text = config.get_text_config(decoder=True)
     if getattr(config, "is_encoder_decoder", False):
         raise UnsupportedModel("it is an encoder-decoder model: the kv view takes causal language models")
@@ -63,12 +59,12 @@ def check_config(config: Any) -> None:
 
 
 def window_of(config: Any) -> int:
-    """Tokens that the model was made for."""
+    """Tokens of the model's window."""
     return int(config.get_text_config(decoder=True).max_position_embeddings)
 
 
 def why_not_all(model: Any, rotary: int) -> str:
-    """Why only so many of a model's layers are handed rotary tables and a cache."""
+    """Reason why only `rotary` of a model's layers are handed rotary tables and a cache."""
     name, text = type(model).__name__, model.config.get_text_config(decoder=True)
     if rotary:
         return (
@@ -102,7 +98,7 @@ _CACHES = ("cache", "past_key_values", "layer_past")  # what families call the c
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A call of a module that made rotary tables."""
+    """A call of a module that has made rotary tables."""
 
     module: nn.Module
     args: tuple[Any, ...]
@@ -111,7 +107,7 @@ class Table:
 
 
 def attention_modules(model: nn.Module) -> list[nn.Module]:
-    """Those that take rotary tables and a cache, in the order of layers."""
+    """Modules that take rotary tables and a cache, in the order of layers."""
     attention = []
     for module in model.modules():
         if getattr(module, "layer_idx", None) is None:
@@ -123,7 +119,7 @@ def attention_modules(model: nn.Module) -> list[nn.Module]:
 
 
 def _has_attention_inside(module: nn.Module) -> bool:
-    """A decoder layer with a number, which hands the tables on."""
+    """True for a decoder layer with a number, which hands the tables on to its attention."""
     return any(
         inner is not module
         and getattr(inner, "layer_idx", None) is not None
@@ -133,7 +129,7 @@ def _has_attention_inside(module: nn.Module) -> bool:
 
 
 def _cache_name(module: nn.Module) -> str | None:
-    """What the module calls the cache that it takes; None when it takes none."""
+    """Name of the module's cache argument; None if it has none."""
     names = inspect.signature(module.forward).parameters
     return next((name for name in _CACHES if name in names), None)
 
@@ -149,7 +145,7 @@ def some_ids(model: PreTrainedModel, tokens: int) -> Tensor:
 def record(
     model: PreTrainedModel, modules: Sequence[nn.Module]
 ) -> tuple[list[tuple[tuple[Any, ...], dict[str, Any]]], list[Table]]:
-    """One stock pass: what each attention layer was called with, and which module made which tables."""
+    """Record one stock pass: arguments of each attention layer, and which module made which tables."""
     calls: dict[int, tuple[tuple[Any, ...], dict[str, Any]]] = {}
     tables: list[Table] = []
 
@@ -245,7 +241,7 @@ class Rotation:
 
 
 def probe(keys: Keys, cos: Tensor, sin: Tensor) -> Rotation:
-    """Find a layer's rotation, and check it with real positions.
+    """Find a layer's rotation, and verify it at real positions.
 
     `keys` gives (1, heads, tokens, dim) for tables shaped like `cos` and `sin`, which are real ones. Raises
     UnsupportedModel when the layer does something else with them.
@@ -297,7 +293,7 @@ def _columns(keys: Tensor) -> Tensor:
 
 
 def _partners(turned: Tensor, plain: Tensor, dims: Tensor, live: Tensor) -> tuple[Tensor, Tensor]:
-    """Whose column each dimension takes where cosines are 0 and sines 1, and with which sign.
+    """For each dimension its partner, where cosines are 0 and sines 1, and the sign.
 
     Where the partner is no live dimension there is nothing to see: then it is the one that takes ours.
     """

@@ -1,9 +1,7 @@
-"""CURRENT, the buffer of recent entries: append-only, recallable, flushed by size or by time (Eq. 1).
+"""WriteAndConsolidate (Algorithm 1) as a function from a library to the next one, with CURRENT (Eq. 1).
 
-WriteAndConsolidate (Algorithm 1), as a function from a library to the next one.
-
-What comes out depends on the log and the settings alone: messages go in one by one in the order of their
-seqs, and CURRENT is flushed at the same places whatever the batches are.
+The result depends on the log and the settings alone: messages go in one by one in the order of their seqs,
+and CURRENT is flushed at the same places however messages are batched.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from zibaldone.views.topics.markdown.entry import Entry, When
 
 
 def append(library: Library, entries: Sequence[Entry], time: datetime, work: Work) -> Library:
-    """With the entries of one message, said at that time, at the end of CURRENT."""
+    """Append the entries of a message, said at `time`, to CURRENT."""
     if not entries:
         return library
     current = library.current
@@ -43,12 +41,12 @@ def is_full(library: Library, settings: Consolidation) -> bool:
 
 
 def is_due(library: Library, now: datetime, settings: Consolidation) -> bool:
-    """Delta t(C) >= tau_time; `now` is the time of the next message, or the clock's."""
+    """True if CURRENT's window is over (Eq. 1); `now` is the time of the next message, or the clock's."""
     return library.opened is not None and now - library.opened >= settings.current_window
 
 
 def add(library: Library, message: Message, entries: Sequence[Entry], workbench: Workbench) -> Library:
-    """The library with one more message, of which these are the entries.
+    """The library with one more message, whose entries these are.
 
     A CURRENT whose window is over is flushed first, and a full one afterwards. Raises ModelFailed when the
     embedder does not answer, and what the asking of a model raises: the library given is as it was.
@@ -62,12 +60,12 @@ def add(library: Library, message: Message, entries: Sequence[Entry], workbench:
 
 
 def flush_due(library: Library, now: datetime, workbench: Workbench) -> Library:
-    """What a background worker does by the clock, when nobody writes."""
+    """Flush CURRENT if its window is over by the clock, though nobody writes."""
     return flush(library, workbench) if is_due(library, now, workbench.settings) else library
 
 
 def flush(library: Library, workbench: Workbench) -> Library:
-    """CURRENT filed into the documents, and CURRENT empty."""
+    """File CURRENT into the documents, and empty it."""
     if not library.current.entries:
         return library
     work = Work(workbench, library)
@@ -81,14 +79,14 @@ def flush(library: Library, workbench: Workbench) -> Library:
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """What happened to a document last, for its update log."""
+    """The last change to a document, for its update log."""
 
     name: str
     summary: str = ""  # a model's, if it wrote one
 
 
 class _Shelf:
-    """The documents while one flush goes on."""
+    """The documents during one flush."""
 
     def __init__(self, library: Library, work: Work) -> None:
         self.before, self.work = library, work
@@ -98,7 +96,7 @@ class _Shelf:
         work.survey(self.documents.values(), library.current.entries)
 
     def carry_out(self, planned: Plan) -> None:
-        """RewriteDoc for every document that the plan updates; what is too big is split before.
+        """RewriteDoc for every document that the plan updates; documents that are too big are split first.
 
         A new one has the blocks as they are: nothing is in it that they could be put in order with.
         """
@@ -120,7 +118,7 @@ class _Shelf:
             self.events[document.id] = _Event("created", planned.summaries.get(name, ""))
 
     def tidy(self) -> None:
-        """Splits, merges, and what follows from all that was done: summaries, token counts, update logs."""
+        """Split, merge, and renew summaries, token counts and update logs."""
         for doc_id, event in list(self.events.items()):
             document = self.documents[doc_id]
             self.documents[doc_id] = replace(
@@ -163,7 +161,7 @@ class _Shelf:
         )
 
     def fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Those that no document says already; the others are folded into what says so."""
+        """Merge entries that a document has already into the ones there; returns the others."""
         left = []
         known: dict[str, dict[Key, Entry]] = {}
         known_entries: dict[Sameness, tuple[str, Entry]] = {}
@@ -181,7 +179,7 @@ class _Shelf:
         return left
 
     def _change(self, doc_id: str, changed: Mapping[Key, Entry]) -> None:
-        """Entries of a document replaced by others, in their places."""
+        """Replace entries of a document in their places."""
         document = self.documents[doc_id]
         self.documents[doc_id] = document.map_entries(lambda entry: (changed.get(key_of(entry), entry),))
         self.events.setdefault(doc_id, _Event("updated"))

@@ -1,7 +1,4 @@
-"""Overgrown documents are split (§3.3): entries that are alike stay together, under their headings.
-
-Fragmented documents are merged: small ones about the same, two to four at a time (§3.3, §A.1).
-"""
+"""Overgrown documents are split, and small ones about the same subject are merged (sections 3.3, A.1)."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from zibaldone.views.topics.tasks import ChooseMerges
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Blocks that are not parted, with the headings above them."""
+    """Blocks that stay together, with the headings above them."""
 
     above: tuple[Heading, ...]
     blocks: tuple[Block, ...]
@@ -34,7 +31,7 @@ class _Piece:
 
 
 def split(document: Document, work: Work) -> list[Document]:
-    """Documents of at most `split_tokens`; the first keeps the id. A document of one block stays as it is.
+    """Split into documents of at most `split_tokens`; the first keeps the id. A single block is not split.
 
     Their summaries and logs are still to be brought up to date.
     """
@@ -54,7 +51,7 @@ def split(document: Document, work: Work) -> list[Document]:
 
 
 def _parted(pieces: list[_Piece], work: Work) -> list[list[_Piece]]:
-    """In halves until each fits; a section that is too big alone is parted entry by entry."""
+    """Halve pieces until each group fits; a section that is too big alone is parted entry by entry."""
     if sum(piece.tokens for piece in pieces) <= work.settings.split_tokens * 0.9:  # headings come on top
         return [pieces]
     most = max(piece.tokens for piece in pieces)
@@ -68,7 +65,7 @@ def _parted(pieces: list[_Piece], work: Work) -> list[list[_Piece]]:
 
 
 def _sections(document: Document, work: Work) -> list[_Piece]:
-    """One piece for each section that has anything in it; the document's title is not kept."""
+    """One piece for each non-empty section; the document's title is dropped."""
     parts = []
     above: list[Heading] = []
     for section in document.partitions():
@@ -91,7 +88,7 @@ def _piece(above: tuple[Heading, ...], blocks: tuple[Block, ...], work: Work) ->
 
 
 def _body(group: Sequence[_Piece], name: str) -> tuple[Block, ...]:
-    """The pieces below one title, with those of their headings that are not there yet."""
+    """The pieces below one title, each below its own headings."""
     body = Document("", body=(Heading(name, 1),))
     for piece in group:
         above = tuple(Heading(one.title, max(one.level, 2)) for one in piece.above)
@@ -105,10 +102,10 @@ _SHOWN = 64  # small documents that a model chooses among: the newest
 def merge_small(
     documents: Mapping[str, Document], work: Work, *, known: Collection[str] = ()
 ) -> tuple[list[Document], dict[str, str]]:
-    """The merged documents, and of each id that is gone the one that it went into: a group's oldest.
+    """Merged documents, and for each id that is gone the id that it went into: the group's oldest.
 
-    A model that has left small documents apart (`known`) is asked again when there is another one.
-    Summaries and logs are still to be brought up to date.
+    A model that has left small documents apart (`known`) is asked again when there is another one. Summaries
+    and logs are still to be brought up to date.
     """
     small = [
         document
@@ -140,7 +137,7 @@ def merge_small(
 
 
 def _alike(small: Sequence[Document], work: Work) -> list[list[str]]:
-    """By cosine of centroids, the most alike first; each document joins one group at most."""
+    """Group documents by cosine of centroids, the most alike first; each joins one group at most."""
     centres = work.document_centres(small)
     likeness = centres @ centres.T
     np.fill_diagonal(likeness, -2)
@@ -166,7 +163,7 @@ def _alike(small: Sequence[Document], work: Work) -> list[list[str]]:
 
 
 def _merged(documents: Sequence[Document], work: Work) -> Document:
-    """The oldest with the bodies of all: each one's title becomes a heading below a new title.
+    """The oldest document with the bodies of all: each one's title becomes a heading below a new title.
 
     What stands alone in its document stands directly below the title: a heading for it would tell little.
     """
@@ -187,7 +184,7 @@ def _before_headings(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _lowered(document: Document) -> list[Block]:
-    """Its body, headings one level down: all below its own title."""
+    """Body of a document with its headings one level down, below its own title."""
     blocks: list[Block] = []
     for place, block in enumerate(document.body):
         if isinstance(block, Heading):

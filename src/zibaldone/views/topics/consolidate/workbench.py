@@ -1,9 +1,4 @@
-"""What goes together: like with like, by vectors, and as much in order as has room.
-
-Entries that say the same: the newest stands for all, and what it stands for is kept (§A.1, prompt B).
-
-What consolidation works with: settings, vectors, token counts, a model.
-"""
+"""Shared tools of consolidation: clusters, duplicates, settings, vectors, token counts, and the model."""
 
 from __future__ import annotations
 
@@ -50,7 +45,7 @@ def cluster(vectors: Vectors, sizes: Sequence[int], threshold: float, most: floa
 
 
 def bundles(things: Iterable[T], sizes: Iterable[int], limit: float) -> Iterator[list[T]]:
-    """In order, with sizes of `limit` at most together, unless a lone one has more."""
+    """Consecutive runs whose sizes sum up to `limit` at most, unless a single one exceeds it."""
     some: list[T] = []
     total = 0
     for thing, size in zip(things, sizes, strict=True):
@@ -68,7 +63,7 @@ _SPEAKER = frozenset("i me my mine myself we us our ours you your yours im ive i
 
 
 def sameness(entry: Entry) -> Sameness:
-    """Current entries with the same of this are duplicates; () has none.
+    """Key by which current entries are duplicates; () matches nothing.
 
     Words alike are not enough: "I" of two speakers is not the same person, and "We went hiking" of two days
     is not the same hike.
@@ -82,7 +77,7 @@ def sameness(entry: Entry) -> Sameness:
 
 
 def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """Entries, duplicates together; in the order of each group's newest."""
+    """Entries with duplicates grouped together, in the order of each group's newest."""
     grouped: dict[Sameness, list[Entry]] = {}
     for number, entry in enumerate(entries):
         key = sameness(entry) or (str(number),)
@@ -98,7 +93,7 @@ _REMEMBERED = 50_000  # texts whose vectors and token counts are kept
 
 @dataclass(frozen=True, slots=True)
 class DocumentProfile:
-    """What is looked up in a document again and again; a function of its body."""
+    """Statistics of a document, as a function of its body."""
 
     total: Vectors  # (d,) sum of its entries' vectors
     entries: int
@@ -107,7 +102,7 @@ class DocumentProfile:
 
 
 class Workbench:
-    """One user's and one thread's, kept from step to step: it remembers what it computed.
+    """Caches of one user, kept from step to step; not to be shared among threads.
 
     `embed` gives (n, d) unit rows and raises ModelFailed; `ask` answers a task, None is the offline answer.
     """
@@ -126,7 +121,7 @@ class Workbench:
         self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}  # by id
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """(n, d) of some texts, at least one."""
+        """(n, d) vectors of some texts, at least one."""
         if len(self._vectors) > _REMEMBERED:
             self._vectors.clear()
         if missing := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
@@ -134,7 +129,7 @@ class Workbench:
         return np.stack([self._vectors[text] for text in texts])
 
     def total(self, entries: Sequence[Entry]) -> Vectors:
-        """(d,) the sum of the entries' vectors."""
+        """(d,) sum of the entries' vectors."""
         return np.asarray(
             self.vectors([entry.text for entry in entries] or [""]).sum(axis=0), dtype=np.float32
         )
@@ -148,7 +143,7 @@ class Workbench:
         return [self._tokens[line] for line in lines]
 
     def profile(self, document: Document) -> DocumentProfile:
-        """Computed once for each body."""
+        """Statistics of a document, computed once for each body."""
         held = self._profiles.get(document.id)
         if held is not None and held[0] is document.body:
             return held[1]
@@ -173,7 +168,7 @@ class Workbench:
 
 
 class Work:
-    """One step: the workbench, and the parts of the entries that it merges."""
+    """One step: the workbench, and the parts of the entries that the step merges."""
 
     def __init__(self, workbench: Workbench, library: Library) -> None:
         self.workbench, self.settings = workbench, workbench.settings
@@ -194,7 +189,7 @@ class Work:
         return next(self._ids)
 
     def merge(self, entries: Sequence[Entry], text: str = "") -> Entry:
-        """One entry for all, whose parts are remembered; an empty text leaves the words as they are."""
+        """Merge entries into one, and remember its parts; an empty `text` keeps the words of the newest."""
         if len(entries) == 1 and text in {"", entries[0].text}:
             return entries[0]
         whole = merged(entries, text or None)
@@ -208,11 +203,11 @@ class Work:
         return [self.merge(group) for group in groups(entries)]
 
     def tokens(self, entries: Sequence[Entry]) -> int:
-        """Of what they say: their metadata is ours, and nobody's to fit into a threshold."""
+        """Tokens of the entries' texts, without metadata."""
         return sum(self.workbench.tokens([entry.text for entry in entries]))
 
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
-        """Take the statistics from these: of terms for titles and summaries, of vectors for likeness."""
+        """Take term statistics for titles and summaries, and the mean vector, from these."""
         total = self.workbench.total(entries)
         for document in documents:
             profile = self.workbench.profile(document)
@@ -225,7 +220,7 @@ class Work:
         self._mean = np.asarray(total / (self.entries + _FEW), dtype=np.float32)
 
     def lean(self, rows: Vectors, counts: npt.ArrayLike | None = None) -> Vectors:
-        """(n, d) unit rows: how sums of so many vectors differ from what all of this user's have in common.
+        """(n, d) unit rows of sums of `counts` vectors, less what all of this user's texts have in common.
 
         Without that, big documents would be like anything: the mean of many texts is the mean of all.
         """
@@ -235,14 +230,14 @@ class Work:
         return unit(rows - of[:, None] * self._mean)
 
     def centres(self, groups: Iterable[Sequence[Entry]]) -> Vectors:
-        """(n, d) of groups of entries."""
+        """(n, d) centroids of groups of entries, see `lean`."""
         listed = list(groups)
         return self.lean(
             np.stack([self.workbench.total(group) for group in listed]), [len(group) for group in listed]
         )
 
     def document_centres(self, documents: Iterable[Document]) -> Vectors:
-        """(n, d) of documents."""
+        """(n, d) centroids of documents, see `lean`."""
         profiles = [self.workbench.profile(document) for document in documents]
         return self.lean(np.stack([one.total for one in profiles]), [one.entries for one in profiles])
 

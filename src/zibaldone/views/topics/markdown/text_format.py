@@ -1,9 +1,7 @@
-"""Reads a topic document from Markdown, as printed or as a person left it; none of their words is lost.
+"""Reads and writes topic documents as Markdown, as printed or as a person left them; no word is lost.
 
 A bullet of any kind is an entry, and so is a paragraph; indented lines, and lines that follow without a gap,
 belong to the entry above them.
-
-Writes a topic document as Markdown, so that `parsing.parse` reads the same document again.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ _RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})\s*")
 
 
 def parse(text: str) -> Document:
-    """The id, summary and body of a text of any kind; without front matter the id is empty.
+    """Parse id, summary and body of any text; without front matter the id is "".
 
     Raises InvalidImport, which names line and fix, for front matter that is no YAML.
     """
@@ -37,7 +35,7 @@ def parse(text: str) -> Document:
 
 
 def read_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """The texts among the fields between two lines of `---`, and what follows; no fields without these."""
+    """(text fields between two lines of `---`, the rest); no fields if there is no front matter."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT.match(text)
     if front is None:
@@ -58,7 +56,7 @@ def read_front_matter(text: str) -> tuple[dict[str, str], str]:
 
 
 def parse_body(text: str) -> tuple[Block, ...]:
-    """The blocks of a text without front matter; never fails."""
+    """Blocks of a text without front matter; never fails."""
     blocks: list[Block] = []
     entry: list[str] = []  # lines of the open one
     blanks = 0  # lines since the last that was not blank
@@ -102,7 +100,7 @@ class Region:
 
 
 def render(document: Document, **more: str) -> str:
-    """The whole document, ending in a line break; with more fields of front matter behind its own."""
+    """The whole document, ending in a line break; `more` adds fields of front matter."""
     fields = {
         "id": document.id,
         "summary": document.summary,
@@ -121,7 +119,7 @@ def front_matter(fields: dict[str, Any]) -> str:
 
 
 def render_body(blocks: Iterable[Block]) -> str:
-    """Blocks without front matter: what a reader is shown."""
+    """Blocks as Markdown, without front matter, as a reader is shown them."""
     pieces: list[str] = []
     before: Block | None = None
     for block in blocks:
@@ -133,7 +131,7 @@ def render_body(blocks: Iterable[Block]) -> str:
 
 
 def regions(document: Document, level: int = 6) -> tuple[Region, ...]:
-    """The partitions of a document, cut at this level, and where they stand in its rendered body."""
+    """Sections of a document, cut at this level, with their lines in the rendered body."""
     placed: list[Region] = []
     start = 1
     for section in document.partitions(level):

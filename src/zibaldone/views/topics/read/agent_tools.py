@@ -1,4 +1,4 @@
-r"""The arguments of the five tools, as functions are described to a model, and what the tools give back.
+r"""The five tools of section 3.4 over one state of a user's topic documents, for our agent and for others'.
 
 What a tool gave back, as the text that a model reads.
 
@@ -51,7 +51,7 @@ HitLimit = Annotated[int, Field(ge=1, le=MOST_HITS, description="most results")]
 
 
 class Arguments(BaseModel):
-    """No argument beside those that a tool has; its text is what the tool does."""
+    """Base of tool arguments: no others are accepted; the docstring is what the model is told."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -104,7 +104,7 @@ TOOLS: Mapping[str, type[Arguments]] = {
 
 
 def described(name: str, arguments: type[Arguments]) -> dict[str, Any]:
-    """One tool as the `tools` of an OpenAI request want it."""
+    """One tool in the form of the `tools` of an OpenAI request."""
     schema = arguments.model_json_schema()
     description = schema.pop("description", "")
     schema.pop("title", None)
@@ -127,7 +127,7 @@ class DocumentLine:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines that stand one behind the other."""
+    """Consecutive lines of a document."""
 
     doc_id: str
     heading: tuple[str, ...]  # above the first line, from the topmost down
@@ -136,7 +136,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Grepped:
-    """What a pattern matched."""
+    """Lines that a pattern matched."""
 
     excerpts: tuple[Excerpt, ...]
     matches: int  # lines shown that match
@@ -158,7 +158,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class ListedDocument:
-    """A document, from outside."""
+    """A document in the catalogue."""
 
     doc_id: str
     title: str
@@ -168,7 +168,7 @@ class ListedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of the catalogue."""
+    """A page of the catalogue."""
 
     documents: tuple[ListedDocument, ...]
     offset: int
@@ -182,7 +182,7 @@ LONGEST_SUMMARY = 200
 
 
 def answer_text(answer: ToolAnswer) -> str:
-    """As text, never longer than LONGEST_ANSWER."""
+    """Render a tool's answer for a model, at most LONGEST_ANSWER characters."""
     match answer:
         case Grepped():
             parts = [_excerpt(shown) for shown in answer.excerpts] or ["no line matches"]
@@ -249,7 +249,7 @@ class Toolset:
         return [described(name, arguments) for name, arguments in TOOLS.items()]
 
     def call(self, name: str, arguments: Mapping[str, Any] | str | None) -> str:
-        """A tool's answer as text; so is every error, in words that a model can act on. Never raises.
+        """A tool's answer as text; errors too are text that a model can act on. Never raises.
 
         The arguments may be an object or its JSON, as chat models give them.
         """
@@ -259,7 +259,7 @@ class Toolset:
             return f"error: {error}"
 
     def invoke(self, name: str, arguments: Mapping[str, Any] | str | None) -> ToolAnswer:
-        """What a tool gives back, by its name. Raises InvalidInput on anything wrong with the call."""
+        """Call a tool by its name. Raises InvalidInput on anything wrong with the call."""
         given = _validated(name, arguments)
         answer: ToolAnswer = getattr(self, name)(**given.model_dump())
         return answer
@@ -273,7 +273,7 @@ class Toolset:
         return _grepped([self._document(doc_id)], pattern, _MOST_IN_DOCUMENT, context_lines)
 
     def search(self, query: str, limit: int = 8) -> tuple[Hit, ...]:
-        """The heading blocks that fit the words best, best first; none that has none of them."""
+        """The heading blocks with the best BM25 score, best first; () if none has any of the words."""
         held = list(self._documents.values())
         sought = dict.fromkeys(terms(words("query", query))[:_MOST_TERMS], 1.0)
         if not sought:
@@ -299,7 +299,7 @@ class Toolset:
         return Page(tuple(listed), max(offset, 0), len(held))
 
     def read_lines(self, doc_id: str, start_line: int, end_line: int) -> Excerpt:
-        """Lines of one document, both ends included; no more than 100."""
+        """Lines of one document, both ends included; at most 100."""
         index = self._document(doc_id)
         count = len(index.lines)
         start_line, end_line = whole("start_line", start_line), whole("end_line", end_line)
@@ -319,7 +319,7 @@ class Toolset:
         )
 
     def document(self, doc_id: str) -> DocumentIndex | None:
-        """The document, as it was when the tools were made."""
+        """The document, as it was when the tools were made; None if there is none."""
         return self._documents.get(words("doc_id", doc_id))
 
     def _document(self, doc_id: str) -> DocumentIndex:
@@ -375,7 +375,7 @@ def _grepped(documents: Iterable[DocumentIndex], pattern: str, limit: int, aroun
 
 
 class _Matcher:
-    """A pattern with a time limit that holds for all its matching together."""
+    """A pattern with a time limit for all its matching together."""
 
     def __init__(self, pattern: regex.Pattern[str]) -> None:
         self._pattern = pattern
@@ -407,7 +407,7 @@ def _matching(index: DocumentIndex, matches: Callable[[str], bool], most: int) -
 
 
 def _excerpts(index: DocumentIndex, numbers: Sequence[int], around: int) -> Iterator[Excerpt]:
-    """The matching lines with those around them; what touches is one excerpt."""
+    """The matching lines with their context; overlapping ones joined."""
     matched = set(numbers)
     runs: list[list[int]] = []
     for number in numbers:

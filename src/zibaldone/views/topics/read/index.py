@@ -1,9 +1,4 @@
-"""Names in entries: runs of words that this user's memory writes with a capital letter.
-
-One topic document as reading searches it: its entries, its heading partitions, and BM25 over either.
-
-A user's documents in memory, ready for questions: one for each state of the library.
-"""
+"""Indexes of topic documents for reading: entries, heading partitions, BM25 over either, and names."""
 
 from __future__ import annotations
 
@@ -31,7 +26,7 @@ _POSSESSIVE = regex.compile(r"['’]s?$")
 
 
 class Casing:
-    """How often a word stands with a capital letter inside a sentence, and without one."""
+    """Counts of words with and without a capital letter inside sentences."""
 
     def __init__(self, parts: Iterable[Casing] = (), texts: Iterable[str] = ()) -> None:
         self.capital: Counter[str] = Counter()
@@ -48,7 +43,7 @@ class Casing:
                     self.capital[word] += 1
 
     def names(self, text: str) -> list[Name]:
-        """The words of each name in the text, without possessive endings.
+        """Names in the text, as word tuples without possessive endings.
 
         Two names with a joining word between them, as in `Isle of Man`, are given as one name too, and first.
         """
@@ -104,7 +99,7 @@ class EntryPlace:
 
 
 class DocumentIndex:
-    """One version of a document, taken apart. Nothing of it changes; rows are its entries, in order."""
+    """One version of a document, indexed; immutable. Rows are its entries, in order."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -120,17 +115,20 @@ class DocumentIndex:
             self.partitions.append(terms("\n".join((*region.section.path, *texts))))
 
     def rows_of(self, start: int, end: int) -> list[int]:
-        """The entries with a line from `start` to `end`."""
+        """Entries with a line from `start` to `end`."""
         return [row for row, place in enumerate(self.places) if place.start <= end and place.end >= start]
 
     def widened(self, start: int, end: int) -> list[int]:
-        """The entries of every heading block that these lines touch (§3.4)."""
+        """Entries of every heading block that these lines touch (section 3.4)."""
         touched = {n for n, one in enumerate(self.regions) if one.start <= end and one.end >= start}
         return [row for row, place in enumerate(self.places) if place.partition in touched]
 
 
 def bm25(indexes: Sequence[LexicalIndex], wanted: Mapping[str, float]) -> list[Doubles]:
-    """Per index its rows' scores, (n,), with the statistics of all together; a weight for each term."""
+    """BM25 scores of each index's rows, (n,), with the statistics of all together.
+
+    `wanted` has a weight per term.
+    """
     n = sum(map(len, indexes))
     mean = sum(float(index.lengths().sum()) for index in indexes) / max(n, 1)
     lengths = [index.lengths() / max(mean, 1e-9) for index in indexes]
@@ -146,7 +144,7 @@ def bm25(indexes: Sequence[LexicalIndex], wanted: Mapping[str, float]) -> list[D
 def best_blocks(
     documents: Sequence[DocumentIndex], wanted: Iterable[str]
 ) -> list[tuple[DocumentIndex, int, float]]:
-    """Heading blocks (by their number) that have any of these terms, with their scores, best first."""
+    """Heading blocks (document, number, score) that have any of these terms, best first."""
     scores = bm25([document.partitions for document in documents], dict.fromkeys(wanted, 1.0))
     order = [
         (-float(score), place, number)
@@ -172,13 +170,13 @@ def _places(document: Document, parts: Sequence[Region]) -> list[EntryPlace]:
 
 
 class ReadingIndex:
-    """Entries 0 .. n-1 in the order in which they were said, over all documents. It never changes.
+    """All entries of a user, 0 .. n-1 in the order in which they were said; immutable.
 
     Threads may share it: what it works out late is the same whoever works it out.
     """
 
     def __init__(self, library: Library, before: ReadingIndex | None = None) -> None:
-        """What `before`, of an earlier state, knows of unchanged documents is taken over."""
+        """Indexes of unchanged documents are taken from `before`, the index of an earlier state."""
         held = before.documents if before else {}
         self.documents: dict[str, DocumentIndex] = {
             id_: held[id_] if id_ in held and held[id_].document is document else DocumentIndex(document)
@@ -211,7 +209,7 @@ class ReadingIndex:
         return len(self.places)
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
-        """Which entries have the term, and how often each."""
+        """Rows of the entries with the term, and how often each has it."""
         known = self._postings.get(term)
         if known is not None:
             return known
@@ -231,7 +229,7 @@ class ReadingIndex:
         return known
 
     def spread(self, per_partition: Sequence[Doubles]) -> Doubles:
-        """(n,) what each entry's heading partition was given; one array per document, in their order."""
+        """(n,) each entry's value by its heading partition; one array per document, in their order."""
         values = np.zeros(len(self))
         for (id_, index), given in zip(self.documents.items(), per_partition, strict=True):
             if index.places:

@@ -1,7 +1,4 @@
-"""What reading finds: entries in the order in which they deserve a place in the context.
-
-How well every entry fits a question: what the one ranker says of its unit, and its document's heading.
-"""
+"""Scores of every entry for a question: its unit's by the common ranker, plus BM25 of its heading's block."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from zibaldone.views.topics.read.index import EntryPlace, ReadingIndex, bm25
 
 @dataclass(frozen=True, slots=True)
 class EntryHit:
-    """One entry, and why it is here."""
+    """One entry, and why it was found."""
 
     place: EntryPlace
     score: float  # falls along a reading's list; comparable inside one reading only
@@ -41,7 +38,7 @@ class EntryHit:
 
 @dataclass(frozen=True, slots=True)
 class ReadingResult:
-    """What came of one question."""
+    """Entries found for one question."""
 
     hits: tuple[EntryHit, ...]  # best first, each entry once
     considered: int  # entries that were scored
@@ -53,7 +50,7 @@ class ReadingResult:
 
 
 def ordered(tiers: Iterable[Sequence[EntryHit]]) -> tuple[EntryHit, ...]:
-    """One list of several, the better ones first; an entry stands where it is named first."""
+    """Merge several lists, better ones first; each entry stands where it is named first."""
     kept: dict[tuple[str, int], EntryHit] = {}
     for tier in tiers:
         for hit in tier:
@@ -62,7 +59,7 @@ def ordered(tiers: Iterable[Sequence[EntryHit]]) -> tuple[EntryHit, ...]:
 
 
 def falling(hits: Sequence[EntryHit]) -> tuple[EntryHit, ...]:
-    """Current entries first, and scores that never rise along the list, so that it can be fused by score."""
+    """Current entries first, with scores that never rise along the list, so that it can be fused by score."""
     order = sorted(hits, key=lambda hit: hit.later is not None)
     least = float("inf")
     kept = []
@@ -84,7 +81,7 @@ Embed = Callable[[Sequence[str]], Vectors]  # texts -> (n, d), rows of unit leng
 
 @dataclass(frozen=True, slots=True)
 class ScoredUnits:
-    """What the one ranker says of a question, taken out of a shared index: nobody waits for a reader."""
+    """The common ranker's scores for a question, copied out of a shared index."""
 
     units: tuple[Unit, ...]
     scores: Scores
@@ -95,7 +92,7 @@ class ScoredUnits:
 
     @staticmethod
     def of(index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None) -> ScoredUnits:
-        """Of all units of an index, which has some; `inside` says which may be recalled."""
+        """Score all units of a non-empty index; `inside` masks those that may be recalled."""
         scores = score(index, question, vector, inside=inside)
         near = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
         explanation = Explanation.of(index, scores)
@@ -104,7 +101,7 @@ class ScoredUnits:
 
 @dataclass(frozen=True, slots=True)
 class RankedEntries:
-    """A question, and every entry's scores, (n,) each, in the index's order; its embedder may be asked."""
+    """A question, and every entry's scores, (n,) each, in the index's order."""
 
     index: ReadingIndex
     question: str
@@ -135,7 +132,7 @@ class RankedEntries:
         ]
 
     def best(self, rows: Sequence[int] | None = None) -> list[int]:
-        """Rows by score, best first; of equals the later message, and a message in its own order."""
+        """Rows by score, best first; of equals the later message, and within a message its own order."""
         rows = range(len(self.total)) if rows is None else rows
         chosen = np.array(list(rows), dtype=np.int64)
         order = np.lexsort((chosen, -self.index.seqs[chosen], -np.round(self.total[chosen], 6)))
@@ -143,7 +140,7 @@ class RankedEntries:
 
 
 def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) -> RankedEntries:
-    """All entries of an index, which has some, for a question."""
+    """Score all entries of a non-empty index for a question."""
     row_of = {(unit.sources, unit.text): row for row, unit in enumerate(scored.units)}
     keys = [(sources_of(place.entry), place.entry.text) for place in index.places]
     unit = np.array([row_of.get(key, -1) for key in keys], dtype=np.int64)
@@ -158,7 +155,7 @@ def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) 
 
 
 def _covered(index: ReadingIndex, scored: ScoredUnits) -> tuple[Doubles, Doubles]:
-    """How far entries have each word of the question, by itself or by one of like meaning; words' weights."""
+    """(m, n) how far each entry has each word of the question, itself or a synonym; and (m,) word weights."""
     covered, weights = np.zeros((len(scored.terms), len(index))), np.zeros(len(scored.terms))
     for number, ((_, term), like) in enumerate(zip(scored.terms, scored.near, strict=True)):
         rows, _ = index.postings(term)

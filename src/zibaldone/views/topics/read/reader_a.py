@@ -49,7 +49,7 @@ DEFAULT = AgenticSettings()
 
 @dataclass(slots=True)
 class _Seen:
-    """What the tools have shown so far."""
+    """Lines and documents that the tools have shown so far."""
 
     lines: dict[str, set[int]] = field(default_factory=dict)
     documents: set[str] = field(default_factory=set)  # in the catalogue, or listed
@@ -74,7 +74,7 @@ def read_agentic(
     today: date,
     settings: AgenticSettings = DEFAULT,
 ) -> ReadingResult:
-    """Entries best first; without a model as Infini-H reads offline.
+    """Entries best first; without a model as reader H reads offline.
 
     Raises QuestionOpen only, where somebody is going to answer for the model.
     """
@@ -149,7 +149,7 @@ class _AgentSearch:
         return self._asker.ask(task, user=self._user, timeout_s=self._settings.timeout_s)
 
     def _play(self, move: AgentMove) -> tuple[bool, bool]:
-        """Call the tools; whether they showed anything new, and whether any call was one at all."""
+        """Call the tools; returns (showed anything new, any call was valid)."""
         called = []
         new = useful = False
         for call in move.tool_calls[:MOST_CALLS]:
@@ -165,7 +165,7 @@ class _AgentSearch:
         return new, useful
 
     def _call(self, call: Call) -> tuple[str, bool, bool]:
-        """The answer's text, whether it shows anything new, and whether the call was a right one."""
+        """(text of the answer, shows anything new, call was valid)."""
         try:
             answer = self._tools.invoke(call.name, call.arguments)
         except InvalidInput as error:
@@ -202,9 +202,11 @@ class _AgentSearch:
         )
 
     def _chosen(self, move: AgentMove) -> tuple[list[int], list[int]]:
-        """The entries on the lines that the agent chose; those of their heading blocks and whole documents.
+        """Entries on the lines that the agent chose.
 
-        So §3.4 has it. Ranges that do not exist choose nothing.
+        And those of their heading blocks and of whole documents (section 3.4).
+
+        Ranges that do not exist choose nothing.
         """
         rows: list[int] = []
         around: list[int] = []
@@ -238,7 +240,7 @@ class _AgentSearch:
         return self._hits(rows, "fallback")
 
     def _recent(self) -> list[EntryHit]:
-        """CURRENT is in every context that has room for it (line 17), by how well its entries fit."""
+        """Entries of CURRENT, which belong to every context that has room (line 17), best first."""
         rows = [row for row, place in enumerate(self._index.places) if place.document == self._index.current]
         return self._hits(self._ranked.best(rows), "recent")
 
