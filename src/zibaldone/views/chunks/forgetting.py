@@ -74,9 +74,7 @@ def embed_anew(database: Database, store: RecordStore, generation: Generation, e
 class ChunkLoss:
     """Effect of forgetting on one generation."""
 
-    items: int  # fewer than before
-    chunks: int
-    history: int
+    counts: tuple[int, int, int]  # of chunks, items and entries of the history: fewer than before
     rewritten: dict[int, list[Item]]  # by chunk, what it holds afterwards
     removed: tuple[int, ...]  # chunks that cover no message any more
     past: tuple[int, ...]  # entries of the history that go
@@ -113,7 +111,7 @@ def loss(
             rewritten[number] = [kept[i] for i in sorted(kept)]
             after += len(kept)
     removed = tuple(number for number in sorted(touched) if number not in left_in)
-    return ChunkLoss(before - after, len(removed), len(past), rewritten, removed, tuple(past))
+    return ChunkLoss((len(removed), before - after, len(past)), rewritten, removed, tuple(past))
 
 
 def forget(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -48,13 +48,14 @@ from zibaldone.views.chunks.storage.records import (
     users_with_released,
 )
 from zibaldone.views.chunks.table import ChunkTable, table_of
-from zibaldone.views.own_rows import generations
+from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 5  # raise it when other chunks would be made of the same log without a model
 _BATCH_WITH_MODEL = 128  # some four gates, and their model calls
 _BATCH = 512
+_KINDS = ("chunks", "items", "history")
 _MOST_USERS = 200  # whose tables stay in memory
 T = TypeVar("T")
 R = TypeVar("R")
@@ -272,17 +273,19 @@ class ChunksView(RestingView):
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove items, metadata, history and blocks, in every generation."""
-        return _counted(
-            forgetting.forget(connection, self.store, generation, seqs, self._tokenizer, self.config.keywords)
-            for generation in generations(connection, chunk_sources, user)
+        given = self._tokenizer, self.config.keywords
+        return counted(
+            _KINDS,
+            (
+                forgetting.forget(connection, self.store, generation, seqs, *given).counts
+                for generation in generations(connection, chunk_sources, user)
+            ),
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Counts of what `forget` would remove."""
-        return _counted(
-            forgetting.loss(connection, self.store, generation, seqs)
-            for generation in generations(connection, chunk_sources, user)
-        )
+        every = generations(connection, chunk_sources, user)
+        return counted(_KINDS, (forgetting.loss(connection, self.store, one, seqs).counts for one in every))
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Delete released blocks and orphans, and embed remaining chunks anew.
@@ -337,13 +340,13 @@ class ChunksView(RestingView):
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Chunks, items and history of all generations."""
-        chunks = items = past = 0
-        for generation in generations(connection, chunk_sources, user):
-            of_generation = table.load(connection, generation, 0)
-            chunks += len(of_generation)
-            items += sum(chunk.items for chunk in of_generation.values())
-            past += len(table.history(connection, generation))
-        return (Counted("chunks", chunks), Counted("items", items), Counted("history", past))
+
+        def counts(generation: Generation) -> tuple[int, int, int]:
+            chunks = table.load(connection, generation, 0).values()
+            items = sum(chunk.items for chunk in chunks)
+            return len(chunks), items, len(table.history(connection, generation))
+
+        return counted(_KINDS, map(counts, generations(connection, chunk_sources, user)))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Disagreements of chunks, records and blocks with each other and with the log."""
@@ -452,12 +455,3 @@ class ChunksView(RestingView):
     def _map(self, do: Callable[[T], R], given: Sequence[T]) -> list[R]:
         """Apply `do` in threads if there is a model to wait for, else sequentially."""
         return side_by_side(do, given, self._workers if self._asker.has_model else 1, "chunks")
-
-
-def _counted(losses: Iterable[forgetting.ChunkLoss]) -> tuple[Counted, ...]:
-    of_generations = list(losses)
-    return (
-        Counted("chunks", sum(loss.chunks for loss in of_generations)),
-        Counted("items", sum(loss.items for loss in of_generations)),
-        Counted("history", sum(loss.history for loss in of_generations)),
-    )

@@ -38,12 +38,7 @@ class Prepared:
         return not rows and self.written == Written() and self.state == before
 
 
-@dataclass(frozen=True, slots=True)
-class ReadUpTo:
-    """Cursor, and the log's counter of deletions, up to which a builder has read."""
-
-    cursor: int
-    deletions: int
+ReadUpTo = tuple[int, int]  # cursor, and the log's counter of deletions, up to which a builder has read
 
 
 class Builder:

@@ -26,21 +26,12 @@ from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
 from zibaldone.views.base import Generation, Query
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.table import SemanticRow
+from zibaldone.views.hierarchy.table import SemanticRow, State
 from zibaldone.views.toolkit import may_recall
 from zibaldone.views.units import Key
 from zibaldone.views.user_cache import UserCache
 
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Counters; equal marks mean equal rows."""
-
-    generation: int
-    deletions: int
-    next_episode: int
-    next_semantic: int
-    next_unit: int
+Mark = tuple[int, int, State]  # generation, deletions, ids given next: equal marks mean equal rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +77,7 @@ def levels_of(cache: UserCache[Levels], connection: Connection, generation: Gene
     if state is None:
         return Levels.nothing()
     counters = log.state(connection, generation.user)
-    mark = Mark(
-        generation.number, counters.deletions, state.next_episode, state.next_semantic, state.next_unit
-    )
+    mark = generation.number, counters.deletions, state
     before = cache.get(generation.user)
     if before is not None and before.mark == mark:
         return before

@@ -143,6 +143,11 @@ class Unmade:
     seqs: frozenset[int] = frozenset()  # of all messages of the episodes
     structure: Structure | None = None  # None where the messages are in no episode
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """(episodes, semantics)."""
+        return len(self.episodes), len(self.semantics)
+
     @staticmethod
     def of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> Unmade:
         keys = units.made_from(connection, table.EPISODES, generation, seqs)

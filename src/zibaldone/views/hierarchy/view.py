@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection
@@ -43,13 +43,14 @@ from zibaldone.views.hierarchy.structure import Structure, Unmade, forget_messag
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.themes import Theme, episodes, themes
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
-from zibaldone.views.own_rows import generations
+from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 8  # raise it when other nodes would be made of the same log without a model
 _MOST_USERS = 200  # whose levels stay in memory
+_KINDS = ("episodes", "semantics")
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
 
@@ -183,15 +184,21 @@ class HierarchyView(RestingView):
                 messages, self._tokenizer, lambda texts: np.zeros((len(texts), dimension), dtype=np.float32)
             )
 
-        return _counted(
-            forget_messages(connection, generation, seqs, left_open)
-            for generation in generations(connection, hierarchy_states, user)
+        return counted(
+            _KINDS,
+            (
+                forget_messages(connection, generation, seqs, left_open).counts
+                for generation in generations(connection, hierarchy_states, user)
+            ),
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return _counted(
-            Unmade.of(connection, generation, seqs)
-            for generation in generations(connection, hierarchy_states, user)
+        return counted(
+            _KINDS,
+            (
+                Unmade.of(connection, generation, seqs).counts
+                for generation in generations(connection, hierarchy_states, user)
+            ),
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
@@ -236,12 +243,8 @@ class HierarchyView(RestingView):
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
         """Episodes and semantics of all generations."""
-        totals = [
-            table.counts(connection, generation)
-            for generation in generations(connection, hierarchy_states, user)
-        ]
-        kinds = ("episodes", "semantics")
-        return tuple(Counted(kind, sum(total[i] for total in totals)) for i, kind in enumerate(kinds))
+        every = generations(connection, hierarchy_states, user)
+        return counted(_KINDS, (table.counts(connection, generation) for generation in every))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Rows against each other and against the log."""
@@ -290,19 +293,11 @@ class HierarchyView(RestingView):
 
     def _keep(self, connection: Connection, generation: Generation, builder: Builder, cursor: int) -> None:
         """Cache the builder that wrote these rows, for the next batch."""
-        builder.place = replace(_place(connection, generation), cursor=cursor)
+        builder.place = cursor, _place(connection, generation)[1]
         self._builders.put(
             generation.user, builder, log.state(connection, generation.user), generation.number
         )
 
 
 def _place(connection: Connection, generation: Generation) -> ReadUpTo:
-    return ReadUpTo(generation.cursor, log.state(connection, generation.user).deletions)
-
-
-def _counted(unmade: Iterable[Unmade]) -> tuple[Counted, ...]:
-    every = list(unmade)
-    return (
-        Counted("episodes", sum(len(one.episodes) for one in every)),
-        Counted("semantics", sum(len(one.semantics) for one in every)),
-    )
+    return generation.cursor, log.state(connection, generation.user).deletions

@@ -41,7 +41,7 @@ class MemArt:
     codec: Codec = "native"  # "int8" halves the pool
     # How they are chosen (section 3.2.2).
     select: Select = "recall"
-    budget_tokens: Count = 512  # of whole turns in sight, the newest ones counted
+    budget_tokens: Count = 512  # of selected whole turns, the newest ones included
     top_k: Count = 128  # with "blocks" and "per_layer"
     normalization: Normalization = "softmax"  # over blocks, per query token (Table 1)
     aggregation: Aggregation = "max"  # over query tokens (Table 1)

@@ -258,7 +258,7 @@ class KVView(KVStore):
     ) -> PreparedBlocks:
         """Blocks of messages whose keys a generation has computed, without encoding them again.
 
-        `attended` are the messages that were in sight meanwhile.
+        `attended` are the messages that were selected for it.
         """
         chain = self._chain(reader, session)
         for message, raw, ids in messages:

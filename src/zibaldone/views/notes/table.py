@@ -10,15 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, and_, delete, exists, func, or_, select, update
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.unit import Unit
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, notes, notes_unread
 from zibaldone.storage.schema import units as units_table
-from zibaldone.views import units
+from zibaldone.views import own_rows, units
 from zibaldone.views.base import Generation
+from zibaldone.views.own_rows import key_of, of
 
 NAME = "notes"
 _PER_STATEMENT = 400
@@ -74,22 +75,20 @@ class StoredNote:
 def insert(connection: Connection, generation: Generation, rows: Sequence[NoteRow]) -> None:
     """Insert notes with their units."""
     units.insert(connection, NAME, generation, (row.unit for row in rows))
-    mine = {"user": generation.user, "generation": generation.number}
     beside = [
-        mine
+        key_of(generation)
         | {"seq": row.key[0], "part": row.key[1], "made_by": row.made_by}
         | _clause(row.clause)
         | _ending(row.ended)
         for row in rows
     ]
-    if beside:
-        connection.execute(notes.insert(), beside)
+    own_rows.insert(connection, notes, beside)
 
 
 def end(connection: Connection, generation: Generation, endings: Mapping[units.Key, Ending]) -> None:
     """Store the endings of notes."""
     for (seq, part), ending in endings.items():
-        here = and_(_of(generation), notes.c.seq == seq, notes.c.part == part)
+        here = and_(of(notes, generation), notes.c.seq == seq, notes.c.part == part)
         connection.execute(update(notes).where(here).values(**_ending(ending)))
 
 
@@ -97,7 +96,9 @@ def load(
     connection: Connection, generation: Generation, dimension: int, *, after: int = 0
 ) -> dict[units.Key, StoredNote]:
     """Notes that stand on messages above seq `after`, by key. Raises StorageCorrupt."""
-    query = select(notes).where(_of(generation), notes.c.seq > after).order_by(notes.c.seq, notes.c.part)
+    query = (
+        select(notes).where(of(notes, generation), notes.c.seq > after).order_by(notes.c.seq, notes.c.part)
+    )
     beside = {(row.seq, row.part): row for row in connection.execute(query)}
     if not beside:
         return {}
@@ -111,7 +112,7 @@ def load(
 def sizes(connection: Connection, generation: Generation) -> tuple[int, int]:
     """(notes, ended notes)."""
     query = select(func.count().label("all"), func.count(notes.c.ended_by).label("ended"))
-    row = connection.execute(query.where(_of(generation))).one()
+    row = connection.execute(query.where(of(notes, generation))).one()
     return row[0], row[1]
 
 
@@ -144,22 +145,19 @@ def forget(connection: Connection, user: str, seqs: Sequence[int]) -> None:
 
 def drop(connection: Connection, generation: Generation) -> None:
     """Delete a generation's rows and its unread messages."""
-    connection.execute(delete(notes).where(_of(generation)))
-    connection.execute(delete(notes_unread).where(_unread_of(generation)))
+    own_rows.drop(connection, generation, notes, notes_unread)
 
 
 def add_unread(connection: Connection, generation: Generation, tokens: Mapping[int, int]) -> None:
     """Store messages that a model is to read, with tokens by seq."""
-    mine = {"user": generation.user, "generation": generation.number}
-    if tokens:
-        rows = [mine | {"seq": seq, "tokens": count} for seq, count in tokens.items()]
-        connection.execute(notes_unread.insert(), rows)
+    rows = [key_of(generation) | {"seq": seq, "tokens": count} for seq, count in tokens.items()]
+    own_rows.insert(connection, notes_unread, rows)
 
 
 def unread(connection: Connection, generation: Generation) -> dict[int, int]:
     """Messages that a model is to read: tokens by rising seq."""
     u = notes_unread.c
-    query = select(u.seq, u.tokens).where(_unread_of(generation)).order_by(u.seq)
+    query = select(u.seq, u.tokens).where(of(notes_unread, generation)).order_by(u.seq)
     return {row.seq: row.tokens for row in connection.execute(query)}
 
 
@@ -168,7 +166,7 @@ def take_unread(connection: Connection, generation: Generation, seqs: Iterable[i
     wanted = sorted(seqs)
     done = 0
     for some in in_chunks(wanted, _PER_STATEMENT):
-        here = and_(_unread_of(generation), notes_unread.c.seq.in_(some))
+        here = and_(of(notes_unread, generation), notes_unread.c.seq.in_(some))
         done += connection.execute(delete(notes_unread).where(here)).rowcount
     return done == len(wanted)
 
@@ -195,7 +193,7 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
     alone = alone.where(units.of(NAME, generation), n.seq.is_(None))
     by = and_(m.user == n.user, m.seq == n.ended_by)
     lost = select(n.ended_by).outerjoin_from(notes, messages, by)
-    lost = lost.where(_of(generation), n.ended_by.is_not(None), m.seq.is_(None))
+    lost = lost.where(of(notes, generation), n.ended_by.is_not(None), m.seq.is_(None))
     return [
         *(f"a note of message {seq} without its row" for seq in connection.execute(alone).scalars()),
         *(
@@ -220,12 +218,3 @@ def _ending(ending: Ending | None) -> dict[str, int | str | None]:
         "instead_end": ending.instead[2],
         "rule": ending.rule,
     }
-
-
-def _of(generation: Generation) -> ColumnElement[bool]:
-    return and_(notes.c.user == generation.user, notes.c.generation == generation.number)
-
-
-def _unread_of(generation: Generation) -> ColumnElement[bool]:
-    u = notes_unread.c
-    return and_(u.user == generation.user, u.generation == generation.number)

@@ -20,7 +20,7 @@ from zibaldone.core.validation import to_time
 from zibaldone.errors import ModelFailed
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.embedding import embed
 from zibaldone.search import dense
 from zibaldone.search.explanation import Explanation
@@ -458,11 +458,13 @@ class NotesView(UnitsView):
     def _take(self, piece: Sequence[Message], reading: Reading, user: str, *, patient: bool) -> None:
         take(self._asker, self._embedder, self._tokenizer, piece, reading, user=user, patient=patient)
 
-    def _stated_rows(self, messages: Sequence[Message]) -> list[NoteRow]:
-        """Rows of the notes that messages state."""
+    def _stated_rows(self, messages: Sequence[Message], *, with_vectors: bool = True) -> list[NoteRow]:
+        """Rows of the notes that messages state; their vectors are zero unless `with_vectors`."""
         notes = [(message, part, note) for message in messages for part, note in enumerate(stated(message))]
         texts = [message.content[note.start : note.end] for message, _, note in notes]
-        vectors = embed(self._embedder, texts)
+        vectors = np.zeros((len(texts), self._embedder.dimension), dtype=np.float32)
+        if with_vectors:
+            vectors = embed(self._embedder, texts)
         lines = [line(message.speaker, text) for (message, _, _), text in zip(notes, texts, strict=True)]
         counts = line_tokens(lines, self._tokenizer.count)
         return [
@@ -490,10 +492,7 @@ class NotesView(UnitsView):
             rows = self._stated_rows(messages)
         except ModelFailed as error:
             note = f"notes of messages that were not read yet have no vectors: {error}"
-            blind = NotesView(
-                _Blind(self._embedder.dimension), self._tokenizer, self._asker, clock=self._clock
-            )
-            rows = blind._stated_rows(messages)
+            rows = self._stated_rows(messages, with_vectors=False)
         on = {message.seq: message for message in messages}
         late = {}
         for row in rows:
@@ -519,19 +518,6 @@ class NotesView(UnitsView):
         return late, note
 
 
-class _Blind:
-    """Stands in for an embedder that fails."""
-
-    name = "blind"
-
-    def __init__(self, dimension: int) -> None:
-        self.dimension = dimension
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Nothing of any text."""
-        return np.zeros((len(texts), self.dimension), dtype=np.float32)
-
-
 @dataclass(frozen=True, slots=True)
 class _Ranked:
     """The sources of every note and its score, the best first."""
@@ -539,7 +525,7 @@ class _Ranked:
     notes: list[tuple[tuple[int, ...], float]]
 
     def __call__(self, seq: int) -> tuple[ChannelScore, ...] | None:
-        """Of the best note of the message; None where it has none."""
+        """Channels of the best note of the message; None if it has none."""
         for rank, (sources, score) in enumerate(self.notes, 1):
             if seq in sources:
                 return _channel(rank, score)

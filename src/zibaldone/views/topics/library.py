@@ -48,6 +48,11 @@ class Library:
     opened: datetime | None = None  # time of the message of CURRENT's first entry; None when it is empty
     parts: Mapping[Key, tuple[Entry, ...]] = field(default_factory=dict, hash=False)
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """(documents, entries)."""
+        return len(self.documents), sum(1 for _ in self.entries())
+
     def everything(self) -> Iterator[Document]:
         yield from self.documents.values()
         yield self.current

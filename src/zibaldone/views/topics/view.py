@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,7 +40,7 @@ from zibaldone.views.base import (
     Stale,
     TakeSnapshot,
 )
-from zibaldone.views.own_rows import generations
+from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector, recallable, tail, usable
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.apply_edits import apply, withdraw
@@ -60,6 +60,7 @@ from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 6  # raise it when other documents would be made of the same log without a model
+_KINDS = ("documents", "entries")
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()
 
@@ -205,16 +206,10 @@ class TopicsView(RestingView):
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove entries and merged parts, restore what they had superseded, renew summaries and headings."""
-        return _counted(
-            self._without(connection, generation, seqs, save=True)
-            for generation in generations(connection, topic_states, user)
-        )
+        return self._forgotten(connection, user, seqs, save=True)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return _counted(
-            self._without(connection, generation, seqs, save=False)
-            for generation in generations(connection, topic_states, user)
-        )
+        return self._forgotten(connection, user, seqs, save=False)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         with database.read(user) as connection:
@@ -263,12 +258,8 @@ class TopicsView(RestingView):
         units.drop(connection, NAME, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        loaded = [table.load(connection, one) for one in generations(connection, topic_states, user)]
-        libraries = [one for one in loaded if one is not None]
-        return (
-            Counted("documents", sum(len(one.documents) for one in libraries)),
-            Counted("entries", sum(1 for one in libraries for _ in one.entries())),
-        )
+        loaded = (table.load(connection, one) for one in generations(connection, topic_states, user))
+        return counted(_KINDS, (one.counts for one in loaded if one is not None))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         library = table.load(connection, generation)
@@ -391,10 +382,16 @@ class TopicsView(RestingView):
     def _static(self, texts: Sequence[str]) -> Vectors:
         return embed(self._word_embedder, texts)
 
+    def _forgotten(
+        self, connection: Connection, user: str, seqs: Sequence[int], *, save: bool
+    ) -> tuple[Counted, ...]:
+        every = generations(connection, topic_states, user)
+        return counted(_KINDS, (self._without(connection, one, seqs, save=save) for one in every))
+
     def _without(
         self, connection: Connection, generation: Generation, seqs: Sequence[int], *, save: bool
-    ) -> tuple[Library, Library]:
-        """The library before and after forgetting, saved if `save`; no model is waited for."""
+    ) -> tuple[int, int]:
+        """Forget messages, and save the library if `save`: (documents, entries) fewer. Waits for no model."""
         before = table.load(connection, generation) or Library()
         forgotten, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
         editors = log.editors(connection, generation.user)
@@ -409,7 +406,8 @@ class TopicsView(RestingView):
             back = {key: entry for key, entry in left.items() if key not in known}
             rows = entry_units.rows_of(back, None, self._tokenizer, self._embedder.dimension)
             entry_units.replace(connection, generation, known, left, rows)
-        return before, after
+        (documents, entries), (documents_left, entries_left) = before.counts, after.counts
+        return documents - documents_left, entries - entries_left
 
     @staticmethod
     def _previous(connection: Connection, user: str, messages: Sequence[Message]) -> dict[str, Message]:
@@ -439,14 +437,3 @@ class _Embedding:
 def _inside(index: UnitIndex, seqs: frozenset[int]) -> Mask:
     """(n,) which units have any of these messages among their sources."""
     return np.array([not seqs.isdisjoint(unit.sources) for unit in index.units], dtype=bool)
-
-
-def _counted(pairs: Iterable[tuple[Library, Library]]) -> tuple[Counted, ...]:
-    revisions = list(pairs)
-    return (
-        Counted("documents", sum(len(one.documents) - len(other.documents) for one, other in revisions)),
-        Counted(
-            "entries",
-            sum(sum(1 for _ in one.entries()) - sum(1 for _ in other.entries()) for one, other in revisions),
-        ),
-    )

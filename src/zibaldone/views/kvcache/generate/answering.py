@@ -54,7 +54,7 @@ class KVAnswer:
     """An answer of the model."""
 
     texts: tuple[str, ...]  # more than one with num_return_sequences
-    blocks: tuple[int, ...]  # numbers of the blocks in sight, in their order there
+    blocks: tuple[int, ...]  # numbers of the selected blocks, in their order
     citations: tuple[Cited, ...]  # the messages that those are of, in the order of the log
     prefill_tokens: int  # that the model computed before the answer
     kv_tokens: int  # that it reused
@@ -72,7 +72,7 @@ class AnswerScore:
 
     log_probability: float  # of all its tokens, in nats
     tokens: int  # of the answer
-    citations: tuple[Cited, ...]  # the messages in sight, in the order of the log
+    citations: tuple[Cited, ...]  # the selected messages, in the order of the log
     prefill_tokens: int  # that the model computed before the answer
     kv_tokens: int  # that it reused
 

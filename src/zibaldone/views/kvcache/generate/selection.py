@@ -38,7 +38,7 @@ class Sought:
     budget_tokens: int  # of whole turns
     max_new_tokens: int
     by_text: tuple[int, ...] = ()  # seqs as text recall ranks them
-    given: tuple[int, ...] | None = None  # seqs that the caller wants in sight, and no others
+    given: tuple[int, ...] | None = None  # seqs that the caller selects, and no others
 
 
 @dataclass(frozen=True, slots=True)

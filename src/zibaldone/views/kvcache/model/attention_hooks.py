@@ -266,7 +266,7 @@ class Tap:
     def tables(
         self, index: int, positions: Tensor, final: int, dtype: torch.dtype | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The model's own (cos, sin), each (1, tokens, ...), for these positions; in its dtype, or `dtype`."""
+        """The model's own (cos, sin), each (1, tokens, ...), at these positions; in its dtype or `dtype`."""
         layer = self._layers[index]
         device = self.layer_device(index)
         with_final = torch.cat([positions.to(device), torch.tensor([max(final - 1, 0)], device=device)])

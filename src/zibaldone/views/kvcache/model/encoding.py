@@ -1,4 +1,4 @@
-"""Encoding: from messages to blocks, turn by turn, without positions (Eq. 5); and fingerprints of stored keys.
+"""Encoding: messages to blocks, turn by turn, without positions (Eq. 5); fingerprints of stored keys.
 
 A session is encoded in *segments*. Inside one, a turn sees the pinned prefix and the last `context_tokens`
 before it, at new positions; a new segment starts afresh. So the keys of a message depend on the earlier

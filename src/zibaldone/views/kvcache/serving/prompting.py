@@ -24,7 +24,7 @@ class KVPrompt:
     question_tokens: int  # at the end of these: what an engine has to compute
     scope: KVScope | None  # None: there is no memory to load
     salt: str | None
-    citations: tuple[Cited, ...]  # the messages in sight, in the order of the log
+    citations: tuple[Cited, ...]  # the selected messages, in the order of the log
     query: str
     now: datetime
     user: str
@@ -33,12 +33,12 @@ class KVPrompt:
 
     @property
     def memory_tokens(self) -> int:
-        """Tokens whose keys are loaded, the pinned ones among them."""
+        """Tokens whose keys are loaded, the pinned ones included."""
         return len(self.ids) - self.question_tokens
 
     @property
     def seqs(self) -> tuple[int, ...]:
-        """Of the messages in sight."""
+        """Seqs of the selected messages."""
         return seqs_of(self.blocks)
 
     def body(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def prompt_of(
     user: str,
     sought: Sought,
 ) -> KVPrompt:
-    """Choose, and say what stands where.
+    """Select memory, and lay out the prompt.
 
     Raises BlockMissing when a chosen block has just gone, and InvalidInput for settings that an engine has no
     place for.

@@ -1,11 +1,7 @@
-"""Memory in a request to a serving engine: whose, and which blocks.
+"""The scheduler's side of serving: requests that name a memory, and load plans for the workers.
 
-Imports no torch.
-
-Where an engine schedules: requests that name a memory, and what its workers are to do for them.
-
-Workers read the files that a plan names, and no database. Imports no engine; a request is vLLM's, of which a
-few attributes are read.
+A scope in the request says whose memory, and which blocks. Workers read the files that a plan names, and no
+database. Imports no engine; a request is vLLM's, of which a few attributes are read.
 """
 
 from __future__ import annotations
@@ -38,7 +34,7 @@ Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]  # of a row
 
 @checked_dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class KVScope:
-    """Of one user, and of one generation of that user's pool."""
+    """Blocks of one user and one generation of that user's pool."""
 
     user: Annotated[str, Field(strict=True)]
     generation: Number
@@ -47,12 +43,12 @@ class KVScope:
     blocks: tuple[Number, ...]  # in the order in which they stand in the prompt
 
     def params(self) -> dict[str, Any]:
-        """As kv_transfer_params."""
+        """The scope as kv_transfer_params."""
         return {KEY: {**asdict(self), "blocks": list(self.blocks)}}  # type: ignore[call-overload, unused-ignore]
 
     @staticmethod
     def of(params: object) -> KVScope | None:
-        """What kv_transfer_params say; None where they say nothing of memory. Raises InvalidInput."""
+        """Parse kv_transfer_params; None if they have no scope. Raises InvalidInput."""
         if not isinstance(params, Mapping) or KEY not in params:
             return None
         try:
@@ -67,7 +63,7 @@ class KVScope:
         return scope
 
     def salt(self, checksums: Iterable[int | None]) -> str:
-        """What keeps an engine's prefix cache apart: another for every user, pool, choice and content.
+        """Salt that separates an engine's prefix caches by user, pool, blocks and content.
 
         `checksums` are those of the blocks, in their order. Keys of a block depend on what it was encoded
         behind, so equal tokens do not make equal caches: an engine that only compares tokens would mix
@@ -85,7 +81,7 @@ Serving = Callable[[Connection, str, KVStore], Generation | None]
 
 
 class PlacedBlock(NamedTuple):
-    """Where a block's bytes are."""
+    """Slot, checksum and size of a block."""
 
     slot: int
     checksum: int
@@ -94,7 +90,7 @@ class PlacedBlock(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """What stands at the beginning of a request's prompt, and need not be computed."""
+    """Memory at the beginning of a request's prompt, which need not be computed."""
 
     files: Path  # the folder of the pool
     layout: BlockLayout
@@ -109,7 +105,7 @@ class LoadPlan:
 
 @dataclass(frozen=True, slots=True)
 class SlotLoad:
-    """Tokens from `start` to `end` of a request, of memory, into its blocks."""
+    """Tokens from `start` to `end` of a request's memory, to be loaded into its blocks."""
 
     plan: LoadPlan
     start: int
@@ -119,7 +115,7 @@ class SlotLoad:
 
 @dataclass
 class _Served:
-    """A request, on the scheduler's side; it names no memory where there is neither plan nor error."""
+    """A request on the scheduler's side; without plan and error it names no memory."""
 
     plan: LoadPlan | None = None
     error: str = ""
@@ -127,7 +123,7 @@ class _Served:
 
 
 class SchedulerSide:
-    """Holds requests against the pools of a memory's folder, for who has no model of ours."""
+    """Checks requests against the pools of a memory's folder, without a model of ours."""
 
     def __init__(self, folder: Path, serving: Serving, config: Any) -> None:
         """`serving` says which generation serves a user (generations.serving).
@@ -150,12 +146,12 @@ class SchedulerSide:
         self._database.close()
 
     def matched(self, request: Any, computed: int) -> int:
-        """Tokens behind the computed ones that are memory and need not be computed."""
+        """Number of tokens behind the computed ones that are memory and need not be computed."""
         plan = self._served(request).plan
         return max(0, plan.tokens - computed) if plan is not None else 0
 
     def load(self, request: Any, block_ids: Sequence[int], tokens: int) -> None:
-        """These blocks are the request's: its memory's last `tokens` tokens are to be loaded."""
+        """Plan to load the last `tokens` tokens of the request's memory into these blocks."""
         served = self._served(request)
         if served.plan is not None:
             end = served.plan.tokens
@@ -163,12 +159,12 @@ class SchedulerSide:
             self._next.append(SlotLoad(served.plan, end - tokens, end, tuple(block_ids)))
 
     def take_loads(self) -> list[SlotLoad]:
-        """The blocks that workers are to load for the step that begins."""
+        """Loads for the step that begins; the next call returns new ones only."""
         loads, self._next = self._next, []
         return loads
 
     def finish(self, request: Any) -> dict[str, Any] | None:
-        """The part of the response about memory: tokens loaded, and an error."""
+        """Memory's part of the response: tokens loaded, and an error."""
         served = self._requests.pop(request.request_id, _Served())
         if served.error:
             return {KEY: {"loaded_tokens": served.loaded_tokens, "error": served.error}}
@@ -195,7 +191,7 @@ class SchedulerSide:
             return _Served(error="the memory cannot be read: the log of vLLM says why")
 
     def _plan(self, scope: KVScope, prompt: Sequence[int], salt: str | None) -> LoadPlan:
-        """Hold a request against the pool that it names; blocks that have no place end the plan before them.
+        """Check a request against the pool that it names; blocks without a slot end the plan.
 
         Whoever asks has to know the text: the prompt must begin with the very tokens of the blocks, and the
         blocks must be of the user that the scope names. Raises InvalidInput, ForeignKV or BlockMissing for

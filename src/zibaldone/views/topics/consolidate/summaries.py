@@ -42,7 +42,7 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
 
 
 def own_words(text: str) -> str:
-    """The text without captions ("[image: a cat]") and without a question that it answers, if more is left."""
+    """The text without captions ("[image: a cat]") and a question that it answers, if more is left."""
     return without_captions(_QUESTION.sub("", text))
 
 

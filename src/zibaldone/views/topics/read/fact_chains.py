@@ -205,7 +205,7 @@ def _without(text: str, names: Sequence[Name]) -> str:
 def outdated(
     rows: Iterable[int], texts: Sequence[str], subject: Name, names: Mapping[int, Sequence[Name]]
 ) -> dict[int, int]:
-    """Of rising rows that hold the subject, each row that a later one replaces, mapped to that later one.
+    """Map rows that a later one replaces to that later one, of rising rows that hold the subject.
 
     `names` are the names in each row's text, the subject included.
     """
