@@ -99,7 +99,8 @@ def closed(pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list
     start = 0
     while window := due(pending[start:], ended=ended):
         end = start + window.size
-        cuts.append(_first_cut(pending[start:end], vectors[start:end], window))
+        gains = _gains(pending[start:end], vectors[start:end])
+        cuts.append(Cut(_best_first(gains, window.size, whole=window.whole)))
         start += cuts[-1].size
     return cuts
 
@@ -108,7 +109,7 @@ def due(pending: Sequence[Message], *, ended: bool) -> Window | None:
     """The window whose cuts are to be decided; None while it is too early."""
     most = LONGEST + CONTEXT
     for place in range(1, min(len(pending), most)):
-        if _pause(pending[place - 1], pending[place]):
+        if abs(_time(pending[place]) - _time(pending[place - 1])) > PAUSE:
             return Window(place, True)
     if len(pending) >= most:
         return Window(most, False)
@@ -138,7 +139,7 @@ class OpenEpisodes:
         blocks: list[Block] = []
         for message, row in zip(messages, vectors, strict=True):
             for session in self._in_order():
-                if _long_after(message, self._pending[session][-1]):
+                if _time(message) - _time(self._pending[session][-1]) > PAUSE:
                     blocks += self._take(session, ended=True)
             self._pending.setdefault(message.session, []).append(message)
             rows = self._rows.get(message.session, self._none)
@@ -167,27 +168,14 @@ class OpenEpisodes:
         return blocks
 
 
-def _pause(before: Message, after: Message) -> bool:
-    return abs(_time(after) - _time(before)) > PAUSE
-
-
-def _long_after(message: Message, last: Message) -> bool:
-    return _time(message) - _time(last) > PAUSE
-
-
 def _time(message: Message) -> datetime:
     assert message.time is not None  # what is stored has one
     return message.time
 
 
-def _first_cut(seen: Sequence[Message], vectors: Vectors, window: Window) -> Cut:
-    """The first cut of the best division."""
-    return Cut(_best_first(_gains(seen, vectors), len(seen), whole=window.whole))
-
-
 def _gains(seen: Sequence[Message], vectors: Vectors) -> list[float]:
     """Gain of a cut before message 1, 2 ..., in standard deviations of the cohesion in the window."""
-    gains = -(_standard(_lexical(seen)) + _standard(_dense(vectors))) / 2
+    gains = -(_standard(_lexical(seen)) + _standard(_cosines(vectors.astype(np.float64)))) / 2
     for place, (message, after) in enumerate(pairwise(seen)):
         gains[place] += _TURN * (_TURNS.search(after.content) is not None)
         gains[place] -= _CUE * (_ASKS.search(message.content) is not None)
@@ -204,10 +192,6 @@ def _lexical(seen: Sequence[Message]) -> npt.NDArray[np.float64]:
         for term in some:
             row[column[term]] = math.log(1 + len(seen) / df[term])
     return _cosines(rows)
-
-
-def _dense(vectors: Vectors) -> npt.NDArray[np.float64]:
-    return _cosines(vectors.astype(np.float64))
 
 
 def _cosines(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -254,12 +254,8 @@ def _context(messages: Sequence[ShownMessage]) -> str:
 
 def _strays(text: str, given: SourceTexts) -> list[str]:
     """Names and numbers that the sources lack; else words whose negation differs."""
-    return _new_names(text, given) or given.turned(text)
-
-
-def _new_names(text: str, given: SourceTexts) -> list[str]:
     named = names_and_numbers(text)
-    return [word for word in given.invented(text) if word in named]
+    return [word for word in given.invented(text) if word in named] or given.turned(text)
 
 
 def _numbers(text: str) -> list[str]:

@@ -269,8 +269,9 @@ def _add(
         for number in dict.fromkeys(new.ends):
             if numbered[number].key != row.key:
                 _end(reading, numbered[number], Ending(seq, row.key[1], instead, made_by))
+        since = message.time.date().isoformat() if message.time else ""
         reading.held[row.key] = HeldNote(
-            row.key, new.kind, new.text, _since(message), row.unit.sources, vector, clause=clause
+            row.key, new.kind, new.text, since, row.unit.sources, vector, clause=clause
         )
     for over in taken.ended:
         note, by = numbered.get(over.id), messages.get(over.by)
@@ -357,7 +358,3 @@ def _is_known(new: NewNote, held: Iterable[HeldNote]) -> bool:
         if new_terms <= known or (known <= new_terms and len(known) >= _ALIKE * len(new_terms)):
             return True
     return False
-
-
-def _since(message: Message) -> str:
-    return message.time.date().isoformat() if message.time else ""

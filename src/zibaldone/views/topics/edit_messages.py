@@ -92,7 +92,7 @@ def _edits(part: Part, before: Document, after: Document, kind: type[Heading | E
     shared = Counter(block for _, block in had) & Counter(block for _, block in has)
     gone, come = _without(had, shared.copy()), _without(has, shared)
     pairs: dict[int, int] = {}  # of places in `come` and `gone`
-    for alike in (_same_words, _same_place):
+    for alike in (words_of, _same_place):
         free: dict[object, list[int]] = {}
         for at, (_, block) in enumerate(gone):
             if at not in pairs.values() and (key := alike(block)):
@@ -106,10 +106,6 @@ def _edits(part: Part, before: Document, after: Document, kind: type[Heading | E
             yield Edit("changed" if old else "added", part, path, old, block)
     lost = [placed for at, placed in enumerate(gone) if at not in pairs.values()]
     yield from (Edit("removed", part, path, block, None) for path, block in lost)
-
-
-def _same_words(block: Block) -> object:
-    return words_of(block)
 
 
 def _same_place(block: Block) -> object:

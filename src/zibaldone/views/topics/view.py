@@ -374,13 +374,10 @@ class TopicsView(RestingView):
                 self._workbenches.put(user, workbench, as_of)
 
     def _offline_workbench(self) -> Workbench:
-        return Workbench(self._static, self._tokenizer.count, None, self.config)
+        return Workbench(partial(embed, self._word_embedder), self._tokenizer.count, None, self.config)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return embed(self._embedder, texts)
-
-    def _static(self, texts: Sequence[str]) -> Vectors:
-        return embed(self._word_embedder, texts)
 
     def _forgotten(
         self, connection: Connection, user: str, seqs: Sequence[int], *, save: bool

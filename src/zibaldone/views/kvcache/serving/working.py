@@ -123,15 +123,12 @@ class WorkerSide:
             return
         for number, layer in self._layers.items():
             of_layer = card.layers[number]
-            heads = slice(*self._heads(of_layer.kv_heads))
+            heads = slice(*head_range(of_layer.kv_heads, self._share.rank, self._share.ranks))
             keys = torch.cat([part[number].keys[heads] for part in parts], dim=1)[:, positions - first]
             values = torch.cat([part[number].values[heads] for part in parts], dim=1)[:, positions - first]
             _check(keys, values, layer, number)
             rotated = of_layer.rotate(keys, positions)
             layer.write(RawKV(rotated.to(self._dtype), values.to(self._dtype)), slots.slots)
-
-    def _heads(self, kv_heads: int) -> HeadRange:
-        return head_range(kv_heads, self._share.rank, self._share.ranks)
 
     def _card(self, path: Path) -> ModelCard:
         if path not in self._cards:

@@ -92,7 +92,7 @@ class _Shelf:
         self.before, self.work = library, work
         self.documents: dict[str, Document] = dict(library.documents)
         self.events: dict[str, _Event] = {}  # of the documents that are changed
-        self.time = _latest(library.current.entries)
+        self.time = max(library.current.entries, key=lambda entry: entry.last).time
         work.survey(self.documents.values(), library.current.entries)
 
     def carry_out(self, planned: Plan) -> None:
@@ -195,7 +195,3 @@ class _Shelf:
             self.documents.update({part.id: part for part in parts})
             self.events |= {part.id: _Event("split") for part in parts}
         return [part.id for part in parts]
-
-
-def _latest(entries: Sequence[Entry]) -> When | None:
-    return max(entries, key=lambda entry: entry.last).time if entries else None

@@ -74,7 +74,8 @@ class _Reading:
     @property
     def tells(self) -> bool:
         """True if there is anything to ask a model about."""
-        return bool(self.plain) or not _says_nothing(self.message)
+        content = self.message.content
+        return bool(self.plain) or not all(is_phatic(content[slice(*span)]) for span in sentences(content))
 
 
 def _readings(messages: Sequence[Message], previous: Mapping[str, Message], work: Work) -> Iterator[_Reading]:
@@ -214,11 +215,6 @@ def _shown(messages: Sequence[Message]) -> tuple[str, ...]:
         lines.append(f"{message.seq}{new} {source_of(message) or 'the user'}: {message.content}")
         day = message.time.date()
     return tuple(lines)
-
-
-def _says_nothing(message: Message) -> bool:
-    spans = sentences(message.content)
-    return all(is_phatic(message.content[start:end]) for start, end in spans)
 
 
 def _plain(message: Message, before: Message | None, work: Work) -> Iterator[Entry]:

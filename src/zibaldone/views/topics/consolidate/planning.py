@@ -13,7 +13,6 @@ from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import (
     BlockShown,
     Planned,
@@ -80,7 +79,7 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
             BlockShown(
                 number,
                 portion.title,
-                tuple(_with_speaker(entry) for entry in portion.entries[:_SHOWN_ENTRIES]),
+                tuple(f"{one.source or 'user'}: {one.text}" for one in portion.entries[:_SHOWN_ENTRIES]),
             )
             for number, portion in enumerate(portions, 1)
         ),
@@ -100,10 +99,6 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
     if answer.degraded:
         return _routed(portions, documents, work)
     return _realised(answer.result, portions)
-
-
-def _with_speaker(entry: Entry) -> str:
-    return f"{entry.source or 'user'}: {entry.text}"
 
 
 def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:

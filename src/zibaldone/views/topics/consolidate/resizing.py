@@ -56,7 +56,7 @@ def _parted(pieces: list[_Piece], work: Work) -> list[list[_Piece]]:
         return [pieces]
     most = max(piece.tokens for piece in pieces)
     if len(pieces) < 2 or most * 2 > sum(piece.tokens for piece in pieces):
-        pieces = [one for piece in pieces for one in _singles(piece, work)]
+        pieces = [_piece(piece.above, (block,), work) for piece in pieces for block in piece.blocks]
     if len(pieces) < 2:
         return [pieces]
     vectors = work.centres([piece.entries for piece in pieces])
@@ -77,10 +77,6 @@ def _sections(document: Document, work: Work) -> list[_Piece]:
         if section.blocks:
             parts.append(_piece(tuple(above[1:]), section.blocks, work))
     return parts
-
-
-def _singles(piece: _Piece, work: Work) -> list[_Piece]:
-    return [_piece(piece.above, (block,), work) for block in piece.blocks]
 
 
 def _piece(above: tuple[Heading, ...], blocks: tuple[Block, ...], work: Work) -> _Piece:

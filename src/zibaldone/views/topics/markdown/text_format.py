@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from zibaldone.errors import InvalidImport
-from zibaldone.views.topics.markdown.document import Block, Document, Event, Heading, Section
+from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
 from zibaldone.views.topics.markdown.entry import Entry, read_entry
 
 _FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -106,7 +106,7 @@ def render(document: Document, **more: str) -> str:
         "summary": document.summary,
         "token_count": document.token_count,
         "created_time": str(document.created_time or ""),
-        "update_log": [_event(event) for event in document.update_log],
+        "update_log": [{"time": str(one.time or ""), "event": one.event} for one in document.update_log],
     }
     body = render_body(document.body)
     return front_matter(fields | more) + (f"\n{body}\n" if body else "")
@@ -146,7 +146,3 @@ def _printed(block: Block) -> str:
         return f"{'#' * block.level} {block.title}".rstrip()
     first, *more = block.line.split("\n")
     return "\n".join([f"- {first}" if first else "-", *(f"  {line}" if line else "" for line in more)])
-
-
-def _event(event: Event) -> dict[str, Any]:
-    return {"time": str(event.time or ""), "event": event.event}

@@ -186,7 +186,8 @@ class _AgentSearch:
             tiers.append(self._hits(self._ranked.best(self._seen_rows()), "seen"))
         hits = ordered(tiers)
         note = self._note
-        if self._tokens(hits) < self._settings.min_retrieval_tokens:
+        tokens = self._tokenizer.count([hit.place.entry.text for hit in hits])
+        if sum(tokens) < self._settings.min_retrieval_tokens:
             hits = ordered((hits, self._fallback(), offline(self._ranked)))
             note = note or "the agent found little; words and vectors added the rest"
         else:
@@ -250,9 +251,6 @@ class _AgentSearch:
     def _global(self, id_: str, local: Iterable[int]) -> list[int]:
         where = self._index.of_document[id_]
         return [int(where[row]) for row in local]
-
-    def _tokens(self, hits: Sequence[EntryHit]) -> int:
-        return sum(self._tokenizer.count([hit.place.entry.text for hit in hits]))
 
 
 def _excerpts(answer: ToolAnswer) -> list[Excerpt]:
