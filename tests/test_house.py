@@ -315,29 +315,29 @@ def test_python_is_started_in_one_place():
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
     ".": 714,
-    "adapters": 2_007,
-    "api": 2_822,
+    "adapters": 2_006,
+    "api": 2_819,
     "cli": 5_009,
     "core": 719,
     "engine": 4_440,
     "importers": 3_688,
     "log": 2_497,
     "models": 2_728,
-    "recall": 1_715,
+    "recall": 1_714,
     "search": 2_785,
-    "server": 9_704,
+    "server": 9_703,
     "storage": 4_928,
     "testing": 507,
     "text": 3_233,
-    "views": 2_067,
-    "views/chunks": 2_976,
-    "views/hierarchy": 3_222,
-    "views/kvcache": 5_432,
+    "views": 2_073,
+    "views/chunks": 2_887,
+    "views/hierarchy": 3_145,
+    "views/kvcache": 5_299,
     "views/messages": 176,
-    "views/notes": 1_991,
-    "views/topics": 6_342,
+    "views/notes": 1_941,
+    "views/topics": 6_176,
 }
-TESTS_CEILING = 55_030
+TESTS_CEILING = 53_090
 
 
 def lines_in(path: Path) -> int:
