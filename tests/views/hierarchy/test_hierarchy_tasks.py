@@ -218,12 +218,7 @@ def test_where_no_fact_stands_the_model_is_asked_once_more():
 
 
 @pytest.mark.parametrize(
-    "stray",
-    [
-        "Bob gave Ann 55 crowns for Rex.",
-        "Then Zebulon called Ann.",
-        "Ann did not adopt Rex.",
-    ],
+    "stray", ["Bob gave Ann 55 crowns for Rex.", "Then Zebulon called Ann.", "Ann did not adopt Rex."]
 )
 def test_a_narrative_has_no_name_number_or_denial_of_its_own(stray):
     """The sentence that has one is dropped, the others stay, and the episode says so."""
@@ -291,14 +286,7 @@ def test_a_model_is_not_asked_too_early_nor_about_little():
 
 
 @pytest.mark.parametrize(
-    ("starts", "sizes"),
-    [
-        ([], [9]),
-        ([1], [9]),
-        ([5, 5], [4, 5]),
-        ([6, 4], [3, 2, 4]),
-        ([4, 99], [3, 6]),
-    ],
+    ("starts", "sizes"), [([], [9]), ([1], [9]), ([5, 5], [4, 5]), ([6, 4], [3, 2, 4]), ([4, 99], [3, 6])]
 )
 def test_boundaries_that_can_be_used_are(starts, sizes):
     """In order and each once; the first message's and those of no message are left out."""

@@ -14,12 +14,7 @@ from zibaldone.views.hierarchy.stage_two import (
     candidates,
     include,
 )
-from zibaldone.views.hierarchy.uncertainty import (
-    COVERAGE,
-    CoverageSignal,
-    Gain,
-    GainThresholds,
-)
+from zibaldone.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds
 
 ANY = StageTwo(least=0)
 LIMITS = GainThresholds(admit=0.1, expand=0.3)

@@ -50,12 +50,7 @@ def graphs(draw):
     return ids, [float(one) for one in relevance], edges
 
 
-@given(
-    graphs(),
-    st.integers(1, 15),
-    st.sampled_from([0.0, 0.25, 0.7, 1.0]),
-    st.sampled_from([0.0, 0.5, 1.0]),
-)
+@given(graphs(), st.integers(1, 15), st.sampled_from([0.0, 0.25, 0.7, 1.0]), st.sampled_from([0.0, 0.5, 1.0]))
 def test_the_lazy_choice_is_the_naive_one(graph, most, alpha, coverage):
     """Evaluating only what comes to the top gives the picks of the formula, in its order, ties by id."""
     ids, relevance, edges = graph

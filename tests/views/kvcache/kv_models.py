@@ -48,11 +48,7 @@ SHAPE: dict[str, Any] = {
     "bos_token_id": BOS,
     "eos_token_id": EOS,
 }
-_LOCAL_GLOBAL = {
-    "head_dim": 16,
-    "sliding_window": 32,
-    "layer_types": ["sliding_attention", "full_attention"],
-}
+_LOCAL_GLOBAL = {"head_dim": 16, "sliding_window": 32, "layer_types": ["sliding_attention", "full_attention"]}
 
 
 def scaled(kind: str, **more: Any) -> dict[str, Any]:

@@ -31,12 +31,7 @@ from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 USER = "ann"
 QUESTION = "w3 w4 w5"
 CONFIG = MemArt(
-    block_tokens=8,
-    context_tokens=16,
-    segment_tokens=48,
-    select="blocks",
-    layers=(0, 1),
-    probe_tokens=8,
+    block_tokens=8, context_tokens=16, segment_tokens=48, select="blocks", layers=(0, 1), probe_tokens=8
 )
 FORM = TurnFormat(
     turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", answer_end=" END", pinned="PIN"

@@ -94,14 +94,7 @@ def test_a_forked_child_answers(rig):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"budget": 123},
-        {"config": "best"},
-        {"format": "chat"},
-        {"needles": "x"},
-        {"queue": 0},
-    ],
+    "wrong", [{"budget": 123}, {"config": "best"}, {"format": "chat"}, {"needles": "x"}, {"queue": 0}]
 )
 def test_what_cannot_be_is_refused_before_the_model_is_touched(memory, wrong):
     """With the name of the argument, and no hook is left."""

@@ -1,18 +1,7 @@
 """Forgetting reaches rows, token ids, boxes and bytes, and what was made in sight of the message."""
 
 import pytest
-from kv_rig import (
-    USER,
-    Rig,
-    database_bytes,
-    filled,
-    held,
-    leaked,
-    line,
-    secrets_of,
-    token_bytes,
-    with_config,
-)
+from kv_rig import USER, Rig, database_bytes, filled, held, leaked, line, secrets_of, token_bytes, with_config
 
 from zibaldone import Memory
 from zibaldone.testing import FrozenClock

@@ -95,8 +95,7 @@ FINITE = st.floats(-100, 100, width=32)
 
 
 @given(
-    hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=FINITE),
-    st.data(),
+    hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=FINITE), st.data()
 )
 @settings(max_examples=60, deadline=None)
 def test_upper_bound(keys, data):

@@ -2,16 +2,7 @@
 
 import pytest
 import torch
-from kv_models import (
-    FAMILIES,
-    SHAPE,
-    gptj,
-    gptj_is_handed_tables,
-    logits,
-    new_model,
-    scaled,
-    some_ids,
-)
+from kv_models import FAMILIES, SHAPE, gptj, gptj_is_handed_tables, logits, new_model, scaled, some_ids
 from transformers import (
     AutoModelForSeq2SeqLM,
     BloomConfig,
@@ -78,10 +69,7 @@ REFUSED = {
         lambda: FalconConfig(**SMALL, num_attention_heads=4, alibi=True),
         "no rotary positions.*ALiBi",
     ),
-    "gptj": (
-        gptj,
-        "make their rotary tables themselves",
-    ),
+    "gptj": (gptj, "make their rotary tables themselves"),
     "several-positions": (
         lambda: Qwen2Config(**SHAPE, rope_parameters=scaled("default", mrope_section=[2, 3, 3])),
         "several dimensions",

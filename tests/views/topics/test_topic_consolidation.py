@@ -9,20 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from topic_steps import (
-    NOON,
-    SMALL,
-    added,
-    extracted,
-    fed,
-    filed,
-    kept,
-    numbered,
-    one,
-    said,
-    texts,
-    tools,
-)
+from topic_steps import NOON, SMALL, added, extracted, fed, filed, kept, numbered, one, said, texts, tools
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput

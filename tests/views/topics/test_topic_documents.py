@@ -258,14 +258,7 @@ def test_a_long_range_is_not_every_message_in_it():
     assert parse_body(f"- <seq=1,msgs={hostile}> x")[0].text == f"<seq=1,msgs={hostile}> x"
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"first": -1},
-        {"last": 2},
-        {"part": -1},
-    ],
-)
+@pytest.mark.parametrize("fields", [{"first": -1}, {"last": 2}, {"part": -1}])
 def test_what_no_entry_can_be(fields):
     """Values that could not be read again are refused."""
     with pytest.raises(InvalidInput):

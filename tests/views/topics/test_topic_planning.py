@@ -168,8 +168,7 @@ BAD_REWRITES: dict[str, Callable[[list[int]], Any]] = {
         [{"entries": [one]} for one in n], superseded=[{"older": n[-1], "newer": n[0]}]
     ),
     "supersedes all": lambda n: _rewritten(
-        [{"entries": [one]} for one in n],
-        superseded=[{"older": one, "newer": n[-1]} for one in n[:-1]],
+        [{"entries": [one]} for one in n], superseded=[{"older": one, "newer": n[-1]} for one in n[:-1]]
     ),
     "raves": lambda _: "<think>no</think> none",
 }
@@ -424,8 +423,7 @@ def test_what_is_merged_is_written_anew() -> None:
         if task != "topics.rewrite_documents":
             return "none"
         return _each(
-            inputs,
-            lambda one: {"title": "All of it", **_rewritten([{"entries": [n]} for n in _lines(one)])},
+            inputs, lambda one: {"title": "All of it", **_rewritten([{"entries": [n]} for n in _lines(one)])}
         )
 
     messages = said(*CATS[:3], *TRADE[:3])

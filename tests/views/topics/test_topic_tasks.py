@@ -33,10 +33,7 @@ EXTRACT = Extract((("1 (2023-05-08) the user: I live in Oslo.",),), (), frozense
 CURRENT = RewriteCurrent(shown_entries(GIVEN), GIVEN)
 OPENED = DocumentOpened("topic-0001", "Home", SHOWN[:1], SHOWN[1:])
 DOCUMENT = RewriteDocuments((OPENED,), GIVEN)
-PLAN = PlanUpdates(
-    (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
-    DOCUMENTS,
-)
+PLAN = PlanUpdates((BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))), DOCUMENTS)
 MERGES = ChooseMerges(DOCUMENTS, 4, 1600)
 TASKS: list[Task[Any]] = [EXTRACT, CURRENT, DOCUMENT, PLAN, MERGES]
 

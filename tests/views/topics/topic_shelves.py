@@ -81,11 +81,7 @@ def ranked(question: str, library: Library | None = None) -> RankedEntries:
         for unit in to_units(
             entries,
             Message(
-                "",
-                name=entries[0].source,
-                time=START + timedelta(minutes=seq),
-                session=str(seq),
-                seq=seq,
+                "", name=entries[0].source, time=START + timedelta(minutes=seq), session=str(seq), seq=seq
             ),
             EMBEDDER,
         )

@@ -24,13 +24,7 @@ from zibaldone.views.chunks.joint_compact import (
     source_texts,
 )
 from zibaldone.views.chunks.select_related import MetadataIndex, Target, select
-from zibaldone.views.chunks.tasks import (
-    Compress,
-    JointCompact,
-    shown_items,
-    shown_messages,
-    shown_metadata,
-)
+from zibaldone.views.chunks.tasks import Compress, JointCompact, shown_items, shown_messages, shown_metadata
 
 
 @dataclass(frozen=True, slots=True)

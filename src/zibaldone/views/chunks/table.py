@@ -27,11 +27,7 @@ _REASON_GONE = "a model failed or was refused: the reason went when something wa
 
 
 def load(
-    connection: Connection,
-    generation: Generation,
-    dimension: int,
-    *,
-    only: Sequence[int] | None = None,
+    connection: Connection, generation: Generation, dimension: int, *, only: Sequence[int] | None = None
 ) -> dict[int, Chunk]:
     """Chunks of a generation by number, emptied ones too; all, or those of `only`.
 

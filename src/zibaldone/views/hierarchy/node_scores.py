@@ -49,11 +49,7 @@ class Levels:
     row_with: Mapping[Key, int]  # by unit of a statement
 
     @staticmethod
-    def of(
-        mark: Mark | None,
-        semantics: Mapping[int, SemanticRow],
-        by_model: frozenset[int],
-    ) -> Levels:
+    def of(mark: Mark | None, semantics: Mapping[int, SemanticRow], by_model: frozenset[int]) -> Levels:
         """Build from rows, ids rising."""
         rows = tuple(semantics.values())
         return Levels(

@@ -254,13 +254,7 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
         connection,
         hierarchy_semantics,
         [
-            key
-            | {
-                "semantic": row.id,
-                "episode": row.episode,
-                "theme": NO_THEME,
-                "time_us": to_us(row.time),
-            }
+            key | {"semantic": row.id, "episode": row.episode, "theme": NO_THEME, "time_us": to_us(row.time)}
             for row in changes.semantics
         ],
     )

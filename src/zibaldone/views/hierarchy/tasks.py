@@ -15,13 +15,7 @@ from pydantic import Field
 
 from zibaldone.core import Message
 from zibaldone.models.answer_log import note_parts
-from zibaldone.models.task import (
-    NOT_SENT,
-    ShownMessage,
-    Task,
-    TaskResult,
-    shown_message,
-)
+from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult, shown_message
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, with_sources
 from zibaldone.text.sentences import sentences

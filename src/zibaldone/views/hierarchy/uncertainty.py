@@ -136,12 +136,7 @@ class ReaderSignal:
     DEFAULTS = GainThresholds(admit=0.05, expand=0.25)
 
     def __init__(
-        self,
-        drafter: Drafter,
-        offline: CoverageSignal,
-        user: str,
-        *,
-        timeout_s: float = 10.0,
+        self, drafter: Drafter, offline: CoverageSignal, user: str, *, timeout_s: float = 10.0
     ) -> None:
         """`timeout_s` is for all probes of the question, from the first on."""
         self._drafter, self._offline, self._user = drafter, offline, user
@@ -190,9 +185,7 @@ class ReaderSignal:
 
 
 def wanted_terms(
-    question: Iterable[str],
-    semantics: Sequence[tuple[Iterable[str], float]],
-    idf: Callable[[str], float],
+    question: Iterable[str], semantics: Sequence[tuple[Iterable[str], float]], idf: Callable[[str], float]
 ) -> dict[str, float]:
     """Terms to be settled with weights: the question's and those of the selected semantics, half each.
 

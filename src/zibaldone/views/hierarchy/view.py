@@ -121,11 +121,7 @@ class HierarchyView(RestingView):
         return _Batch(builder, before, builder.take())
 
     def commit(
-        self,
-        connection: Connection,
-        generation: Generation,
-        messages: Sequence[Message],
-        prepared: _Batch,
+        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: _Batch
     ) -> None:
         """Store new episodes and semantics. Raises Stale."""
         if table.state(connection, generation) != prepared.before:

@@ -283,10 +283,7 @@ class KVView(KVStore):
         if pool is not None:
             return pool
         made = Pool(
-            replace(generation, cursor=0),
-            self.encoder.layout,
-            self.encoder.layers,
-            self.config.align,
+            replace(generation, cursor=0), self.encoder.layout, self.encoder.layers, self.config.align
         )
         remove(self.files(made).folder)
         manifest.open_pool(connection, made)

@@ -102,11 +102,7 @@ class TopicsView(RestingView):
         self._workbenches: UserCache[Workbench] = UserCache(_MOST_USERS)
         self._readables: UserCache[Readable] = UserCache(_MOST_USERS)
         self._cache = UnitCache(
-            NAME,
-            embedder.dimension,
-            word_embedder,
-            appends=False,
-            most_unread=MOST_UNREAD,
+            NAME, embedder.dimension, word_embedder, appends=False, most_unread=MOST_UNREAD
         )
 
     @property

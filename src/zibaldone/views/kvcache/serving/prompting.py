@@ -50,11 +50,7 @@ class KVPrompt:
 
 
 def prompt_of(
-    view: KVView,
-    reader: PoolReader | None,
-    index: Index | None,
-    user: str,
-    sought: Sought,
+    view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought
 ) -> KVPrompt:
     """Select memory, and lay out the prompt.
 

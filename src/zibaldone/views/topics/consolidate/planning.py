@@ -13,11 +13,7 @@ from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.tasks import (
-    BlockShown,
-    Planned,
-    PlanUpdates,
-)
+from zibaldone.views.topics.tasks import BlockShown, Planned, PlanUpdates
 
 _SHOWN_DOCUMENTS = 64  # of a catalogue; a model is shown those most like the content
 _SHOWN_ENTRIES = 6  # of a block; its heading says what the others are about

@@ -346,10 +346,7 @@ def _place(document: Document, portion: Portion, work: Work) -> tuple[Heading, .
 def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     offline = grouped(entries, work)
     numbered = dict(enumerate(entries, 1))
-    task = RewriteCurrent(
-        entries=shown_entries(numbered),
-        given=numbered,
-    )
+    task = RewriteCurrent(entries=shown_entries(numbered), given=numbered)
     answer = work.ask(task)
     if answer.degraded:
         return offline

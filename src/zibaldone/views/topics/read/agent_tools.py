@@ -110,10 +110,7 @@ def described(name: str, arguments: type[Arguments]) -> dict[str, Any]:
     schema.pop("title", None)
     for field in schema["properties"].values():
         field.pop("title", None)
-    return {
-        "type": "function",
-        "function": {"name": name, "description": description, "parameters": schema},
-    }
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
 
 
 @dataclass(frozen=True, slots=True)

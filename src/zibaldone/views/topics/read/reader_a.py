@@ -20,14 +20,7 @@ from zibaldone.views.topics.read.agent_tools import (
 )
 from zibaldone.views.topics.read.ranking import EntryHit, RankedEntries, ReadingResult, falling, ordered
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, catalogue, likeliest, offline, partitions
-from zibaldone.views.topics.tasks import (
-    MOST_CALLS,
-    AgentMove,
-    Call,
-    Called,
-    Round,
-    SearchMemory,
-)
+from zibaldone.views.topics.tasks import MOST_CALLS, AgentMove, Call, Called, Round, SearchMemory
 
 _IDLE = 2  # rounds without anything new, one behind the other, after which there is nothing to wait for
 
