@@ -1,4 +1,4 @@
-"""What goes on beside a recall or a maintenance of chunks: slow models, forgetting, rebuilds, torn blocks."""
+"""Events beside a recall or a maintenance of chunks: slow models, forgetting, rebuilds, torn blocks."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -77,7 +77,7 @@ class Refusing(HashEmbedder):
 
 
 def test_whoever_forgets_waits_for_no_embedder(opened):
-    """What is left of a chunk is found by its words, until a maintenance gets its vectors."""
+    """The rest of a chunk is found by its words, until a maintenance gets its vectors."""
     embedder = Refusing()
     memory = opened(
         maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40), chat=None, embedder=embedder

@@ -1,4 +1,4 @@
-"""What chunks remember, what they let go, and how both can be seen."""
+"""Chunks: what is remembered and forgotten, and how both can be seen."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -57,7 +57,7 @@ def best(found):
 
 
 def recalled(memory, query, **options):
-    """What the chunks view alone says."""
+    """Evidence of the chunks view alone."""
     return memory.recall(query, **({"user": "ann", "views": ["chunks"], "floor": 0} | options))
 
 
@@ -81,7 +81,7 @@ def test_chunks_are_made_of_full_gates_and_found_again(memory):
 
 
 def test_the_active_chunk_is_recallable(memory):
-    """What no gate has closed over is found, whether maintained or not."""
+    """Messages of an open gate are found, whether maintained or not."""
     memory.add(said("The zeppelin museum opens on Sunday."), user="ann")
     for _ in range(2):
         assert best(recalled(memory, "zeppelin museum")).sources == (1,)
@@ -138,7 +138,7 @@ def test_a_session_s_chunks_are_its_own(opened):
 
 
 def test_a_session_narrows_chunks_that_span_several(memory):
-    """Of a chunk that spans sessions, only the session's own items are recalled."""
+    """A chunk that spans sessions is searched, and only the session's own items are recalled."""
     memory.add(said(FILLER[0], session="a") + said(*FILLER[1:], session="b", start=1), user="ann")
     memory.maintain()
     assert len(memory.chunks(user="ann")) == 1
@@ -294,7 +294,7 @@ def test_two_views_say_a_thing_once(memory):
 
 
 def test_chunks_that_are_alike_lie_in_one_block(opened):
-    """What is written together is told by the metadata's cosines, not by the order of time."""
+    """Records that are written together are chosen by the metadata's cosines, not by the order of time."""
     memory = opened(
         maintained=["chunks"],
         chunks=MemAttention(chunk_gate_tokens=40),

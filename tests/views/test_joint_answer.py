@@ -1,4 +1,4 @@
-"""What a model says of a new chunk and earlier ones is followed as far as the items bear it out."""
+"""A model's changes of new and earlier chunks are followed as far as the items bear it out."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -26,7 +26,7 @@ def talk(*lines: str, minutes: float = 1, session: str = "1", start: datetime = 
 
 
 def vectors_of(messages: Sequence[Message]) -> Vectors:
-    """What the boundary detector is given."""
+    """Input of the boundary detector."""
     return EMBEDDER.embed([cohesion_text(message) for message in messages])
 
 
@@ -38,7 +38,7 @@ class Known:
         self.semantics: list[Semantic] = []
 
     def background(self, episode: int, first_semantic: int) -> Background:
-        """What an episode is read against."""
+        """Background of an episode."""
         return Background(episode, first_semantic, self.known, {}, 0)
 
     def known(self, vector: Vectors) -> list[Semantic]:

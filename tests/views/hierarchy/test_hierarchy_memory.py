@@ -48,7 +48,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def check(memory: Memory, cap: int = 12) -> None:
-    """What always holds: every semantic is in one theme, and no theme is fuller than the cap."""
+    """Invariants: every semantic is in one theme, and no theme is fuller than the cap."""
     themes = memory.themes(user="ann")
     members = [semantic.id for theme in themes for semantic in theme.semantics]
     with memory._database.read() as connection:
@@ -151,7 +151,7 @@ def test_whether_a_recall_asks_the_model_can_be_set(tmp_path, reader, asks):
 
 
 def test_a_statement_that_quotes_a_question_cites_it(tmp_path):
-    """Of a model's fact that was refused the answer's own words stand, which need the question's."""
+    """Where a model's fact was refused, the answer's own words stand, which need the question's."""
     invented = {"statements": [{"text": "Bea plays the harp in Linz.", "sources": [4]}]}
     answers = {
         "hierarchy.narrate": {"title": "Music", "narrative": "Ann and Bea talked about music."},

@@ -1,4 +1,4 @@
-"""What the hierarchy view offers on a question, and what recall holds of a generation."""
+"""Evidence of the hierarchy view, and its caches of a generation."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Held:
-    """What a hierarchy holds, and the messages that it was made of."""
+    """A hierarchy's contents, and the messages that it was made of."""
 
     episodes: tuple[EpisodeRow, ...] = ()
     facts: tuple[Fact, ...] = ()
@@ -148,7 +148,7 @@ def offered(
     config: XMemory = DEFAULT,
     drafter: Drafting | None = None,
 ) -> Retrieved:
-    """What the view would say; the tail is what it has not read yet."""
+    """Evidence of the view; the tail is unread messages."""
     asker = Asker(None, Meter(None), TOKENIZER)
     view = HierarchyView(EMBEDDER, TOKENIZER, TOKENIZER, asker, config, drafter)
     with tempfile.TemporaryDirectory() as folder:
@@ -178,7 +178,7 @@ class Drafting:
         self._fails = fails
 
     def doubt(self, request: ChatRequest, user: str) -> float:
-        """Of one draft."""
+        """Log-probabilities of one draft."""
         if self._fails:
             raise ModelFailed("the reader is out")
         self.asked += 1
@@ -278,7 +278,7 @@ def test_without_the_gate_sources_stand_behind_the_facts() -> None:
 
 
 def test_the_newest_messages_compete() -> None:
-    """What no episode has yet is offered beside the rest, when it says as much."""
+    """Messages without an episode are offered beside the rest, when they say as much."""
     new = [
         Message("The contrabassoon arrived.", name="Bea", time=NOW, session="3", seq=7),
         Message("So long, dear.", name="Ann", time=NOW, session="3", seq=8),
@@ -344,7 +344,7 @@ def test_every_message_can_be_explained() -> None:
 
 
 def test_a_fact_leans_on_its_episode() -> None:
-    """Of two that say the same, the one comes first whose talk has the rest of the question."""
+    """The first of two that say the same is the one whose talk has the rest of the question."""
     same = [replace(one, content="It was a great day.") for one in (MUSIC[1], GARDEN[0])]
     talked = [replace(one, seq=i) for i, one in enumerate((MUSIC[0], same[0], same[1], GARDEN[1]), 1)]
     held = held_of(
@@ -368,7 +368,7 @@ def begun(database: Database, user: str) -> Generation:
 
 
 def test_users_are_kept_apart_and_dropped(tmp_path: Path) -> None:
-    """What is held of one is never another's, and nothing of a dropped one is."""
+    """A cache of one generation is never another's, and nothing of a dropped one is."""
     database, cache = open_database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
     a, b = begun(database, "a"), begun(database, "b")
     store(database, a, HELD.only(1))

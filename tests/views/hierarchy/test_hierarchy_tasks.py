@@ -1,4 +1,4 @@
-"""What the hierarchy view asks a model, and what it does with the answers."""
+"""Tasks of the hierarchy view, and the use of their answers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def reader(chat=None, *, patient=False) -> EpisodeReader:
 
 
 class Reading(NamedTuple):
-    """What became of one episode."""
+    """The outcome of one episode."""
 
     episode: Episode
     distilled: Distilled

@@ -47,7 +47,7 @@ def texts(**tokens):
 
 
 def outcomes(found):
-    """What became of each."""
+    """The outcome of each."""
     return [one.outcome for one in found.decisions]
 
 

@@ -73,7 +73,7 @@ def test_a_pick_says_why():
 
 
 def test_coverage_leaves_a_dense_neighbourhood():
-    """Of two that say the same only one is taken before the other subject has its turn."""
+    """Only one of two that say the same is taken before the other subject has its turn."""
     ids, relevance = np.array([1, 2, 3]), np.array([1.0, 0.95, 0.9])
     near = neighbours_of({1: {2: 0.9}, 2: {1: 0.9}})
     by_both = representatives(ids, relevance, near, 2, StageOne(alpha=0.95))

@@ -54,7 +54,7 @@ def test_a_short_answer_is_told_with_its_question():
 
 
 def test_a_question_told_with_an_answer_is_the_last_that_somebody_else_asked():
-    """What stands between them is no source, and who asks and answers alone states nothing."""
+    """A message between them is no source, and who asks and answers alone states nothing."""
     asked = "Ann: Which instrument does your sister play?"
     between = statements(talk("Bea: My sister Ida is here.", asked, "Bea: The harp."))
     assert [one.sources for one in between] == [(1,), (3, 2)]

@@ -140,7 +140,7 @@ class Rig:
             return manifest.after(connection, pool.generation) if pool else []
 
     def reader(self, user: str = USER) -> PoolReader:
-        """Of the serving generation's rows."""
+        """Blocks of the serving generation."""
         pool = self.pool(user)
         assert pool is not None
         return PoolReader(pool, self.database.read)
@@ -156,7 +156,7 @@ class Rig:
         return receipt
 
     def payload(self, block: KVBlock, user: str = USER) -> bytes:
-        """Of one block."""
+        """Payload of one block."""
         pool = self.pool(user)
         assert pool is not None
         return self.view.read(pool, block)
@@ -182,7 +182,7 @@ class Rig:
         return self.view.files(pool).folder / name
 
     def erasures(self, user: str = USER) -> tuple[list[int], list[int]]:
-        """What waits to be overwritten."""
+        """Places that wait to be overwritten."""
         pool = self.pool(user)
         assert pool is not None
         with self.database.read() as connection:
@@ -261,7 +261,7 @@ def filled(folder: Path, count: int = 8, **options: Any) -> Rig:
 
 
 def fill_anew() -> None:
-    """What is filled next is not copied: the model reads it again."""
+    """The next filling is not copied: the model reads it again."""
     _made.cache_clear()
 
 

@@ -1,4 +1,4 @@
-"""What a generation leaves is what encoding would give: a turn commits its own keys."""
+"""Keys that a generation computed are those that encoding gives: a turn commits its own keys."""
 
 import pytest
 import torch

@@ -49,7 +49,7 @@ def _crash_in_append(rig, monkeypatch):
 
 
 def test_a_crash_between_bytes_and_rows_leaves_the_rows_as_they_were(rig, monkeypatch):
-    """What was written is named by no row, only as intended."""
+    """Written bytes are named by no row, only as intended."""
     before = rig.blocks()
     assert _crash_in_append(rig, monkeypatch) == [[8, 9]]
     assert rig.blocks() == before

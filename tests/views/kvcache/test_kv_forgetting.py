@@ -20,7 +20,7 @@ def _everything(made):
 
 @pytest.fixture
 def never(tmp_path):
-    """What a memory makes that never had these of the eight messages."""
+    """Blocks of a memory that never had these of the eight messages."""
     known = {}
 
     def made(*without):
@@ -69,7 +69,7 @@ def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
 
 
 def test_a_generated_turn_that_recalled_the_message_is_made_anew(tmp_path):
-    """What was said with the message in sight is encoded again without it."""
+    """A turn generated with the message selected is encoded again without it."""
     with filled(tmp_path / "m", 4) as rig:
         rig.ask(remember=True)
         rig.kv.flush()

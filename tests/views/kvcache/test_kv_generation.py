@@ -104,7 +104,7 @@ def test_layered(family, more):
 
 
 def test_layers_choose_with_their_own_queries():
-    """What chooses for a layer is handed the raw queries of that layer."""
+    """The function that chooses for a layer is handed the raw queries of that layer."""
     encoder = encoder_of(tapped("llama"))
     memory, asked = encoder.run(IDS[:CONTEXT], []), {}
 
@@ -119,7 +119,7 @@ def test_layers_choose_with_their_own_queries():
 
 
 def test_room():
-    """Of a window: what prefix, question and answer leave; a question that leaves nothing is refused."""
+    """Room is the window less prefix, question and answer; a question that leaves none is refused."""
     encoder = encoder_of(tapped("llama"))
     assert room_for(encoder, ASKED, 40) == 256 - 1 - QUESTION - 40
     with pytest.raises(InvalidInput, match="window of 256"):

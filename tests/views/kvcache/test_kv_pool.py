@@ -48,7 +48,7 @@ def test_the_places_of_a_write_are_named_before_it_begins(files, monkeypatch):
 
 
 def test_the_places_of_a_failed_write_are_known_after_the_next_write(files):
-    """What a write that was never committed has left is still found when others wrote since."""
+    """Bytes of a write that was never committed are still found when others wrote since."""
     files.write({0: _payload(1), 1: _payload(2)}, {0: _boxes(1), 1: _boxes(2)})
     files.write({0: _payload(3)}, {0: _boxes(3)}, ([1], [1]))
     assert files.intended() == ([0, 1], [0, 1])

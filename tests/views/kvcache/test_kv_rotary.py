@@ -127,7 +127,7 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("kind", UNKNOWN)
 def test_unknown(kind):
-    """What is no rotation of pairs is refused."""
+    """Anything but a rotation of pairs is refused."""
     with pytest.raises(UnsupportedModel, match="keys differ by"):
         probe(UNKNOWN[kind], *tables(DIM))
 

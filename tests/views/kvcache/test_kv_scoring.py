@@ -179,7 +179,7 @@ def test_where_a_softmax_underflows(aggregation):
 
 @pytest.mark.parametrize("aggregation", ["max", "sum"])
 def test_where_a_softmax_is_one(aggregation):
-    """Of two blocks that each win a row by far, the one that wins by more is better: they do not tie."""
+    """The better of two blocks that each win a row by far is the one that wins by more: they do not tie."""
     rows = torch.tensor([[40.0, 0.0, 0.0], [0.0, 60.0, 0.0]])
     found = aggregate(iter([rows]), 3, "softmax", aggregation)
     assert found.best[1] > found.best[0]

@@ -134,7 +134,7 @@ def test_who_has_no_memory(rig):
 
 
 def refused(rig, request):
-    """What the response says, when nothing at all was loaded."""
+    """The response's error, when nothing was loaded."""
     engine = Engine(rig)
     assert engine.admit(request) == 0
     assert not any(cache.any() for caches in engine.caches for cache in caches.values())

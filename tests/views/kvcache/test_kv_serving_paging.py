@@ -15,7 +15,7 @@ def test_what_a_window_has_passed_has_no_slot():
 
 @given(st.data())
 def test_every_token_has_one_slot(data):
-    """Of a request's own blocks, and no two the same."""
+    """Slots are of the request's own blocks, and distinct."""
     size = data.draw(st.integers(1, 32))
     blocks = data.draw(st.lists(st.integers(1, 99), min_size=1, max_size=9, unique=True))
     end = data.draw(st.integers(0, size * len(blocks)))

@@ -1,4 +1,4 @@
-"""What a request says of memory: read strictly, and salted by whose it is and what was chosen."""
+"""Scopes in requests are read strictly, and salted by whose it is and what was chosen."""
 
 import importlib
 import importlib.util

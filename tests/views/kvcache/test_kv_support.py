@@ -120,7 +120,7 @@ def test_refused(kind):
 
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_refused_by_configuration(kind):
-    """What the configuration tells needs no pass of the model."""
+    """A refusal by the configuration needs no pass of the model."""
     config, reason = CONFIGS[kind]
     with pytest.raises(UnsupportedModel, match=reason):
         check_config(config())

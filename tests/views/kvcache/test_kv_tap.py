@@ -38,7 +38,7 @@ def blocks_of(raw, size=8):
 
 
 def noise(family, dtype, ids, at):
-    """What full logits may differ by: hardly anything in fp32; in bf16 as much as stock's chunks do."""
+    """Tolerance of full logits: hardly anything in fp32; in bf16 as much as stock's chunks do."""
     model = stock(family, dtype)
     full = logits(model, ids)
     if dtype == "fp32":

@@ -55,7 +55,7 @@ def test_forgetting_one_changes_no_byte_of_the_other(rig):
 
 
 def test_a_generated_turn_names_its_own_user_s_messages(rig):
-    """What was recalled is of one user: another's message of the same number may be forgotten."""
+    """Recalled messages are of one user: another's message of the same number may be forgotten."""
     rig.ask(user="ann", remember=True)
     rig.kv.flush()
     made = rig.made("ann")

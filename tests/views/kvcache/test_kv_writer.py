@@ -83,7 +83,7 @@ def test_waiting_in_the_writer_itself_returns(writer):
 
 
 def test_a_child_process_starts_with_an_empty_queue(writer):
-    """What waited stays the parent's."""
+    """Waiting jobs stay the parent's."""
     writer.put(lambda: None)
     writer.wait()
     writer.start_anew()

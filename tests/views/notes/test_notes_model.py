@@ -162,7 +162,7 @@ def test_what_the_messages_do_not_say_is_dropped(memory, script, note):
 
 
 def test_a_bad_answer_is_asked_for_again_in_halves(opened, script, party):
-    """What can be answered is noted; what cannot is left to the log."""
+    """Messages that can be answered are noted; others are left to the log."""
 
     def poor(request):
         given = json.loads(request.turns[1].content)
@@ -241,7 +241,7 @@ def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
 
 
 def test_an_assistant_s_words_are_shown_short_and_bear_nothing_out_alone(memory, script):
-    """What it makes up is nobody's fact."""
+    """Its inventions are nobody's facts."""
     script.says("Sounds good.", kind="fact", text="You own a boat in Porto.", sources=[1])
     memory.add(
         [Message("You own a boat in Porto. " * 100, role="assistant", session="1", time=DAY)], user="ann"

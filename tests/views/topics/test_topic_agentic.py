@@ -44,7 +44,7 @@ def done(*snippets: tuple[str, int, int], docs: tuple[str, ...] = ()) -> Mapping
 def read(
     *answers: Scripted, settings: AgenticSettings = LITTLE, library: Library | None = None
 ) -> tuple[ReadingResult, ScriptedModel]:
-    """What A finds with a model that answers so, the last answer again and again."""
+    """Reader A's result with a model that answers so, the last answer again and again."""
 
     def answer(_: ChatRequest) -> Scripted:
         return answers[min(len(model.requests), len(answers)) - 1]
@@ -56,12 +56,12 @@ def read(
 
 
 def texts(reading: ReadingResult) -> list[str]:
-    """Of what was found, best first."""
+    """Texts of the entries found, best first."""
     return [one.place.entry.text for one in reading.hits]
 
 
 def sent(model: ScriptedModel, at: int = -1) -> Any:
-    """What the model was given in a round."""
+    """Input of the model in a round."""
     return json.loads(model.requests[at].turns[1].content)
 
 

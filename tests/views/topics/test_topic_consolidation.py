@@ -66,7 +66,7 @@ def test_every_entry_is_somewhere(contents: list[str]) -> None:
 
 
 def test_documents_stay_within_their_size() -> None:
-    """What grows is split; ids are never given twice and rise."""
+    """Documents that grow are split; ids are never given twice and rise."""
     library = filed(said(*LIFE), tools())
     assert all(one.token_count <= SMALL.split_tokens for one in library.documents.values())
     assert list(library.documents) == sorted(library.documents)

@@ -43,7 +43,7 @@ def library(*stored: Document, **options) -> Library:
 def edited(
     before: Document, after: Document | str, first: int = 40, of: Library | None = None
 ) -> list[Message]:
-    """What the log gets of an edit, as it is stored: seqs from `first`."""
+    """Messages of an edit as the log stores them: seqs from `first`."""
     if isinstance(after, str):
         after = replace(before, body=parse_body(after))
     edits = ((before.id, edit) for edit in diff(before, after))
@@ -99,7 +99,7 @@ def test_edits_at_once():
 
 
 def test_many_lines_take_time_by_their_number():
-    """What a document gets after a change is made once for all lines of an import, not for each."""
+    """Summary and tokens of a changed document are made once for all lines of an import, not for each."""
 
     def seconds(lines: int) -> float:
         after = [f"- Number {n} is of the colour {n % 7} and the size {n % 11}.\n" for n in range(lines)]
@@ -231,7 +231,7 @@ def test_after_a_rebuild_under_other_ids():
 
 
 def test_an_entry_that_was_merged_meanwhile():
-    """What says it now is changed, and its parts are forgotten with it."""
+    """The merged entry is changed, and its parts are forgotten with it."""
     both = Entry("Moss is a black cat.", 2, 6, sources=(2, 6))
     document = Document("topic-0001", body=(both,))
     start = library(

@@ -38,7 +38,7 @@ def test_no_edit_without_a_change(document):
 @often
 @given(bodies, bodies, bodies, st.randoms())
 def test_edits_account_for_every_entry(removed, kept, added, random):
-    """What was there, less what edits took, plus what they brought, is what is there now, in words."""
+    """Entries before, less removed ones, plus added ones, are the entries now, in words."""
     mixed = [*kept, *added]
     random.shuffle(mixed)
     old, new = Document("x", body=removed + kept), Document("x", body=tuple(mixed))

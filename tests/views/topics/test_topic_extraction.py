@@ -1,4 +1,4 @@
-"""What of a message becomes an entry, and how."""
+"""Extraction of entries from messages."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_a_model_that_cannot_be_had_is_not_asked_of_every_half() -> None:
 
 
 def test_a_model_is_shown_sessions_apart_and_what_came_before() -> None:
-    """What a message answers may stand in another batch; a line break in a text begins no message."""
+    """A question and its answer may stand in two batches; a line break in a text begins no message."""
     inputs_seen: list[dict[str, Any]] = []
 
     def answer(_task: str, inputs: dict[str, Any]) -> Any:

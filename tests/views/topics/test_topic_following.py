@@ -26,7 +26,7 @@ QUESTION = "What is the capital of the country in which the birthplace of Marta 
 
 
 def found(question: str, *texts: str) -> tuple[EntryHit, ...]:
-    """What offline reading finds among entries with these texts."""
+    """Result of offline reading among entries with these texts."""
     return read_hybrid(ranked(question, shelf(facts(texts))), user="ann").hits
 
 

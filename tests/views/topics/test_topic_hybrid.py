@@ -27,14 +27,14 @@ from zibaldone.views.topics.read.reader_h import partitions, read_hybrid
 def read(
     question: str, *answers: Scripted, library: Library | None = None
 ) -> tuple[ReadingResult, ScriptedModel]:
-    """What H finds with a model that answers so; without a model when there are no answers."""
+    """Reader H's result with a model that answers so; without a model when there are no answers."""
     model = ScriptedModel(answers)
     asker = Asker(model if answers else None, Meter(None), EMBEDDER)
     return read_hybrid(ranked(question, library), asker, user="ann"), model
 
 
 def texts(reading: ReadingResult) -> list[str]:
-    """Of what was found, best first."""
+    """Texts of the entries found, best first."""
     return [one.place.entry.text for one in reading.hits]
 
 

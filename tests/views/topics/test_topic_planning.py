@@ -434,7 +434,7 @@ def test_what_is_merged_is_written_anew() -> None:
 
 
 def test_a_long_merged_document_is_not_sent_whole() -> None:
-    """What stands below another heading in like words is shown, and nothing of it is lost."""
+    """An entry below another heading in like words is shown, and nothing of it is lost."""
     entries = [Entry(text, first=n) for n, text in enumerate([*MANY[:30], *CATS[:2]], 1)]
     body = (Heading("All", 1), Heading("One", 2), *entries[:-1], Heading("Two", 2), entries[-1])
     shown: list[str] = []
@@ -475,7 +475,7 @@ def test_telling_words_of_a_summary_may_be_new() -> None:
 
 
 def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
-    """What it left apart once is not offered again until another comes."""
+    """Documents that it left apart are not offered again until another comes."""
     calls: list[Any] = []
 
     def answers(task: str, inputs: dict[str, Any]) -> Any:

@@ -31,7 +31,7 @@ def fault(line: LineWritten) -> str:
 
 
 def test_an_entry_has_its_first_place_only() -> None:
-    """What was not given has none, and a text for several is none for a part of them."""
+    """An entry that was not given has none, and a text for several is none for a part of them."""
     sections = [
         [LineWritten((1,)), LineWritten((77,)), LineWritten(())],
         [LineWritten((1, 2), "Both."), ALONE[3]],

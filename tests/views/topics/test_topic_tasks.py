@@ -1,4 +1,4 @@
-"""What a model is asked: prompts that exist, inputs that are sent, answers that are checked."""
+"""Tasks: prompts that exist, inputs that are sent, answers that are checked."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
     ],
 )
 def test_merges_are_disjoint_groups_of_two_to_four(groups: list[list[str]], fault: str) -> None:
-    """Of documents that are listed."""
+    """Groups are of documents that are listed."""
     refused(MERGES, {"groups": groups}, fault)
 
 

@@ -32,7 +32,7 @@ def test_grep_finds_lines_of_every_document() -> None:
 
 
 def test_line_numbers_are_those_of_the_printed_body() -> None:
-    """What a tool calls line n is line n of what a person sees."""
+    """Line n of a tool is line n of the printed document."""
     lines = render_body(PEOPLE.body).split("\n")
     [excerpt] = TOOLS.grep_doc("topic-0001", "flat", context_lines=0).excerpts
     [line] = excerpt.lines

@@ -88,7 +88,7 @@ class Compactor:
     patient: bool
 
     def compress(self, gate: Gate) -> CompressedGate:
-        """Lines 4 and 5; the cost depends on the gate alone."""
+        """Compress a gate by itself (lines 4 and 5): the cost depends on the gate alone."""
         plain = tuple(compress(gate.pieces))
         if not gate.pieces or not self.asker.has_model:
             return CompressedGate(gate, plain)
@@ -124,7 +124,7 @@ class Compactor:
         )
 
     def compact(self, compressed: CompressedGate, number: int, space: Namespace) -> None:
-        """Lines 6 to 11: select related chunks, compact jointly, write the new chunk and new versions."""
+        """Select related chunks, compact jointly, write the new chunk and new versions (lines 6 to 11)."""
         related, selection_degraded = self._related(compressed, space)
         degraded = [compressed.degraded, selection_degraded]
         compaction, refined = Compaction(compressed.items, ()), compressed
@@ -153,7 +153,7 @@ class Compactor:
         space.covered[number] = gate.seqs
 
     def _related(self, compressed: CompressedGate, space: Namespace) -> tuple[tuple[int, ...], str]:
-        """Lines 6 and 7: (ids of related earlier chunks by metadata, why no model chose them).
+        """Select related chunks by metadata (lines 6 and 7): (their ids, why no model chose them).
 
         What a new chunk does to earlier ones is a model's to say: without one, none is related.
         """

@@ -123,7 +123,7 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
 
 
 def compacted_to(connection: Connection, generation: Generation) -> dict[str, int]:
-    """By namespace, the seq up to which its messages are in chunks."""
+    """Seqs up to which messages are in chunks, by namespace."""
     c = chunks.c
     query = select(c.namespace, c.last_seq).where(of(chunks, generation)).order_by(c.last_seq)
     return {row.namespace: row.last_seq for row in connection.execute(query)}

@@ -213,7 +213,7 @@ class ChunksView(RestingView):
         )
 
     def _readable(self, now: Snapshot, query: Query) -> ReadableMemory | None:
-        """None when nobody of this name ever said anything."""
+        """Readable chunks and tail of a snapshot; None if the user never said anything."""
         connection, user = now.connection, query.scope.user
         state = log.state(connection, user)
         if not state.last_seq:

@@ -128,7 +128,7 @@ def _pool(ids: Ints, relevance: Doubles, most: int) -> Ints:
 
 
 def _edges(ids: Ints, neighbours: Neighbours) -> list[tuple[Ints, Doubles]]:
-    """By candidate, the places that it covers, itself first, and their weights."""
+    """Places that each candidate covers, itself first, and their weights."""
     place_of = {int(name): place for place, name in enumerate(ids)}
     edges = []
     for place, name in enumerate(place_of):

@@ -87,7 +87,7 @@ def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
 def _lost(
     library: Library, gone: AbstractSet[int], changed: Mapping[str, Document], by_people: AbstractSet[str]
 ) -> dict[str, set[str]]:
-    """By document, headings and summary that hold a word which none of its remaining entries has."""
+    """Headings and summaries, by document, that hold a word which none of its remaining entries has."""
     known = [*library.entries(), *(part for parts in library.parts.values() for part in parts)]
     everywhere = _said(one for one in known if not gone.isdisjoint(one.sources))
     lost_titles: dict[str, set[str]] = {}

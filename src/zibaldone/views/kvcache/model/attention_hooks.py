@@ -418,7 +418,7 @@ def _refuse_training(model: nn.Module) -> None:
 
 
 def _same_heads(handed: Tensor, cached: Tensor) -> tuple[int, ...]:
-    """For each handed head, the cached head that it repeats; (heads, tokens, dim) both."""
+    """Cached head that each handed head repeats; (heads, tokens, dim) both."""
     if len(handed) == len(cached):
         return tuple(range(len(cached)))
     distances = torch.cdist(handed.flatten(1).float(), cached.flatten(1).float())

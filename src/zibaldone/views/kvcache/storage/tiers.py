@@ -71,7 +71,7 @@ class Tiers:
     """Device cache over host cache over a reader. Keys begin with the user."""
 
     def __init__(self, device: torch.device, device_bytes: int, host_bytes: int) -> None:
-        """Where the device is the CPU itself, its tier is the host's."""
+        """Set the capacities; on a CPU device the device tier is the host's."""
         self._device = device
         self._on_device = Lru(device_bytes if device.type != "cpu" else 0)
         self._on_host = Lru(host_bytes)

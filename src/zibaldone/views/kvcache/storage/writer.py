@@ -17,7 +17,7 @@ class Writer:
     """Runs jobs one by one. A failed job loses nothing: the log has the messages, the pool catches up."""
 
     def __init__(self, size: int) -> None:
-        """At most `size` jobs wait; `put` blocks while the queue is full."""
+        """Bound the queue to `size` jobs: `put` blocks while it is full."""
         self._size = size
         self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(size)
         self._thread: threading.Thread | None = None
@@ -25,7 +25,7 @@ class Writer:
         start_anew_in_children(self)
 
     def start_anew(self) -> None:
-        """In a forked child: the thread and its jobs stayed with the parent."""
+        """Reset queue and thread in a forked child: both stayed with the parent."""
         self._queue = queue.Queue(self._size)
         self._thread = None
         self._starting = threading.Lock()
