@@ -1,6 +1,6 @@
 """Selection S of Algorithm 1: the turns or blocks that stand before a question.
 
-Every layer chooses for itself, in one pass: the paper's Algorithm 1 to the letter (select="per_layer").
+One selection for all layers; with select="per_layer" each layer has its own, as Algorithm 1 to the letter.
 """
 
 from __future__ import annotations

@@ -411,7 +411,11 @@ def read_again(read: Callable[[], R]) -> R:
 
 @dataclass(frozen=True, slots=True)
 class PoolReader:
-    """A pool, and access to its rows in short transactions."""
+    """A pool, and access to its rows in short transactions.
+
+    A model may be slow or hang, so none of its passes runs inside a transaction: others' writing and
+    forgetting would wait for it. A change between two looks shows in the later one.
+    """
 
     pool: Pool
     read: Read

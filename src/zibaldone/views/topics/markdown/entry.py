@@ -1,8 +1,4 @@
-"""Signatures: the attributes before an entry's text, as `<seq=12-15,source=AI>`.
-
-A value with a comma, quote, bracket or such in it stands in double quotes, escaped as in JSON.
-
-A memory entry: one fact with its signature, such as `- <seq=12,time=2023-05-08,source=AI> fact` (§3.2).
+"""A memory entry: one fact with its signature, such as `- <seq=12,time=2023-05-08,source=AI> fact` (§3.2).
 
 Attributes in the order in which they are printed; all may be absent:
 
