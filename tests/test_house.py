@@ -250,7 +250,7 @@ def test_what_outlives_a_line_is_called_by_what_it_is():
 
 
 def test_the_vocabulary_imports_no_sibling():
-    """core and errors.py stand on their own."""
+    """Core and errors.py stand on their own."""
     assert list(imported(SOURCE / "core" / "__init__.py")) == []
     assert list(imported(SOURCE / "errors.py")) == []
 
@@ -314,30 +314,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 714,
-    "adapters": 2_006,
-    "api": 2_819,
-    "cli": 5_009,
+    ".": 664,
+    "adapters": 2_022,
+    "api": 3_290,
+    "cli": 5_016,
     "core": 719,
     "engine": 4_440,
     "importers": 3_688,
-    "log": 2_497,
-    "models": 2_728,
-    "recall": 1_714,
+    "log": 2_525,
+    "models": 2_765,
+    "recall": 1_698,
     "search": 2_785,
-    "server": 9_703,
-    "storage": 4_928,
+    "server": 9_753,
+    "storage": 4_932,
     "testing": 507,
     "text": 3_233,
-    "views": 2_073,
-    "views/chunks": 2_887,
-    "views/hierarchy": 3_145,
-    "views/kvcache": 5_299,
-    "views/messages": 176,
+    "views": 2_097,
+    "views/chunks": 2_877,
+    "views/hierarchy": 3_122,
+    "views/kvcache": 5_290,
+    "views/messages": 179,
     "views/notes": 1_941,
-    "views/topics": 6_176,
+    "views/topics": 6_153,
 }
-TESTS_CEILING = 53_090
+TESTS_CEILING = 53_220
 
 
 def lines_in(path: Path) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from zibaldone import Memory, Message, UnknownName, XMemory
+from zibaldone import Config, Memory, Message, UnknownName, XMemory
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import ChatReply, ChatRequest
 from zibaldone.testing import ScriptedModel
@@ -43,19 +43,19 @@ def conversation(seed: int, talks: int = 12) -> list[Message]:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     """With the hierarchy maintained."""
-    with Memory(tmp_path / "m", chat=None, maintained=["messages", "hierarchy"]) as opened:
+    with Memory(tmp_path / "m", config=Config(maintained=["messages", "hierarchy"])) as opened:
         yield opened
 
 
 def check(memory: Memory, cap: int = 12) -> None:
     """Invariants: every semantic is in one theme, and no theme is fuller than the cap."""
-    themes = memory.themes(user="ann")
+    themes = memory.user("ann").themes()
     members = [semantic.id for theme in themes for semantic in theme.semantics]
     with memory._database.read() as connection:
-        held = {one.kind: one.rows for one in memory._hierarchy.stats(connection, "ann")}
+        held = {one.kind: one.rows for one in memory._wiring.hierarchy.stats(connection, "ann")}
     assert len(set(members)) == len(members) == held["semantics"]
     assert max((len(theme.semantics) for theme in themes), default=0) <= cap
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -74,14 +74,14 @@ def test_all_holds_while_messages_come_and_go(memory, seed):
             check(memory)
             memory.maintain(user="ann")
         check(memory)
-    assert memory.themes(user="ann")
+    assert memory.user("ann").themes()
 
 
 def test_two_users_are_strangers(memory):
     """Nothing of one user changes, or is found by, the other."""
     memory.add(conversation(7), user="ann")
     memory.maintain()
-    before = memory.recall("bassoon", user="ann", views=["hierarchy"]), memory.themes(user="ann")
+    before = memory.recall("bassoon", user="ann", views=["hierarchy"]), memory.user("ann").themes()
     memory.add(
         [
             Message(f"I bought a bassoon number {i}.", name="Ann", time=START + timedelta(hours=i))
@@ -90,23 +90,23 @@ def test_two_users_are_strangers(memory):
         user="zoe",
     )
     memory.maintain()
-    assert memory.themes(user="ann") == before[1]
+    assert memory.user("ann").themes() == before[1]
     assert memory.recall("bassoon", user="ann", views=["hierarchy"]).text == before[0].text
-    texts = {one.text for theme in memory.themes(user="zoe") for one in theme.semantics}
-    assert not texts & {one.text for theme in memory.themes(user="ann") for one in theme.semantics}
+    texts = {one.text for theme in memory.user("zoe").themes() for one in theme.semantics}
+    assert not texts & {one.text for theme in memory.user("ann").themes() for one in theme.semantics}
     memory.forget(user="zoe", everything=True)
-    assert memory.themes(user="ann") == before[1]
-    assert memory.themes(user="zoe") == memory.episodes(user="zoe") == []
+    assert memory.user("ann").themes() == before[1]
+    assert memory.user("zoe").themes() == memory.user("zoe").episodes() == []
 
 
 def test_it_is_maintained_only_where_it_is_wanted(tmp_path):
     """By default nothing is spent on it; by name it can be had all the same."""
-    with Memory(tmp_path, chat=None) as memory:
+    with Memory(tmp_path) as memory:
         memory.add(conversation(8), user="ann")
         memory.maintain()
-        assert memory.themes(user="ann") == []
+        assert memory.user("ann").themes() == []
         memory.maintain(views=["hierarchy"])
-        assert memory.themes(user="ann")
+        assert memory.user("ann").themes()
         with pytest.raises(UnknownName, match="no view 'hierarchies'"):
             memory.maintain(views=["hierarchies"])
 
@@ -115,7 +115,7 @@ def test_it_is_maintained_only_where_it_is_wanted(tmp_path):
 def test_what_cannot_be_maintained_is_refused(tmp_path, wrong):
     """A typed error, before anything is opened for good."""
     with pytest.raises((InvalidInput, UnknownName)):
-        Memory(tmp_path, maintained=wrong)
+        Memory(tmp_path, config=Config(maintained=wrong))
 
 
 def test_another_cap_makes_other_themes(tmp_path):
@@ -123,13 +123,13 @@ def test_another_cap_makes_other_themes(tmp_path):
     built = []
     for cap in (12, 3):
         with Memory(
-            tmp_path, chat=None, hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"]
+            tmp_path, config=Config(hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"])
         ) as memory:
             if cap == 12:
                 memory.add(conversation(9), user="ann")
             memory.maintain()
             check(memory, cap)
-            built.append(memory.episodes(user="ann"))
+            built.append(memory.user("ann").episodes())
     assert built[0] == built[1]
 
 
@@ -142,11 +142,11 @@ def test_whether_a_recall_asks_the_model_can_be_set(tmp_path, reader, asks):
     """With the offline reader no question goes to the model."""
     chat = ScriptedModel(_failing)
     config = XMemory(reader=reader)
-    with Memory(tmp_path, chat=chat, hierarchy=config, maintained=["hierarchy"]) as memory:
+    with Memory(tmp_path, chat=chat, config=Config(hierarchy=config, maintained=["hierarchy"])) as memory:
         memory.add(conversation(12, talks=3), user="ann")
         memory.maintain()
         before = len(chat.requests)
-        assert memory.recall("bassoon", user="ann", views=["hierarchy"], floor=0.0)
+        assert memory.recall("bassoon", user="ann", views=["hierarchy"], min_confidence=0.0)
         assert (len(chat.requests) > before) is asks
 
 
@@ -172,15 +172,21 @@ def test_a_statement_that_quotes_a_question_cites_it(tmp_path):
     talk = [Message(text, name=name, time=START, session="1") for name, text in lines]
     later = Message("The bakery opens at seven.", name="Ann", time=START + timedelta(days=2), session="2")
     settings = XMemory(include=False)  # facts are offered, whatever else is
-    with Memory(tmp_path, chat=ScriptedModel(answer), maintained=["hierarchy"], hierarchy=settings) as memory:
+    with Memory(
+        tmp_path, chat=ScriptedModel(answer), config=Config(maintained=["hierarchy"], hierarchy=settings)
+    ) as memory:
         memory.add([*talk, later], user="ann")
         memory.maintain()
-        recall = memory.recall("How long has Bea been married?", user="ann", views=["hierarchy"], floor=0)
+        recall = memory.recall(
+            "How long has Bea been married?", user="ann", views=["hierarchy"], min_confidence=0
+        )
         quoting = [one for one in recall.evidence if "married to Liam" in one.text and "Five" in one.text]
         assert quoting
         assert all({3, 4} <= set(one.sources) for one in quoting)
-        assert memory.check_integrity().faults == ()
+        assert memory.admin.check().faults == ()
         memory.forget(user="ann", seqs=[3])
         memory.maintain()
-        again = memory.recall("How long has Bea been married?", user="ann", views=["hierarchy"], floor=0)
+        again = memory.recall(
+            "How long has Bea been married?", user="ann", views=["hierarchy"], min_confidence=0
+        )
         assert not any("Liam" in one.text for one in again.evidence)
