@@ -97,7 +97,7 @@ def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
         assert rig.say(line(9), session="9") == [5]
         generation = rig.pool().generation
         with rig.database.write() as connection:  # message 5 saw 3, which saw 1, and nothing else
-            manifest.attend(connection, generation, [5], [3])
+            manifest.add_attended(connection, generation, [5], [3])
         rig.forget(seqs=[1])
         assert all(block.number > 5 for block in rig.blocks() if 5 in block.tile.seqs)
 

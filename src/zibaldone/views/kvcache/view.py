@@ -119,14 +119,14 @@ class KVView(KVStore):
         manifest.remove(connection, generation, list(old.values()))
         if old:  # whoever holds an index has blocks that are no more
             log.touch(connection, generation.user, deleted=True)
-        given = manifest.numbers(connection, pool, len(prepared.drafts))
+        given = manifest.reserve_numbers(connection, pool, len(prepared.drafts))
         made = [
             (KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us), draft)
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
         manifest.add(connection, generation, self._written(connection, pool, made, slots))
         for seq, attended in prepared.attended.items():
-            manifest.attend(connection, generation, [seq], attended)
+            manifest.add_attended(connection, generation, [seq], attended)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """What attention finds, and by words what is in no block yet."""
@@ -225,7 +225,7 @@ class KVView(KVStore):
                 for block, _ in self.damaged(connection, pool):
                     manifest.erase(connection, pool.generation, [block.slot or 0], [block.number - 1])
                     unmade = replace(block, slot=None, crc=None, boxes_crc=None)
-                    manifest.place(connection, pool.generation, unmade)
+                    manifest.set_slot(connection, pool.generation, unmade)
                     damaged += 1
             if damaged:
                 log.touch(connection, user, deleted=True)
@@ -325,7 +325,7 @@ class KVView(KVStore):
                     return  # somebody else did, or something was forgotten: the next housekeep goes on
                 slots = manifest.take_slots(connection, generation, len(same))
                 for block in self._written(connection, pool, same, slots):
-                    manifest.place(connection, generation, block)
+                    manifest.set_slot(connection, generation, block)
                 log.touch(connection, generation.user, deleted=True)
 
 

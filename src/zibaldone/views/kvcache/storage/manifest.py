@@ -163,7 +163,7 @@ def open_pool(connection: Connection, made: Pool) -> None:
     )
 
 
-def numbers(connection: Connection, owner: Pool, count: int) -> range:
+def reserve_numbers(connection: Connection, owner: Pool, count: int) -> range:
     """Reserve `count` numbers that no block has had."""
     c = kv_pools.c
     where = of(kv_pools, owner.generation)
@@ -195,7 +195,7 @@ def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock
     insert(connection, kv_blocks, rows)
 
 
-def place(connection: Connection, generation: Generation, block: KVBlock) -> None:
+def set_slot(connection: Connection, generation: Generation, block: KVBlock) -> None:
     """Update slot and checksums of a block."""
     connection.execute(
         update(kv_blocks)
@@ -293,7 +293,7 @@ def remove(connection: Connection, generation: Generation, blocks: Sequence[KVBl
     )
 
 
-def attend(
+def add_attended(
     connection: Connection, generation: Generation, seqs: Sequence[int], attended: Iterable[int]
 ) -> None:
     """Store that keys of `seqs` were computed with the messages `attended` in their context."""
@@ -313,7 +313,7 @@ def attending(connection: Connection, generation: Generation, seqs: Iterable[int
 
 
 def forget_attended(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
-    """Delete what is stored by `attend` of these messages: their keys are gone or computed anew."""
+    """Delete what is stored by `add_attended` of these messages: their keys are gone or computed anew."""
     for column in (kv_attended.c.seq, kv_attended.c.attended):
         own_rows.remove(connection, kv_attended, generation, column, seqs)
 

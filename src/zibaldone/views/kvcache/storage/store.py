@@ -65,7 +65,7 @@ class KVStore:
             changed = set(seqs)
             for old, new in retiled:
                 manifest.remove(connection, pool.generation, old)
-                numbers = manifest.numbers(connection, pool, len(new))
+                numbers = manifest.reserve_numbers(connection, pool, len(new))
                 numbered = [replace(block, number=n) for block, n in zip(new, numbers, strict=True)]
                 manifest.add(connection, pool.generation, numbered)
                 changed |= {seq for block in new for seq in block.tile.seqs}
