@@ -9,7 +9,7 @@ from kv_models import DTYPES, chained, encoder_of, some_ids, tapped
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import RawKV
 from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
-from zibaldone.views.kvcache.storage.codec import decode, decode_keys, encode
+from zibaldone.views.kvcache.storage.codec import decode, encode
 
 SIZES = (LayerSize(2, 8, 6), LayerSize(1, 5, 3))
 STEPS = {"int8": 127}
@@ -65,17 +65,6 @@ def test_quantised(codec, tokens, seed, dtype, scale):
             largest = wide.abs().amax(dim=axis, keepdim=True)
             allowed = largest * (0.5 / STEPS[codec] * 1.001 + rounding) + 1e-7
             assert ((found.float() - wide).abs() <= allowed).all()
-
-
-@pytest.mark.parametrize("codec", ["native", "int8"])
-@pytest.mark.parametrize("layer", [0, 1])
-def test_keys_alone(codec, layer):
-    """One layer's keys can be read from their own bytes."""
-    layout = layout_of("bfloat16", codec)
-    data = encode(block(7, "bfloat16"), layout)
-    start = layout.offsets[layer]
-    part = data[start : start + layout.key_bytes(layout.layers[layer])]
-    assert torch.equal(decode_keys(part, layer, layout), decode(data, 7, layout)[layer].keys)
 
 
 @pytest.mark.parametrize("codec", ["native", "int8"])

@@ -24,14 +24,6 @@ def files(tmp_path):
     return PoolFiles(tmp_path / "pool", LAYOUT, (0, 1))
 
 
-def test_erasing_overwrites_the_places_that_are_named_and_no_other(files):
-    """A block and a box become zeros, those beside them stay."""
-    files.write({i: _payload(i + 1) for i in range(3)}, {i: _boxes(i + 1) for i in range(3)})
-    files.erase([1, 900], [1, 900])
-    assert [files.read(slot) for slot in range(3)] == [_payload(1), _payload(0), _payload(3)]
-    assert list(files.read_boxes(0, [0, 1, 2])) == [_boxes(1)[0], _boxes(0)[0], _boxes(3)[0]]
-
-
 def test_the_places_of_a_write_are_named_before_it_begins(files, monkeypatch):
     """Whatever happens in a write, its places are known until they are settled."""
 

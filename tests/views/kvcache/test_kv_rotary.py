@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from kv_models import tapped
 
 from zibaldone.errors import UnsupportedModel
 from zibaldone.views.kvcache.model.inspection import probe
@@ -136,24 +135,3 @@ def test_not_a_number():
     """Keys that are no numbers are refused, not believed."""
     with pytest.raises(UnsupportedModel):
         probe(lambda cos, sin: half(cos, sin) * torch.nan, *tables(DIM))
-
-
-FOUND = {
-    "llama": (16, True),
-    "gemma3": (16, True),
-    "phi3": (16, True),
-    "glm": (8, False),
-    "gpt-oss": (16, False),
-}
-
-
-@pytest.mark.parametrize("family", FOUND)
-def test_found_in_families(family):
-    """GLM turns half of its dimensions in alternating pairs; the others all, half against half.
-
-    GPT-OSS has each number of its tables once, which the short cut does not serve.
-    """
-    rotation = tapped(family).rotation(0)
-    assert (len(rotation.dims), rotation.halves) == FOUND[family]
-    if family == "glm":
-        assert rotation.partner.tolist() == [1, 0, 3, 2, 5, 4, 7, 6]

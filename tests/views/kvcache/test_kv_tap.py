@@ -29,7 +29,6 @@ from zibaldone.views.kvcache.model.encoding import cut
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)
 DTYPE = pytest.mark.parametrize("dtype", DTYPES)
-GREEDY = {"max_new_tokens": 8, "min_new_tokens": 8, "do_sample": False}
 
 
 def blocks_of(raw, size=8):
@@ -58,20 +57,6 @@ def test_all_blocks_in_order_give_the_full_context(family, dtype):
     found = logits(tap.model, IDS[:, CONTEXT:], tap.prefilled(parts, final=CONTEXT + QUESTION))
     assert full.std() > 0.1
     assert (found - full[:, CONTEXT:]).abs().max().item() <= allowed
-
-
-@EACH
-@DTYPE
-def test_greedy_generation_gives_the_same_tokens(family, dtype):
-    """Stock generate from a prefilled cache says what it says behind the whole text."""
-    tap = tapped(family, dtype)
-    whole = stock(family, dtype).generate(IDS, attention_mask=torch.ones_like(IDS), **GREEDY)
-    cache = tap.prefilled(blocks_of(captured(tap, IDS[:, :CONTEXT])), final=IDS.shape[1])
-    asked = IDS[:, CONTEXT:]
-    found = tap.model.generate(
-        asked, attention_mask=torch.ones_like(IDS), **cache_argument(tap.model, cache), **GREEDY
-    )
-    assert found[0, QUESTION:].tolist() == whole[0, IDS.shape[1] :].tolist()
 
 
 @EACH

@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from topic_shelves import CURRENT, EMBEDDER, TODAY, facts, ranked, shelf
 
 from zibaldone.errors import ModelUnavailable
@@ -199,28 +197,3 @@ def test_without_a_model_it_reads_as_the_hybrid_does() -> None:
     agent = read_agentic(ranked(QUESTION), asker, EMBEDDER, user="ann", today=TODAY)
     hybrid = read_hybrid(ranked(QUESTION), asker, user="ann")
     assert agent.hits == hybrid.hits
-
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ("done", "tool_calls", "name", "arguments", "relevant_snippets", "relevant_docs", "pattern")
-            ),
-            inner,
-            max_size=3,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(ANYTHING, min_size=1, max_size=7))
-def test_no_model_makes_the_search_raise_or_lose_the_library(answers: list[Any]) -> None:
-    """Whatever it says, words find what there is."""
-    reading, model = read(*(json.dumps(answer) for answer in answers))
-    assert "The headquarters of Globex is in Lyon." in texts(reading)
-    assert len(model.requests) <= 14

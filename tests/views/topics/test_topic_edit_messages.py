@@ -288,24 +288,6 @@ def test_what_the_old_words_had_superseded_stays_superseded():
     assert forget(found, [40], tools()).documents["topic-0001"].entries == (Entry("Bree.", 3),)
 
 
-def test_several_edits_at_once():
-    """All of them, in the order in which they are told."""
-    after = replace(
-        CATS,
-        summary="pets",
-        body=parse_body(
-            "# Pets\n\n- <seq=1,time=2023-05-01,source=Ann> I have a dog named Moss.\n- Moss barks.\n\n"
-            "## Food\n\nAsk Bo.\n"
-        ),
-    )
-    found = applied(library(), edited(CATS, after)).documents["topic-0001"]
-    assert found.summary == "pets"
-    assert render_body(found.body) == (
-        "# Pets\n\n- <seq=42,time=2023-05-01,source=Ann> I have a dog named Moss.\n"
-        "- <seq=43,time=2023-05-08> Moss barks.\n\n## Food\n\n- <seq=44,time=2023-05-08> Ask Bo."
-    )
-
-
 def test_forgotten_edits_leave_no_word():
     """Their entries go as all entries do; headings, paragraphs and summaries are withdrawn."""
     words = ("Zeppelin", "zircon", "zodiac", "zenith")
