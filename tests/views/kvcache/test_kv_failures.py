@@ -80,7 +80,7 @@ def test_what_a_crash_has_left_is_overwritten_at_the_next_opening(tmp_path, monk
 def test_what_a_crash_has_left_is_overwritten_though_others_wrote_since(rig, monkeypatch):
     """Encoding anew dies after its bytes, another session goes on, and the rest is forgotten."""
     with monkeypatch.context() as patch:
-        patch.setattr(manifest, "place", _die)
+        patch.setattr(manifest, "set_slot", _die)
         with pytest.raises(Crash):
             rig.forget(seqs=[1])  # the bytes of 3, 5 and 7 are there, unnamed
     kept = [rig.payload(block) for block in rig.blocks() if block.slot is not None]

@@ -186,7 +186,7 @@ def test_a_crash_while_encoding_anew_leaves_it_to_the_next_remember(tmp_path, mo
     with filled(tmp_path / "m") as rig:
         secrets = secrets_of([_everything(rig.made())], [_everything(never(3))])
         with monkeypatch.context() as patch:
-            patch.setattr(manifest, "place", die)
+            patch.setattr(manifest, "set_slot", die)
             with pytest.raises(Crash):
                 rig.forget(seqs=[3])
         assert leaked(secrets, rig.folder) == 0
