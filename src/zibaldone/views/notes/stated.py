@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import regex
 
 from zibaldone.core import EDITOR, MACHINES, PROFILE, Message
-from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.sentences import Span, sentences
 from zibaldone.text.spellings import base_form
 from zibaldone.text.statements import statements
@@ -35,16 +34,16 @@ _FOREIGN = regex.compile(  # searched from many places: no lazy one, which looks
     r"|^[ \t]*(?:Dear|To whom it may concern)\b[^\n]{0,60},[ \t]*$.*\Z",  # a letter, to its end
     regex.DOTALL | regex.MULTILINE,
 )
-_CLOSED = lazy_pattern(r"</(\w+)>")
+_CLOSED = regex.compile(r"</(\w+)>")
 # "Here is my draft:", "translate the following:", and what follows is pasted
-_ANNOUNCES = lazy_pattern(
+_ANNOUNCES = regex.compile(
     r"(?:\bhere(?:['’]s|\s+is|\s+are)\b|\bfollowing\b|\bbelow\b|\bthis\b[^\n:.]{0,40}|"
     r"\b(?:proofread|translate|rewrite|summari[sz]e|edit|review|correct|paraphrase|critique)\b[^\n.]{0,80})"
     r"[^\n.:?!]{0,80}:[ \t]*\n",
     regex.IGNORECASE,
 )
 # What follows is told to another program, or in a part that its author plays.
-_PLAYS = lazy_pattern(
+_PLAYS = regex.compile(
     r"(?:\b(?:writ\w+|draft|create|make|design|generate|improve|need|want|build)\b[^.!?\n]{0,60}\bprompts?\s+(?:for|to|that)\b"
     r"|\b(?:system|custom)\s+(?:prompts?|instructions)\s+for\s+(?:an?|my|our|the)\b"
     r"|\briddles?\b|\blet['’]?s\s+(?:role-?\s?play|pretend|play\s+(?:a\s+)?(?:scene|game))\b|\bpretend\s+(?:that\s+)?i['’]?\s?(?:a?m)\b"
@@ -57,7 +56,7 @@ _COLON = regex.compile(r"(?r):\s+")
 _SPACES = regex.compile(r"\s++")
 _OPENS, _CLOSES = regex.compile("[“«„]"), regex.compile("[”»“]")
 _LONGEST_QUOTATION = 4000
-_CODE_LINE = lazy_pattern(
+_CODE_LINE = regex.compile(
     r"[{};]\s*$|^\s*(?:def|class|import|return|function|var|let|const|#include)\b.*[({;:]"
 )
 _LEFT_OUT = " … "
@@ -67,22 +66,22 @@ _ASKING_WORDS = (
     r"who|whom|whose|why|any|am|isn['’]t|aren['’]t|don['’]t|doesn['’]t|didn['’]t|won['’]t|couldn['’]t|wouldn['’]t"
 )
 _LINK = r"(?:(?:so|and|but|or|also|then|now|please|like|plus|because)\s+){0,3}"
-_TAIL = lazy_pattern(  # where a question begins behind a statement: ", can you help me?"
+_TAIL = regex.compile(  # where a question begins behind a statement: ", can you help me?"
     rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}(?:(?:you\s+know|i\s+mean)\s*,\s*)?"
     rf"(?:(?:{_ASKING_WORDS})\b|i(?:['’]m|\s+am)\s+(?:wondering|curious|not\s+sure)|(?:right|ok|okay|yeah|you\s+know|huh|"
     r"correct)\s*[?？؟])"
     rf"|(?<!\s)\s++(?:(?:so|and|but)\s+)?(?:(?:can|could|would|will)\s+you|what\s+do\s+you|what\s+would\s+you|do\s+you)\b",
     regex.IGNORECASE,
 )
-_OPENS_ASKING = lazy_pattern(rf"\W*{_LINK}(?:(?:{_ASKING_WORDS})\b)", regex.IGNORECASE)
+_OPENS_ASKING = regex.compile(rf"\W*{_LINK}(?:(?:{_ASKING_WORDS})\b)", regex.IGNORECASE)
 # Where nobody wrote the mark, only what can be nothing else is a question.
 _SURELY = (
     r"(?:(?:can|could|would|will|do|does|did|is|are|should)\s+(?:you|i|we|it|there|this|that)\b"
     r"|(?:how|what|which|where|when|why)\s+(?:can|could|would|do|does|did|is|are|should|about|else)\b)"
 )
-_SURELY_OPENS = lazy_pattern(rf"\W*{_LINK}{_SURELY}", regex.IGNORECASE)
-_SURE_TAIL = lazy_pattern(rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}{_SURELY}", regex.IGNORECASE)
-_CONDITION = lazy_pattern(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", regex.IGNORECASE)
+_SURELY_OPENS = regex.compile(rf"\W*{_LINK}{_SURELY}", regex.IGNORECASE)
+_SURE_TAIL = regex.compile(rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}{_SURELY}", regex.IGNORECASE)
+_CONDITION = regex.compile(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", regex.IGNORECASE)
 
 
 def own_statements(content: str) -> Iterator[Span]:
@@ -219,23 +218,23 @@ def _without_question(content: str, start: int, end: int) -> int:
 _LONGEST = 300  # characters of a sentence that is read
 _LEAST_WORDS = 3  # "Never again." is no rule
 _POLITE = r"(?:(?:please|and|also|ok|okay|so|hey|oh)\b[,\s]*)*"
-_RULE = lazy_pattern(
+_RULE = regex.compile(
     rf"\W*{_POLITE}(?:you\s+(?:should|must|need\s+to|have\s+to)\s+)?(?:always|never)\s+(?P<verb>\p{{L}}+)\b",
     regex.IGNORECASE,
 )
-_FROM_NOW_ON = lazy_pattern(
+_FROM_NOW_ON = regex.compile(
     rf"\W*{_POLITE}from\s+now\s+on\b[,:]?\s*(?P<rest>.+)|(?P<rest>.+?),?\s+from\s+now\s+on\W*",
     regex.IGNORECASE,
 )
 # "Remember that night when ..." asks for nothing to be kept.
-_REMEMBER = lazy_pattern(
+_REMEMBER = regex.compile(
     rf"\W*{_POLITE}remember\s+that\s+(?!\p{{L}}+\s+(?:i|we|you|when|where)\b)(?P<rest>.+)", regex.IGNORECASE
 )
-_ALLERGY = lazy_pattern(
+_ALLERGY = regex.compile(
     r"\b(?:(?:I|we)\b|(?:my|our)\s+\p{L}+).*\b(?:allergic\s+to\s+\p{L}|\p{L}+\s+allergy\b|allergy\s+to\s+\p{L})",
     regex.IGNORECASE,
 )
-_PREFERS = lazy_pattern(r"\bI\s+(?:\p{L}+ly\s+)?prefer\s+\p{L}", regex.IGNORECASE)
+_PREFERS = regex.compile(r"\bI\s+(?:\p{L}+ly\s+)?prefer\s+\p{L}", regex.IGNORECASE)
 _HEDGES = frozenset("not no never if maybe might would could used was were isn aren don doesn didn".split())
 _NO_ORDERS = frozenset("been seen done had said told mind fear happy nice good again".split())
 _MYSELF = frozenset("i we my our".split())
