@@ -314,30 +314,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 664,
-    "adapters": 2_023,
-    "api": 3_296,
-    "cli": 5_016,
+    ".": 662,
+    "adapters": 2_022,
+    "api": 3_288,
+    "cli": 5_014,
     "core": 721,
-    "engine": 4_440,
+    "engine": 4_329,
     "importers": 3_387,
     "log": 2_525,
     "models": 2_548,
-    "recall": 1_728,
+    "recall": 1_727,
     "search": 2_771,
-    "server": 9_750,
+    "server": 9_458,
     "storage": 4_827,
     "testing": 507,
     "text": 2_860,
-    "views": 1_954,
-    "views/chunks": 2_938,
-    "views/hierarchy": 3_213,
-    "views/kvcache": 5_433,
+    "views": 1_958,
+    "views/chunks": 2_839,
+    "views/hierarchy": 3_106,
+    "views/kvcache": 5_291,
     "views/messages": 218,
-    "views/notes": 1_981,
-    "views/topics": 6_317,
+    "views/notes": 1_932,
+    "views/topics": 6_126,
 }
-TESTS_CEILING = 54_920
+TESTS_CEILING = 52_670
 
 
 def lines_in(path: Path) -> int:

@@ -135,13 +135,11 @@ class ViewStore(Protocol):
 class View(ViewStore, Protocol):
     """See the module's text. `retrieve`, `housekeep` and `refresh` open transactions; none ends one."""
 
+    batch_messages: int  # prepared and committed together at most: what a crash makes it do again
+
     @property
     def fingerprint(self) -> str:
         """A name for all that the output depends on besides the log; another one means another generation."""
-
-    @property
-    def batch_messages(self) -> int:
-        """Most messages that are prepared and committed together: a crash repeats as many."""
 
     @property
     def tended_from(self) -> int:
