@@ -312,30 +312,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 664,
-    "adapters": 2_023,
-    "api": 3_271,
-    "cli": 5_016,
-    "core": 726,
-    "engine": 4_440,
+    ".": 662,
+    "adapters": 2_022,
+    "api": 3_264,
+    "cli": 5_014,
+    "core": 728,
+    "engine": 4_329,
     "importers": 3_386,
-    "log": 2_506,
+    "log": 2_501,
     "models": 2_548,
-    "recall": 1_699,
-    "search": 2_783,
-    "server": 9_750,
+    "recall": 1_727,
+    "search": 2_771,
+    "server": 9_458,
     "storage": 4_827,
     "testing": 507,
     "text": 2_860,
-    "views": 2_091,
-    "views/chunks": 2_962,
-    "views/hierarchy": 3_217,
-    "views/kvcache": 5_432,
-    "views/messages": 179,
-    "views/notes": 1_982,
-    "views/topics": 6_320,
+    "views": 1_958,
+    "views/chunks": 2_839,
+    "views/hierarchy": 3_106,
+    "views/kvcache": 5_291,
+    "views/messages": 218,
+    "views/notes": 1_932,
+    "views/topics": 6_126,
 }
-TESTS_CEILING = 54_760
+TESTS_CEILING = 52_680
 
 
 def lines_in(path: Path) -> int:

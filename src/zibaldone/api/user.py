@@ -8,7 +8,7 @@ ann.export("ann.jsonl")
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -21,7 +21,7 @@ from zibaldone.api.admin import Admin
 from zibaldone.api.documents import AsyncTopics, Topics
 from zibaldone.api.items import AsyncItems, Items
 from zibaldone.api.profile import AsyncProfile, Profile
-from zibaldone.api.recalling import passages, to_query
+from zibaldone.api.recalling import passages, to_unread_question
 from zibaldone.api.wiring import Wiring
 from zibaldone.core import Evidence, Message
 from zibaldone.core.threads import Awaited, awaited
@@ -114,7 +114,7 @@ class User:
             wiring.add(user, puts)
 
         def rank(query: str, most: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
-            question = to_query(wiring, query, user, None, most * PASSAGE_TOKENS, None)
+            question = to_unread_question(wiring, query, user, None, most * PASSAGE_TOKENS, None)
             return passages(wiring, self._database, replace(question, within=seqs), most, Narrowing())
 
         def forget(seqs: Sequence[int]) -> Receipt:
@@ -342,15 +342,6 @@ class User:
 class AsyncUser(Awaited[User]):
     """See User; every method is awaited, and so are those of `items`, `profile` and `topics`."""
 
-    def __init__(self, inner: User, preload: Callable[[str], Awaitable[None]]) -> None:
-        """Use `memory.user(name)`. `preload` loads a user's index where their recalls go on."""
-        super().__init__(inner)
-        self._preload = preload
-
-    async def preload(self) -> None:
-        """See User.preload."""
-        await self._preload(self._inner.name)
-
     @property
     def name(self) -> str:
         """See User.name."""
@@ -371,6 +362,7 @@ class AsyncUser(Awaited[User]):
         """See User.topics."""
         return AsyncTopics(self._inner.topics)
 
+    preload = awaited(User.preload)
     sessions = awaited(User.sessions)
     titled_sessions = awaited(User.titled_sessions)
     timeline = awaited(User.timeline)

@@ -15,8 +15,7 @@ from zibaldone.log.session_list import TitledSession, titled_sessions
 from zibaldone.text.words import terms
 from zibaldone.views.notes import UserNote
 from zibaldone.views.notes.note import BY_HAND, STATED
-from zibaldone.views.notes.own_words import own_statements
-from zibaldone.views.notes.stated import is_persons
+from zibaldone.views.notes.stated import is_persons, own_statements
 
 _MOST_SESSIONS = 10_000
 _LOOKED_AT = 8  # messages of a session, for its first statement
@@ -34,7 +33,7 @@ class TimelineFilter(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class TimelineLine:
-    """What happened on one day."""
+    """One line of what happened on a day."""
 
     time: datetime
     text: str
@@ -76,7 +75,7 @@ def note_lines(
     since: datetime | None,
     until: datetime | None,
 ) -> list[TimelineLine]:
-    """What a model noted, in the order of time; what people state stands in their sessions."""
+    """Lines of notes that a model made, in the order of time; what people state stands in their sessions."""
     return [
         TimelineLine(note.time, note.text, note.session, note.sources, note.kind, note.is_dated, note.holds)
         for note in notes
