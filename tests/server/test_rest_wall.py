@@ -51,16 +51,16 @@ def walled(tmp_path_factory):
 def examples(client, **changes):
     """Every operation's example, sent by this client; gives (operation, answer)."""
     for operation in OPERATIONS:
-        place = {**operation.example.get("path", {}), **changes.get("path", {})}
-        path = operation.path.replace(":path", "").format(**place)
-        params = {**operation.example["query"], **changes.get("params", {})}
+        example = operation.rest.example
+        path = f"/v1/memory/{operation.rest.path}".replace(":path", "").format(**example.get("path", {}))
+        params = {"user": "ann", **example.get("query", {}), **changes.get("params", {})}
         yield (
             operation,
             client.request(
-                operation.method,
+                operation.rest.method,
                 path,
                 params={name: value for name, value in params.items() if value is not None},
-                json=operation.example.get("body"),
+                json=example.get("body"),
                 headers=changes.get("headers"),
             ),
         )
@@ -141,7 +141,7 @@ def test_a_read_only_key_changes_nothing(walled):
     """Every operation that writes is refused; what reads is not."""
     before = walled["ann"].get("/v1/memory/export").text
     for operation, answer in examples(walled["reader"], params={"user": None}):
-        if operation.writes or operation.for_admins:
+        if operation.right != "read":
             assert answer.status_code == 403, operation.name
         else:
             assert answer.status_code in (200, 404), (operation.name, answer.text)
