@@ -69,7 +69,7 @@ class Cli:
 
     command: str  # such as "topics list"
     more: str = ""  # further paragraphs of its help
-    empty: str = ""  # said where the result is empty; it has the parameters in braces
+    empty: str = ""  # said where the result is empty; {user} and {about}, a query, stand in it
     empty_fails: bool = False  # then the exit code is 1
     defaults: Mapping[str, Any] = field(default_factory=dict)  # that are otherwise than the method's
 
@@ -292,7 +292,7 @@ OPERATIONS: tuple[Operation, ...] = (
         (_text("query", "What about; everything unless given.", "", flags="SUBJECT", argument="subject"), _SESSION, _SINCE,
          _UNTIL, _LIMIT),
         rest=Rest("GET", "timeline", "Timeline", asks=True, example={"query": {"query": "moving to Lisbon"}}),
-        cli=Cli("timeline", empty="nothing found about {query!r} for user {user!r}", empty_fails=True)),
+        cli=Cli("timeline", empty="nothing found{about} for user {user!r}", empty_fails=True)),
     Operation(
         "listAudit", "audit", "List who read, wrote and forgot, when and how much; never what was said.",
         (_SINCE, _number("newest", "Only the newest so many.", PAGE, 1, LONGEST_PAGE)), whose="all",

@@ -12,25 +12,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zibaldone.cli import (
-    asking,
-    comparing,
-    encrypting,
-    forgetting,
-    mcp,
-    messages,
-    moving,
-    profile,
-    rebuilding,
-    retention,
-    serve,
-    topics,
-    upkeep,
-    views,
-    walling,
-)
+from zibaldone.cli import asking as asking
+from zibaldone.cli import comparing, mcp, serve, storing, upkeep
+from zibaldone.cli import forgetting as forgetting
+from zibaldone.cli import made as made
+from zibaldone.cli import messages as messages
 from zibaldone.cli import output as out
 from zibaldone.cli.client import folder_meant
+from zibaldone.cli.frame import add_commands
 from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
@@ -108,41 +97,16 @@ def guide(
             out.write(line)
 
 
-app.command()(messages.add)
-app.command("import")(messages.import_)
-app.command()(messages.recall)
-app.command()(asking.ask)
-app.command()(messages.search)
-app.command()(messages.show)
-app.command()(messages.messages)
-app.command()(messages.sessions)
-app.command()(messages.users)
-app.command()(messages.timeline)
-app.command()(forgetting.forget)
-app.command()(messages.export)
-app.command()(upkeep.maintain)
-app.command()(rebuilding.rebuild)
-app.command()(upkeep.worker)
-app.command()(views.chunks)
-app.command()(views.themes)
-app.command()(views.episodes)
-app.add_typer(topics.app, name="topics")
-app.add_typer(profile.app, name="profile")
+_GROUPS = {
+    "topics": typer.Typer(help="Show, correct, export and import topic documents.", no_args_is_help=True),
+    "profile": typer.Typer(help="Show what holds of a user; change it.", no_args_is_help=False),
+}
+add_commands(app, _GROUPS)
+for _command in (upkeep.worker, serve.serve, *storing.COMMANDS, comparing.compare):
+    app.command()(_command)
 app.command("open")(serve.open_)
-app.command()(serve.serve)
-app.add_typer(serve.keys_app, name="keys")
-app.add_typer(mcp.app, name="mcp")
-app.command()(retention.retention)
-app.command()(encrypting.encrypt)
-app.command()(encrypting.decrypt)
-app.command()(encrypting.rekey)
-app.command()(moving.move_blocks)
-app.command()(walling.wall)
-app.command()(upkeep.audit)
-app.command()(upkeep.usage)
-app.command()(upkeep.stats)
-app.command()(upkeep.check)
-app.command()(comparing.compare)
+for _name, _group in {**_GROUPS, "keys": serve.keys_app, "mcp": mcp.app}.items():
+    app.add_typer(_group, name=_name)
 
 
 @app.command()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, User, memory_of
+from zibaldone.cli.input import MYSELF, AsJson, Folder, User, check_user, open_memory
 from zibaldone.errors import InvalidInput
 
 
@@ -46,7 +46,8 @@ def compare(
     from zibaldone.cli.compare.compare import compare as compare_on
 
     budgets = _budgets(budget)
-    with memory_of(memory, user) as opened, out.progress("comparing", shown=not as_json) as progress:
+    with open_memory(memory) as opened, out.progress("comparing", shown=not as_json) as progress:
+        check_user(opened, user)
         comparison = compare_on(
             opened,
             user,

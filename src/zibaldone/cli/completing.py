@@ -17,7 +17,6 @@ from zibaldone.errors import ZibaldoneError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_VIEWS = ("messages", "chunks", "topics", "hierarchy", "notes")
 _BUSY_S = 0.5
 T = TypeVar("T")
 
@@ -43,11 +42,6 @@ def sessions_of(ctx: typer.Context, incomplete: str) -> list[str]:
         return [session.session for session in held]
 
     return _beginning(incomplete, _read(ctx, sessions))
-
-
-def views(incomplete: str) -> list[str]:
-    """Views whose names begin so."""
-    return _beginning(incomplete, list(_VIEWS))
 
 
 def _beginning(incomplete: str, names: list[str]) -> list[str]:

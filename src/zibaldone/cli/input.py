@@ -15,7 +15,7 @@ import typer
 
 from zibaldone.cli import output as out
 from zibaldone.cli.client import default_folder
-from zibaldone.cli.completing import sessions_of, users_of, views
+from zibaldone.cli.completing import users_of
 from zibaldone.core import MYSELF as MYSELF
 from zibaldone.errors import InvalidInput, UnknownName
 
@@ -58,31 +58,6 @@ User = Annotated[
 OptionalUser = Annotated[
     str | None,
     typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of),
-]
-InSession = Annotated[
-    str | None,
-    typer.Option(
-        "--session", "-s", help="Only this session: its name, or how that begins.", autocompletion=sessions_of
-    ),
-]
-NotInSession = Annotated[
-    str | None, typer.Option("--exclude-session", help="All but this session.", autocompletion=sessions_of)
-]
-Views = Annotated[
-    list[str] | None,
-    typer.Option("--view", help="Only this view (repeatable).", autocompletion=views),
-]
-Roles = Annotated[
-    list[str] | None,
-    typer.Option("--role", help="Only what this role said: user, assistant, ... (repeatable)."),
-]
-Since = Annotated[str | None, typer.Option("--since", help="Only from then on: ISO 8601.")]
-Until = Annotated[str | None, typer.Option("--until", help="Only before then: ISO 8601.")]
-Now = Annotated[
-    str | None, typer.Option("--now", help="Ask as if it were then, with what was known by then: ISO 8601.")
-]
-WithNoise = Annotated[
-    bool, typer.Option("--noise", help="Calls of tools, their results, thoughts and the like, too.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
@@ -145,14 +120,6 @@ def _is_same(held: _Lent, folder: Path) -> bool:
     if url_in(folder) is not None:
         return False
     return (held.typed_in / folder.expanduser()).resolve() == held.memory.path.resolve()
-
-
-@contextmanager
-def memory_of(folder: Path, user: str) -> Iterator[Memory]:
-    """The memory, if it holds something of the user. Raises UnknownName, which names who might be meant."""
-    with open_memory(folder) as opened:
-        check_user(opened, user)
-        yield opened
 
 
 def check_user(opened: Memory, user: str | None) -> None:
