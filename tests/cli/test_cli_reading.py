@@ -48,34 +48,6 @@ def run(folder):
     return run
 
 
-READING = [
-    "recall x",
-    "search x",
-    "show 1",
-    "messages",
-    "sessions",
-    "timeline",
-    "profile",
-    "chunks",
-    "themes",
-    "episodes",
-    "topics list",
-    "forget --all",
-    "export -",
-    "stats",
-    "maintain",
-    "usage",
-]
-
-
-@pytest.mark.parametrize("command", READING)
-def test_a_user_who_is_not_there_is_an_error(run, folder, command):
-    """Exit code 2, with the folder and who may be meant; nothing on standard output."""
-    done = run(*command.split(), "--user", "anabel", code=2)
-    assert f"no user 'anabel' in {folder}: did you mean 'annabel'?" in done.stderr
-    assert done.stdout == ""
-
-
 def test_a_user_like_nobody_is_looked_up(run):
     """Where no name is like it, the error says how to list them."""
     assert "'zibaldone users' lists them" in run("recall", "x", "--user", "zoe", code=2).stderr
