@@ -71,6 +71,7 @@ class Cli:
     more: str = ""  # further paragraphs of its help
     empty: str = ""  # said where the result is empty; {user} and {about}, a query, stand in it
     empty_fails: bool = False  # then the exit code is 1
+    has_json: bool = True  # the option --json
     defaults: Mapping[str, Any] = field(default_factory=dict)  # that are otherwise than the method's
 
 

@@ -12,19 +12,28 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zibaldone.cli import asking as asking
-from zibaldone.cli import comparing, mcp, serve, storing, upkeep
-from zibaldone.cli import forgetting as forgetting
-from zibaldone.cli import made as made
-from zibaldone.cli import messages as messages
+from zibaldone.api.operations import OPERATIONS
+from zibaldone.cli import asking, comparing, forgetting, made, mcp, messages, serve, storing, upkeep
 from zibaldone.cli import output as out
 from zibaldone.cli.client import folder_meant
+from zibaldone.cli.commands import COMMANDS
 from zibaldone.cli.frame import add_commands
 from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
 from zibaldone.log.audit import acting
 
+_RUN_HERE = (
+    asking,
+    comparing,
+    forgetting,
+    made,
+    mcp,
+    messages,
+    serve,
+    storing,
+    upkeep,
+)  # they register themselves
 _EPILOG = (
     "Exit codes: 0 done; 1 nothing found, or a check found faults; 2 bad input or usage;"
     " 3 the memory's folder cannot be used; 4 a model failed or an extra is not installed."
@@ -98,14 +107,16 @@ def guide(
 
 
 _GROUPS = {
-    "topics": typer.Typer(help="Show, correct, export and import topic documents.", no_args_is_help=True),
-    "profile": typer.Typer(help="Show what holds of a user; change it.", no_args_is_help=False),
+    name: typer.Typer(help=text, no_args_is_help=name in ("topics", "keys"))
+    for name, text in {
+        "topics": "Show, correct, export and import topic documents.",
+        "profile": "Show what holds of a user; change it.",
+        "keys": "Keys of the server: make, list and revoke them.",
+        "mcp": "Serve the memory to editors and agents over MCP; print what they are to be told.",
+    }.items()
 }
-add_commands(app, _GROUPS)
-for _command in (upkeep.worker, serve.serve, *storing.COMMANDS, comparing.compare):
-    app.command()(_command)
-app.command("open")(serve.open_)
-for _name, _group in {**_GROUPS, "keys": serve.keys_app, "mcp": mcp.app}.items():
+add_commands(app, (*OPERATIONS, *COMMANDS), _GROUPS)
+for _name, _group in _GROUPS.items():
     app.add_typer(_group, name=_name)
 
 

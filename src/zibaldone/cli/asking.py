@@ -48,7 +48,7 @@ def ask(call: CliCall) -> None:
         options = call.options(memory)
         narrowed = Filter(**{name: options.pop(name) for name in _FILTERS})
         on_step = _note_step if call.given["steps"] else None
-        answer = memory.ask(user=call.user, filter=narrowed, on_step=on_step, **options)
+        answer = memory.ask(user=call.whose, filter=narrowed, on_step=on_step, **options)
     if call.as_json:
         names = ("question", "text", "known", "confidence", "citations", "marks", "steps")
         shown = {name: getattr(answer, name) for name in names}

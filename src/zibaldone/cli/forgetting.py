@@ -87,7 +87,7 @@ def _verify(call: CliCall) -> None:
 def retention(call: CliCall) -> None:
     from zibaldone.log.retention import Retention, RetentionRule
 
-    given, user = call.given, str(call.user)
+    given, user = call.given, call.whose
     days, drop, dry_run = given["days"], given["drop"], given["dry_run"]
     if (given["session"] or given["roles"] or drop) and days is None:
         raise InvalidInput("--session, --role and --drop say which rule it is: give --days, too")

@@ -6,7 +6,7 @@ a function of its own, registered by `runs`; `cli/showing` has what people see o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import Parameter as Argument
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from zibaldone.api.operations import BY_NAME, OPERATIONS, REQUIRED, Operation, Parameter
+from zibaldone.api.operations import REQUIRED, Operation, Parameter
 from zibaldone.cli import output as out
 from zibaldone.cli.completing import sessions_of
 from zibaldone.cli.input import (
@@ -57,7 +57,14 @@ class CliCall:
     user: str | None
     folder: Path
     as_json: bool
+    context: typer.Context
     given: dict[str, Any] = field(default_factory=dict)  # parameters by name
+
+    @property
+    def whose(self) -> str:
+        """The user of a command that is of one."""
+        assert self.user is not None
+        return self.user
 
     @contextmanager
     def opened(self, **options: Any) -> Iterator[Memory]:
@@ -71,7 +78,7 @@ class CliCall:
         given = dict(self.given)
         for part in self.operation.parameters_of("cli"):
             if part.kind == "session":
-                given[part.name] = whole_session(memory, str(self.user), given[part.name])
+                given[part.name] = whole_session(memory, self.whose, given[part.name])
             elif part.kind in ("texts", "choices", "seqs"):
                 given[part.name] = given[part.name] or None
         return self.operation.options(given)
@@ -105,7 +112,6 @@ AS_JSON: dict[str, Callable[[Any], object]] = {}  # of results that are not writ
 
 def runs(name: str) -> Callable[[Run], Run]:
     """Register the function that is the command of an operation; a docstring is its help."""
-    assert BY_NAME[name].cli is not None
 
     def register(run: Run) -> Run:
         RUN[name] = run
@@ -116,7 +122,6 @@ def runs(name: str) -> Callable[[Run], Run]:
 
 def shows(name: str) -> Callable[[Show], Show]:
     """Register the function that writes an operation's result for people."""
-    assert BY_NAME[name].cli is not None
 
     def register(show: Show) -> Show:
         SHOWN[name] = show
@@ -125,38 +130,41 @@ def shows(name: str) -> Callable[[Show], Show]:
     return register
 
 
-def add_commands(app: typer.Typer, groups: dict[str, typer.Typer]) -> None:
+def add_commands(
+    app: typer.Typer, operations: Sequence[Operation], groups: Mapping[str, typer.Typer]
+) -> None:
     """Add a command for each operation that has one; those of two words to the group of the first."""
-    for operation in OPERATIONS:
+    for operation in operations:
         if operation.cli is None:
             continue
         *group, name = operation.cli.command.split()
         if not group and name in groups:  # the group called without a command
-            groups[name].callback(invoke_without_command=True)(_command(operation, is_group=True))
+            groups[name].callback(invoke_without_command=True)(_command(operation))
         else:
             (groups[group[0]] if group else app).command(name)(_command(operation))
 
 
-def _command(operation: Operation, *, is_group: bool = False) -> Callable[..., None]:
+def _command(operation: Operation) -> Callable[..., None]:
     """The function that typer makes a command of."""
     assert operation.cli is not None
     run = RUN.get(operation.name, _call_and_show)
 
     def command(**given: Any) -> None:
-        context = given.pop("context", None)
-        if context is not None and context.invoked_subcommand is not None:
+        context: typer.Context = given.pop("context")
+        if context.invoked_subcommand is not None:
             return
-        user, folder, as_json = given.pop("user", None), given.pop("memory"), given.pop("as_json")
-        run(CliCall(operation, user, folder, as_json, given))
+        user = None if operation.whose == "none" else given.pop("user")
+        run(CliCall(operation, user, given.pop("memory"), given.pop("as_json", False), context, given))
 
-    arguments = [Argument("context", Argument.KEYWORD_ONLY, annotation=typer.Context)] if is_group else []
+    arguments = [Argument("context", Argument.KEYWORD_ONLY, annotation=typer.Context)]
     arguments += [_argument(operation, part) for part in operation.parameters_of("cli")]
     if operation.whose == "user":
         arguments.append(Argument("user", Argument.KEYWORD_ONLY, default=MYSELF, annotation=User))
     elif operation.whose == "all":
         arguments.append(Argument("user", Argument.KEYWORD_ONLY, default=None, annotation=OptionalUser))
     arguments.append(Argument("memory", Argument.KEYWORD_ONLY, annotation=Folder))
-    arguments.append(Argument("as_json", Argument.KEYWORD_ONLY, default=False, annotation=AsJson))
+    if operation.cli.has_json:
+        arguments.append(Argument("as_json", Argument.KEYWORD_ONLY, default=False, annotation=AsJson))
     command.__signature__ = Signature(arguments)  # type: ignore[attr-defined] # which typer reads
     command.__annotations__ = {argument.name: argument.annotation for argument in arguments}
     summary = operation.summary if run is _call_and_show or not run.__doc__ else run.__doc__
@@ -186,7 +194,7 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
     elif part.kind == "folder":
         declared["parser"] = given_path
     if not part.passed and part.least is not None:  # others are checked by the method, which says it better
-        declared["min"] = part.least
+        declared |= {"min": part.least, "max": part.most}
     if part.flags.isupper():
         made = typer.Argument(metavar=part.flags, **declared)
     else:

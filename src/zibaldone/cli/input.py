@@ -42,15 +42,6 @@ Folder = Annotated[
         help="The memory's folder, or the URL of a PostgreSQL database.",
     ),
 ]
-Blocks = Annotated[
-    str | None,
-    typer.Option(
-        "--blocks",
-        metavar="URL",
-        help="A bucket for blocks and saved indexes: s3://bucket/prefix. Given once, the memory knows it.",
-        show_default="ZIBALDONE_BLOCKS",
-    ),
-]
 User = Annotated[
     str,
     typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of),

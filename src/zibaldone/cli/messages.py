@@ -39,7 +39,7 @@ def add(call: CliCall) -> None:
             raise InvalidInput("nothing to add: the text is empty")
         given = [{"content": content, **message}]
     with open_memory(call.folder, create=True) as memory:
-        stored = memory.add(given, user=call.user, session=call.given["session"])
+        stored = memory.add(given, user=call.whose, session=call.given["session"])
     if call.as_json:
         out.write_json({"user": call.user, "messages": showing.message_objects(stored)})
     else:
@@ -100,7 +100,7 @@ def show(call: CliCall) -> None:
             raise InvalidInput(
                 f"user {call.user!r} has no message {call.given['which']}: 'zibaldone messages' lists them"
             )
-        within = memory.messages(user=call.user, session=versions[0].session) if around else []
+        within = memory.messages(user=call.whose, session=versions[0].session) if around else []
     if call.as_json:
         out.write_json(AS_JSON["showMessage"](versions))
         return
@@ -120,7 +120,7 @@ def export(call: CliCall) -> None:
         raise InvalidInput("an archive is not written to standard output: give a path, such as mine.zip")
     with call.opened() as memory:
         if str(path) == "-":
-            _export_to_standard_output(memory, str(call.user))
+            _export_to_standard_output(memory, call.whose)
             return
         count = call.run(memory)
     if call.as_json:

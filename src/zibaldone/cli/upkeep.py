@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from zibaldone.api.operations import VIEWS
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.cli.input import Blocks, Folder, open_memory
+from zibaldone.cli.input import open_memory
 from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.cli.showing import counts_in, receipt_summary
 from zibaldone.errors import InvalidInput, ModelFailed
@@ -42,43 +41,19 @@ def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
     return RecordedModel(folder, chat, on_miss or ("ask" if chat else "leave_open"))  # type: ignore[arg-type] # checked there
 
 
-def worker(
-    *,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="How many users side by side.")] = 2,
-    poll_s: Annotated[
-        float, typer.Option("--poll", min=0.05, help="Seconds between two looks at who lags behind.")
-    ] = 5.0,
-    lease_s: Annotated[
-        float, typer.Option("--lease", min=0.2, help="Seconds after which a killed worker is taken over.")
-    ] = 60.0,
-    turn_s: Annotated[
-        float, typer.Option("--turn", min=0, help="Seconds for one user, before the others are next.")
-    ] = 30.0,
-    view: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--view",
-            help="Only this view (repeatable).",
-            autocompletion=lambda incomplete: [name for name in VIEWS if name.startswith(incomplete)],
-        ),
-    ] = None,
-    blocks: Blocks = None,
-    memory: Folder,
-) -> None:
-    """Maintain whoever lags behind, until Ctrl-C: one of any number of workers, on any machines.
-
-    Each user is one worker's at a time. Of a worker that is killed others take over.
-    """
+@runs("worker")
+def worker(call: CliCall) -> None:
     import signal
     import threading
 
     stopping = threading.Event()
-    options = {"maintained": view, "blocks": blocks}
-    given = {name: value for name, value in options.items() if value is not None}
-    with open_memory(memory, create=True, **given) as opened:
+    options = {"maintained": call.given["views"], "blocks": call.given["blocks"]}
+    given = {name: value for name, value in options.items() if value}
+    with open_memory(call.folder, create=True, **given) as opened:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopping.set())
-        opened.start_worker(threads=threads, poll_s=poll_s, lease_s=lease_s, turn_s=turn_s)
+        times = {name: call.given[name] for name in ("threads", "poll_s", "lease_s", "turn_s")}
+        opened.start_worker(**times)
         out.write(f"working on {opened.place}")
         while not stopping.wait(0.5):
             pass

@@ -49,7 +49,11 @@ async def list_messages(call: RestCall) -> object:
 
 
 @handles("getMessage")
-async def get_message(call: RestCall) -> Message:
+async def get_message(call: RestCall) -> object:
+    return await _message(call)
+
+
+async def _message(call: RestCall) -> Message:
     message = await call.memory.get(call.path["id"], user=call.user)
     agent = call.agent(call.given["agent"])
     if message is None or (agent is not None and message.metadata.get(AGENT) != agent):
@@ -59,7 +63,8 @@ async def get_message(call: RestCall) -> Message:
 
 @handles("correctMessage")
 async def correct(call: RestCall) -> Message:
-    message, metadata = await get_message(call), call.given["metadata"]
+    message = await _message(call)
+    metadata = call.given["metadata"]
     call.agent(_agent_in(metadata))
     return await call.memory.update(message.seq, call.given["content"], user=call.user, metadata=metadata)
 

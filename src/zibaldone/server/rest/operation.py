@@ -126,7 +126,8 @@ class Resource:
         call = RestCall(operation, self._memory, self._metrics, principal, given, request.path_params)
         assert operation.rest is not None
         with self._metrics.stage(operation.name):
-            answering = HANDLERS.get(operation.name, RestCall.run)(call)
+            handle = HANDLERS.get(operation.name)
+            answering = call.run() if handle is None else handle(call)
             answer = await (_while_there(request, answering) if operation.rest.asks else answering)
         if isinstance(answer, Response):
             return answer

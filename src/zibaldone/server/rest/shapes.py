@@ -157,8 +157,8 @@ def _type_of(part: Parameter, *, in_url: bool) -> Any:
         "messages": list[NewMessageJson],
     }
     if part.kind in ("choice", "choices"):
-        named = Literal[part.choices]
-        kinds |= {"choice": named, "choices": list[named]}  # type: ignore[valid-type]
+        named: Any = Literal.__getitem__(part.choices)
+        kinds |= {"choice": named, "choices": list[named]}
     if part.kind in ("text", "texts", "seqs", "choices", "messages"):
         return Annotated[kinds[part.kind], _set(min_length=part.least, max_length=part.most)]
     return kinds[part.kind]
