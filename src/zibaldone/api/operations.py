@@ -289,7 +289,7 @@ OPERATIONS: tuple[Operation, ...] = (
                   example={"body": {"query": "Lisbon", "limit": 5}}),
         cli=Cli("search", empty="nothing found for user {user!r}", empty_fails=True, defaults={"limit": 10})),
     Operation(
-        "timeline", "timeline", "Dated lines: of each session its title and first statement, and what a model noted.",
+        "timeline", "timeline", "List dated lines: of each session its title and first statement, and what a model noted.",
         (_text("query", "What about; everything unless given.", "", flags="SUBJECT", argument="subject"), _SESSION, _SINCE,
          _UNTIL, _LIMIT),
         rest=Rest("GET", "timeline", "Timeline", asks=True, example={"query": {"query": "moving to Lisbon"}}),
@@ -301,8 +301,8 @@ OPERATIONS: tuple[Operation, ...] = (
         cli=Cli("audit", "It is noted where ZIBALDONE_AUDIT is 1, or Memory(audit=True) was opened.",
                 "nothing was noted: set ZIBALDONE_AUDIT=1", defaults={"newest": None})),
     Operation(
-        "getProfile", "profile.entries", "Notes on the user, as text for a prompt and entry by entry.",
-        (_number("budget_tokens", "Tokens of the text.", 400, **_BUDGET, passed=False),
+        "getProfile", "profile.entries", "List notes on the user, as text for a prompt and entry by entry.",
+        (_number("budget_tokens", "The profile as a text of at most so many tokens.", 400, **_BUDGET, passed=False),
          _text("kind", f"Only {', '.join(NOTE_KINDS[:-1])} or {NOTE_KINDS[-1]}.", door="cli"),
          _flag("every", "Also what has ended.", flags="--all", **_HERE)),
         rest=Rest("GET", "profile", "Profile", example={"query": {"budget_tokens": 200}}),

@@ -210,8 +210,9 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
 
 
 def _help(part: Parameter) -> str:
+    added = ""
     if part.kind == "session":
-        return f"{part.help.removesuffix('.')}: its name, or how that begins."
-    if part.kind in ("texts", "choices", "seqs", "paths"):
-        return f"{part.help.removesuffix('.')} (repeatable)."
-    return part.help
+        added = ": its name, or how that begins"
+    elif part.kind in ("texts", "choices", "seqs", "paths"):
+        added = " (repeatable)"
+    return f"{part.help[:-1]}{added}." if added and not part.help.endswith("...") else part.help + added

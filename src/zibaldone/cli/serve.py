@@ -15,7 +15,8 @@ from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zibaldone.server.keys import Key, KeyStore
+    from zibaldone.cli.daemon import HoldingStatus
+    from zibaldone.server.keys import KeyStore, ServerKey
 
 _USUAL_PORT = 8787
 _SWITCH_S = 0.0005  # how long a recall keeps the event loop, and the streams that it relays, from going on
@@ -115,8 +116,9 @@ def _in_background(call: CliCall, step: str) -> None:
     folder, port = call.folder, call.given["port"]
     if step == "background":
         command = ["open", "--no-browser", *([] if port is None else ["--port", str(port)])]
-        running = daemon.status(folder) or daemon.start(
-            folder, [*command, "--memory", str(folder.expanduser().resolve())]
+        whole = str(folder.expanduser().resolve())
+        running: HoldingStatus | None = daemon.status(folder) or daemon.start(
+            folder, [*command, "--memory", whole]
         )
     else:
         running = (daemon.stop if step == "stop" else daemon.status)(folder)
@@ -182,7 +184,7 @@ def list_keys(call: CliCall) -> None:
         out.note("no keys: the server listens on loopback only")
 
 
-def _key_row(key: Key) -> Sequence[object]:
+def _key_row(key: ServerKey) -> Sequence[object]:
     mode = f", by {key.memory_mode}" if key.memory_mode else ""
     may = ("reads" if key.read_only else "reads and writes") + mode
     used = f"{key.used:%Y-%m-%d %H:%M}" if key.used else "never"

@@ -23,8 +23,6 @@ from mcp.types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
-    Resource,
-    ResourceTemplate,
     TextContent,
     TextResourceContents,
     Tool,
@@ -36,7 +34,7 @@ from starlette.routing import BaseRoute, Route
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.log.audit import act_as
 from zibaldone.server.mcp.caller import McpCaller, caller_of
-from zibaldone.server.mcp.resources import MARKDOWN, PLAIN, SESSIONS, TOPICS, read_resource, resources_of
+from zibaldone.server.mcp.resources import read_resource, resources_of, templates_of
 from zibaldone.server.mcp.tools import TOOLS, McpTool, tools_for
 from zibaldone.server.problems import log_failure, problem_of
 
@@ -73,37 +71,12 @@ def memory_server(who: Callable[[Request | None], McpCaller]) -> Server[Any]:
 
     async def list_resources(context: _Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
         caller = _caller(who, context)
-        return ListResourcesResult(
-            resources=[
-                Resource(
-                    uri=resource.uri,
-                    name=resource.name,
-                    description=resource.description,
-                    mime_type=resource.media_type,
-                )
-                for resource in await _or_error(resources_of(caller))
-            ]
-        )
+        return ListResourcesResult(resources=await _or_error(resources_of(caller)))
 
     async def list_templates(
         context: _Context, _: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        caller = _caller(who, context)
-        sessions = ResourceTemplate(
-            uri_template=f"{SESSIONS}{{session}}",
-            name="session",
-            description="The newest messages of a session.",
-            mime_type=PLAIN,
-        )
-        topics = ResourceTemplate(
-            uri_template=f"{TOPICS}{{document}}",
-            name="topic document",
-            description="A topic document, by its id.",
-            mime_type=MARKDOWN,
-        )
-        return ListResourceTemplatesResult(
-            resource_templates=[sessions, topics] if caller.agent is None else [sessions]
-        )
+        return ListResourceTemplatesResult(resource_templates=templates_of(_caller(who, context)))
 
     async def read(context: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri = str(params.uri)

@@ -166,7 +166,9 @@ _CALLS: dict[str, tuple[str, type[Arguments], Call]] = {
     "notes": ("Read notes", ReadNotes, notes),
     "remember": ("Remember", Remember, _remember),
     "forget": ("Forget", Forget, _forget),
-} | {f"topics_{name}": (_TITLES[name], given, partial(_topics, name)) for name, given in TOPIC_TOOLS.items()}
+}
+for _name, _given in TOPIC_TOOLS.items():
+    _CALLS[f"topics_{_name}"] = (_TITLES[_name], _given, partial(_topics, _name))
 _OPERATIONS = {tool: operation for operation in OPERATIONS for tool in operation.mcp}
 TOOLS: Mapping[str, McpTool] = {
     name: McpTool(name, *called, _OPERATIONS[name]) for name, called in _CALLS.items()
