@@ -52,7 +52,10 @@ def test_our_side_runs(section, names):
     outcomes = []
     run([ours for _, ours in ROW.findall(section)], names, outcomes)
     for line, outcome in outcomes:
-        if re.match(r"(memory|store|items)\.(search|recall|messages|get|versions|sessions|namespaces)", line):
+        if re.match(
+            r"(memory|memory\.user\(.+\)|store|items)\.(search|recall|messages|get|versions|sessions|namespaces)",
+            line,
+        ):
             assert outcome, line
 
 

@@ -170,7 +170,7 @@ def house(tmp_path_factory):
             memory.add(TALK, user=user)
         memory.add("I play chess.", user="bob")
         memory.maintain(views=["topics", "hierarchy", "notes"])
-        memory.topics("cid").export(exported)
+        memory.user("cid").topics.export(exported)
     house = House(folder, exported)
     with servers(folder) as serving:
         model = ScriptedModel(lambda request: {"answer": request.turns[1].content, "known": True})

@@ -17,6 +17,7 @@ VIEWS = ("chunks", "hierarchy", "messages", "notes", "topics")
 NOTE_KINDS = ("instruction", "constraint", "preference", "fact", "person", "plan", "decision")
 PAGE, LONGEST_PAGE = 100, 1000
 LARGEST = 2**63 - 1  # a seq
+FILTERS = frozenset({"agent", "session", "exclude_session", "roles", "since", "until", "metadata"})
 Kind = Literal[
     "text", "texts", "words", "time", "number", "fraction", "seconds", "flag", "boolean", "object", "choice", "choices",
     "session", "seqs", "messages", "path", "paths", "folder",
@@ -88,6 +89,7 @@ class Operation:
     agents: Literal["narrows", "refused", "any"] = "refused"  # to a key of one agent's messages
     one_of: tuple[str, ...] = ()  # parameters of which exactly one has to be given
     any_of: tuple[str, ...] = ()  # parameters of which at least one has to be given
+    has_filter: bool = False  # the method takes what narrows it as one Filter
     rest: Rest | None = None
     cli: Cli | None = None
     mcp: tuple[str, ...] = ()  # tools
@@ -100,17 +102,22 @@ class Operation:
         """Its method, of this user where it is of one; of an AsyncMemory it gives a coroutine."""
         *owners, name = self.method.split(".")
         for owner in owners:
-            memory = getattr(memory, owner)(user)
+            memory = memory.user(user) if owner == "user" else getattr(memory, owner)
         method = getattr(memory, name)
-        return method if owners or self.whose == "none" else partial(method, user=user)
+        return method if "user" in owners or self.whose == "none" else partial(method, user=user)
 
     def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The method's part of what a door was given."""
-        return {
-            part.argument or part.name: given[part.name]
-            for part in self.parameters
-            if part.passed and part.name in given
-        }
+        """The method's part of what a door was given; what narrows it as one Filter."""
+        from zibaldone.log.filters import Filter
+
+        options: dict[str, Any] = {}
+        narrowed: dict[str, Any] = {}
+        for part in self.parameters:
+            if part.passed and part.name in given:
+                (narrowed if self.has_filter and part.name in FILTERS else options)[
+                    part.argument or part.name
+                ] = given[part.name]
+        return options | ({"filter": Filter(**narrowed)} if narrowed else {})
 
 
 def _text(name: str, text: str = "", default: Any = None, **more: Any) -> Parameter:
@@ -146,7 +153,8 @@ _NARROWED = (
     _AGENT, _SESSION, Parameter("exclude_session", "session", "All but this session."), _ROLES, _SINCE,
     _UNTIL, _METADATA,
     Parameter("now", "time", "Ask as if it were then, with what was known by then: ISO 8601."))
-_NOISE = _flag("noise", "Calls of tools, their results, thoughts and the like, too.", door="cli")
+_NOISE = _flag("include_tool_traffic", "Calls of tools, their results, thoughts and the like, too.", flags="--noise",
+               door="cli")
 _VIEWS = Parameter("views", "choices", "Only these views.", None, 1, 20, flags="--view", choices=VIEWS)
 _AFTER = _number("after", "Only what comes after this seq: the `next` of the page before.", 0, 0, LARGEST)
 _LIMIT = _number("limit", "At most so many.", PAGE, 1, LONGEST_PAGE, flags="--limit -n")
@@ -177,7 +185,7 @@ OPERATIONS: tuple[Operation, ...] = (
                   example={"body": {"session": "chat-7", "messages": _TALK}}),
         cli=Cli("add"), mcp=("remember",)),
     Operation(
-        "importFile", "import_",
+        "importFile", "admin.import_",
         "Import conversations: an export of ChatGPT, Claude, WhatsApp, Slack and others, or chats as JSON.",
         (Parameter("path", "path", "An export as it was downloaded (.zip), its folder, or a file; '-' is standard input.",
                    REQUIRED, flags="PATH"),
@@ -196,14 +204,14 @@ OPERATIONS: tuple[Operation, ...] = (
         "listMessages", "messages", "List messages in the order in which they were stored, page by page.",
         (_AGENT, _SESSION, _ROLES, _SINCE, _UNTIL, _METADATA, _AFTER, _LIMIT,
          _number("last", "The newest so many, in place of a page.", None, 1, LONGEST_PAGE), _NOISE),
-        agents="narrows",
+        agents="narrows", has_filter=True,
         rest=Rest("GET", "messages", "MessagePage", example={"query": {"session": "chat-7", "limit": 50}}),
         cli=Cli("messages", defaults={"limit": None}), mcp=("read_session",)),
     Operation(
         "getMessage", "get", "Get one message by its id.", (_AGENT,), agents="narrows",
         rest=Rest("GET", "messages/{id:path}", "Message", problems=(404,), example={"path": {"id": "chat-7/1"}})),
     Operation(
-        "showMessage", "versions", "Show a message whole, with all that is known of it and its corrections.",
+        "showMessage", "user.versions", "Show a message whole, with all that is known of it and its corrections.",
         (_number("which", "The message's number, as lists show it.", REQUIRED, flags="SEQ"),
          _number("around", "Also so many before and after it in its session.", 0, 0, passed=False)),
         cli=Cli("show")),
@@ -216,17 +224,17 @@ OPERATIONS: tuple[Operation, ...] = (
                   problems=(404,),
                   example={"path": {"id": "chat-7/1"}, "body": {"content": "I moved to Lisbon in April."}})),
     Operation(
-        "listSessions", "sessions", "List sessions in the order of their first messages.", (_AFTER, _LIMIT),
+        "listSessions", "user.sessions", "List sessions in the order of their first messages.", (_AFTER, _LIMIT),
         rest=Rest("GET", "sessions", "SessionPage"),
         cli=Cli("sessions", defaults={"limit": None}), mcp=("sessions",)),
     Operation(
         "listUsers", "users", "List users that have, or had, messages.",
-        (_text("after", "Only names that come after this one.", "", door="rest", passed=False),
-         _number("limit", "", PAGE, 1, LONGEST_PAGE, door="rest", passed=False)),
+        (_text("after", "Only names that come after this one.", "", door="rest"),
+         _number("limit", "At most so many.", PAGE, 1, LONGEST_PAGE, door="rest")),
         "admin", "none",
         rest=Rest("GET", "users", "UserPage", example={"query": {"user": None, "limit": 10}}), cli=Cli("users")),
     Operation(
-        "exportMessages", "export", "Stream all messages as JSON Lines, which 'zibaldone import' reads back exactly.",
+        "exportMessages", "user.export", "Stream all messages as JSON Lines, which 'zibaldone import' reads back exactly.",
         (_AGENT, Parameter("path", "path", "The file to write; '-' is standard output.", REQUIRED, flags="PATH", door="cli"),
          _flag("attachments", "A .zip, with the images and files that were kept.", door="cli")),
         agents="narrows", rest=Rest("GET", "export", streams="application/jsonl"), cli=Cli("export")),
@@ -249,7 +257,7 @@ OPERATIONS: tuple[Operation, ...] = (
         rest=Rest("POST", "forget", "Receipt", body="Forget", example={"body": {"session": "chat-7", "dry_run": True}}),
         cli=Cli("forget"), mcp=("forget",)),
     Operation(
-        "verifyForgotten", "verify", "Look whether anything is left of forgotten messages, in any table or file.",
+        "verifyForgotten", "admin.verify", "Look whether anything is left of forgotten messages, in any table or file.",
         (Parameter("seqs", "seqs", "", (), None, 10_000), Parameter("texts", "texts", "", (), None, 100_000)),
         "admin",
         rest=Rest("POST", "verify", "Verification", body="Verify",
@@ -261,9 +269,9 @@ OPERATIONS: tuple[Operation, ...] = (
          Parameter("messages", "messages", "The messages of a chat; the user's last one is the question.", None, None,
                    1000, door="rest"),
          _number("budget_tokens", "At most so many tokens.", 2000, **_BUDGET), *_NARROWED,
-         Parameter("floor", "fraction", "Recall nothing below this confidence.", None, 0, 1), _VIEWS, _NOISE,
+         Parameter("min_confidence", "fraction", "Recall nothing below this confidence.", None, 0, 1, "--floor"), _VIEWS, _NOISE,
          _flag("why", "Show the plan, and every candidate with its fate.", **_HERE)),
-        agents="narrows", any_of=("query", "messages"),
+        agents="narrows", has_filter=True, any_of=("query", "messages"),
         rest=Rest("POST", "recall", "Recalled", body="Recall", asks=True,
                   example={"body": {"query": "Where does Ann live?", "budget_tokens": 500}}),
         cli=Cli("recall"), mcp=("recall",)),
@@ -274,9 +282,9 @@ OPERATIONS: tuple[Operation, ...] = (
          _number("budget_tokens", "Tokens of all evidence that the model is shown.", 2500, **_BUDGET),
          Parameter("timeout_s", "seconds", "Seconds; then what was recalled.", 120, 0, 600, flags="--timeout"),
          *_NARROWED,
-         _flag("stream", "Server-sent events: a `step` for each look, then `answer`, or `error`.", door="rest"),
+         _flag("stream", "Server-sent events: a `step` for each look, then `answer`, or `error`.", door="rest", passed=False),
          _flag("steps", "Show each look as it is made.", **_HERE)),
-        agents="narrows",
+        agents="narrows", has_filter=True,
         rest=Rest("POST", "ask", "Answer", body="Ask", asks=True, streams="text/event-stream",
                   example={"body": {"question": "Where has Ann lived?", "rounds": 2}}),
         cli=Cli("ask")),
@@ -284,31 +292,31 @@ OPERATIONS: tuple[Operation, ...] = (
         "search", "search", "List the passages that fit a query best, best first, without a budget.",
         (_text("query", "What to look for.", REQUIRED, flags="QUERY"),
          _number("limit", "At most so many.", 20, 1, 200, flags="--limit -n"), *_NARROWED),
-        agents="narrows",
+        agents="narrows", has_filter=True,
         rest=Rest("POST", "search", "Passages", "passages", body="Search", asks=True,
                   example={"body": {"query": "Lisbon", "limit": 5}}),
         cli=Cli("search", empty="nothing found for user {user!r}", empty_fails=True, defaults={"limit": 10})),
     Operation(
-        "timeline", "timeline", "List dated lines: of each session its title and first statement, and what a model noted.",
+        "timeline", "user.timeline", "List dated lines: of each session its title and first statement, and what a model noted.",
         (_text("query", "What about; everything unless given.", "", flags="SUBJECT", argument="subject"), _SESSION, _SINCE,
          _UNTIL, _LIMIT),
         rest=Rest("GET", "timeline", "Timeline", asks=True, example={"query": {"query": "moving to Lisbon"}}),
         cli=Cli("timeline", empty="nothing found{about} for user {user!r}", empty_fails=True)),
     Operation(
-        "listAudit", "audit", "List who read, wrote and forgot, when and how much; never what was said.",
+        "listAudit", "admin.audit", "List who read, wrote and forgot, when and how much; never what was said.",
         (_SINCE, _number("newest", "Only the newest so many.", PAGE, 1, LONGEST_PAGE)), whose="all",
         rest=Rest("GET", "audit", "Audit", "entries", example={"query": {"newest": 20}}),
-        cli=Cli("audit", "It is noted where ZIBALDONE_AUDIT is 1, or Memory(audit=True) was opened.",
+        cli=Cli("audit", "It is noted where ZIBALDONE_AUDIT is 1, or Config(audit=True) was opened.",
                 "nothing was noted: set ZIBALDONE_AUDIT=1", defaults={"newest": None})),
     Operation(
-        "getProfile", "profile.entries", "List notes on the user, as text for a prompt and entry by entry.",
+        "getProfile", "user.profile.entries", "List notes on the user, as text for a prompt and entry by entry.",
         (_number("budget_tokens", "The profile as a text of at most so many tokens.", 400, **_BUDGET, passed=False),
          _text("kind", f"Only {', '.join(NOTE_KINDS[:-1])} or {NOTE_KINDS[-1]}.", door="cli"),
          _flag("every", "Also what has ended.", flags="--all", **_HERE)),
         rest=Rest("GET", "profile", "Profile", example={"query": {"budget_tokens": 200}}),
         cli=Cli("profile", defaults={"budget_tokens": None}), mcp=("notes",)),
     Operation(
-        "addProfileEntry", "profile.add", "Note something that no message says.",
+        "addProfileEntry", "user.profile.add", "Note something that no message says.",
         (Parameter("kind", "choice", "instruction, constraint, fact ...", REQUIRED, flags="KIND", choices=NOTE_KINDS),
          Parameter("text", "words", "What holds.", REQUIRED, flags="TEXT")),
         "write",
@@ -324,27 +332,27 @@ OPERATIONS: tuple[Operation, ...] = (
         rest=Rest("PATCH", "profile/{id}", "ProfileEntry", body="EntryChange", problems=(404,),
                   example={"path": {"id": "1.0"}, "body": {"pinned": True}})),
     Operation(
-        "pinProfileEntry", "profile.pin", "Put an entry first in the text.",
+        "pinProfileEntry", "user.profile.pin", "Put an entry first in the text.",
         (_ENTRY, _flag("undo", "Take the pin back.", passed=False)), "write", cli=Cli("profile pin")),
     Operation(
-        "editProfileEntry", "profile.edit", "Put other words in an entry's place.",
+        "editProfileEntry", "user.profile.edit", "Put other words in an entry's place.",
         (_ENTRY, _text("text", "The new words.", REQUIRED, flags="TEXT")), "write", cli=Cli("profile edit")),
     Operation(
-        "retireProfileEntry", "profile.retire", "Leave an entry out from now on; its message stays.", (_ENTRY,),
+        "retireProfileEntry", "user.profile.retire", "Leave an entry out from now on; its message stays.", (_ENTRY,),
         "write", cli=Cli("profile retire")),
     Operation(
-        "listTopics", "topics.catalogue", "List the topic documents that maintenance of the view topics has made.",
+        "listTopics", "user.topics.catalogue", "List the topic documents that maintenance of the view topics has made.",
         rest=Rest("GET", "topics", "Topics", "topics")),
     Operation(
-        "listDocuments", "topics.documents", "List the documents; CURRENT, what is not filed yet, comes last.",
+        "listDocuments", "user.topics.documents", "List the documents; CURRENT, what is not filed yet, comes last.",
         cli=Cli("topics list", empty="nothing yet: 'zibaldone maintain --view topics' makes topic documents")),
     Operation(
-        "getTopic", "topics.text", "Get one topic document as Markdown.", (_DOCUMENT,),
+        "getTopic", "user.topics.text", "Get one topic document as Markdown.", (_DOCUMENT,),
         rest=Rest("GET", "topics/{id}", "Topic", problems=(404,), example={"path": {"id": "topic-0001"}}),
         cli=Cli("topics show"),
         mcp=("topics_grep", "topics_grep_doc", "topics_search", "topics_list_docs", "topics_read_lines")),
     Operation(
-        "editTopic", "topics.edit", "Take over one topic document's edited text.",
+        "editTopic", "user.topics.edit", "Take over one topic document's edited text.",
         (_DOCUMENT, _text("text", "", REQUIRED, least=1, door="rest"),
          _text("before", "As it was when the edit began: what changed since is a conflict.", door="rest")),
         "write",
@@ -352,35 +360,35 @@ OPERATIONS: tuple[Operation, ...] = (
                   example={"path": {"id": "topic-0001"}, "body": {"text": "Ann lives in Lisbon."}}),
         cli=Cli("topics edit")),
     Operation(
-        "exportTopics", "topics.export", "Write the documents as a folder of Markdown files, with an index.",
+        "exportTopics", "user.topics.export", "Write the documents as a folder of Markdown files, with an index.",
         (Parameter("folder", "folder", "New, empty, or an earlier export.", REQUIRED, flags="DIR"),),
         cli=Cli("topics export")),
     Operation(
-        "importTopics", "topics.import_",
+        "importTopics", "user.topics.import_",
         "Take over what was edited in an exported folder; exit code 1 when something was not.",
         (Parameter("folder", "folder", "A folder that was exported.", REQUIRED, flags="DIR"),), "write",
         cli=Cli("topics import")),
     Operation(
-        "listChunks", "chunks", "Show what the chunks view remembers, or remembered.",
+        "listChunks", "user.chunks", "Show what the chunks view remembers, or remembered.",
         (_number("number", "Show this one's items.", flags="NUMBER", passed=False),
          _flag("history", "Show what was superseded instead.", passed=False)),
         cli=Cli("chunks", empty="nothing yet: 'zibaldone maintain' makes chunks of every 1024 tokens or so")),
     Operation(
-        "listThemes", "themes", "List the themes that maintenance of the view hierarchy has made, with their facts.",
+        "listThemes", "user.themes", "List the themes that maintenance of the view hierarchy has made, with their facts.",
         (_number("number", "Show this one's semantics.", flags="NUMBER", **_HERE),),
         rest=Rest("GET", "themes", "Themes", "themes"), cli=Cli("themes", empty=_NO_HIERARCHY)),
     Operation(
-        "listEpisodes", "episodes", "Show the hierarchy view's episodes.",
+        "listEpisodes", "user.episodes", "Show the hierarchy view's episodes.",
         (_number("number", "Tell this one.", flags="NUMBER", passed=False),),
         cli=Cli("episodes", empty=_NO_HIERARCHY)),
     Operation(
-        "getStats", "stats", "Count what is stored, of one user or, for those who may, of all.", whose="all",
+        "getStats", "admin.stats", "Count what is stored, of one user or, for those who may, of all.", whose="all",
         rest=Rest("GET", "stats", "Stats"), cli=Cli("stats")),
     Operation(
-        "getUsage", "usage", "Show what models were used for: calls, tokens and time per user, day, view and task.",
+        "getUsage", "admin.usage", "Show what models were used for: calls, tokens and time per user, day, view and task.",
         whose="all", cli=Cli("usage", empty="no model was used")),
     Operation(
-        "check", "check_integrity", "Compare the log with everything that was made from it.", (), "admin", "none",
+        "check", "admin.check", "Compare the log with everything that was made from it.", (), "admin", "none",
         cli=Cli("check")),
     Operation(
         "maintain", "maintain",
@@ -391,7 +399,7 @@ OPERATIONS: tuple[Operation, ...] = (
         cli=Cli("maintain",
                 "A chat model is asked where ZIBALDONE_CHAT_MODEL names one; else plain algorithms do the work.")),
     Operation(
-        "rebuild", "rebuild",
+        "rebuild", "builds.rebuild",
         "Make a view anew beside the one that serves, of one user or of all; compare, then switch or discard.",
         (Parameter("view", "choice", "Which view.", REQUIRED, flags="VIEW", choices=VIEWS),
          _flag("estimate", "Only say what it would ask of models."),
@@ -407,7 +415,7 @@ OPERATIONS: tuple[Operation, ...] = (
         cli=Cli("rebuild",
                 "The models are those of the ZIBALDONE_* variables. Stopped half way, it goes on where it was.")),
     Operation(
-        "retention", "retention", "Show or set what goes by itself in the next maintenance, and how old words fade.",
+        "retention", "user.retention", "Show or set what goes by itself in the next maintenance, and how old words fade.",
         (Parameter("days", "fraction", "Add a rule: what is older goes."),
          Parameter("session", "session", "Of this session alone.", flags="--session -s"), _ROLES,
          Parameter("decay", "fraction", "What is so many days old counts 1/e."),

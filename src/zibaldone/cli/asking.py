@@ -14,8 +14,6 @@ from zibaldone.cli.output import MODEL_FAILED, NOTHING_FOUND
 if TYPE_CHECKING:
     from zibaldone.recall.ask import Answer, Step
 
-_FILTERS = ("session", "exclude_session", "roles", "since", "until")
-
 
 @runs("recall")
 def recall(call: CliCall) -> None:
@@ -42,13 +40,8 @@ def ask(call: CliCall) -> None:
 
     The model is that of ZIBALDONE_CHAT_MODEL. Where it fails, what was recalled is printed in its place.
     """
-    from zibaldone.recall.lookup import Filter
-
     with call.opened() as memory:
-        options = call.options(memory)
-        narrowed = Filter(**{name: options.pop(name) for name in _FILTERS})
-        on_step = _note_step if call.given["steps"] else None
-        answer = memory.ask(user=call.whose, filter=narrowed, on_step=on_step, **options)
+        answer = call.run(memory, on_step=_note_step if call.given["steps"] else None)
     if call.as_json:
         names = ("question", "text", "known", "confidence", "citations", "marks", "steps")
         shown = {name: getattr(answer, name) for name in names}

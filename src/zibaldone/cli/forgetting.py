@@ -42,10 +42,10 @@ def forget(call: CliCall) -> None:
             if not (given["yes"] or confirmed(receipt_summary(receipt))):
                 raise typer.Exit(NOTHING_FOUND)
             if kept_in is not None:  # before: so the texts are not lost with a crash
-                memory.save_receipt(replace(receipt, dry_run=False), kept_in)
+                memory.admin.save_receipt(replace(receipt, dry_run=False), kept_in)
             receipt = call.run(memory, keep_texts=kept_in is not None)
             if kept_in is not None:
-                memory.save_receipt(receipt, kept_in)
+                memory.admin.save_receipt(receipt, kept_in)
                 out.note(f"{kept_in} holds what was forgotten: verify with it, then --seal or delete it")
     if call.as_json:
         out.write_json(receipt_object(receipt))
@@ -65,9 +65,11 @@ def _verify(call: CliCall) -> None:
     if seal and not receipt.texts:
         raise InvalidInput(f"{str(path)!r} has no text to take out, and stays as it is: leave --seal out")
     with open_memory(call.folder) as memory:
-        verified = memory.verify(receipt, texts=call.given["texts"] or (), also=call.given["also"] or ())
+        verified = memory.admin.verify(
+            receipt, texts=call.given["texts"] or (), also=call.given["also"] or ()
+        )
         if seal and verified.ok:
-            memory.save_receipt(sealed(receipt), path, verified)
+            memory.admin.save_receipt(sealed(receipt), path, verified)
     if call.as_json:
         out.write_json({"ok": verified.ok, **out.fields_of(verified)})
     else:
@@ -92,7 +94,7 @@ def retention(call: CliCall) -> None:
     if (given["session"] or given["roles"] or drop) and days is None:
         raise InvalidInput("--session, --role and --drop say which rule it is: give --days, too")
     with call.opened() as memory:
-        now_set = memory.retention(user=user)
+        now_set = memory.user(user).retention()
         wanted = Retention() if given["off"] else now_set
         if days is not None:
             session = given["session"] if drop else call.options(memory)["session"]
@@ -102,13 +104,13 @@ def retention(call: CliCall) -> None:
             kept = wanted.decay_days if given["decay"] is None else given["decay"]
             wanted = replace(wanted, decay_days=kept, forget_below=given["forget_below"])
         if dry_run:
-            receipts = memory.apply_retention(user=user, policy=wanted, dry_run=True)
+            receipts = memory.admin.apply_retention(user=user, policy=wanted, dry_run=True)
         elif wanted != now_set:
             if not (given["yes"] or set(wanted.deleting) <= set(now_set.deleting)):
-                for receipt in memory.apply_retention(user=user, policy=wanted, dry_run=True):
+                for receipt in memory.admin.apply_retention(user=user, policy=wanted, dry_run=True):
                     if not confirmed(f"the next maintenance {receipt_summary(receipt)}"):
                         raise typer.Exit(NOTHING_FOUND)
-            memory.retain(wanted, user=user)
+            memory.user(user).retain(wanted)
     if call.as_json:
         shown = {"user": user, **out.fields_of(wanted)}
         if dry_run:

@@ -27,7 +27,7 @@ def profile(call: CliCall) -> None:
     budget = call.given["budget_tokens"]
     with call.opened() as memory:
         entries = call.run(memory)
-        text = "" if budget is None else memory.profile(call.whose).text(budget)
+        text = "" if budget is None else memory.user(call.whose).profile.text(budget)
     shown = [entry for entry in entries if call.given["every"] or entry.holds]
     if budget is None:
         call.show(shown)
@@ -46,7 +46,7 @@ def profile(call: CliCall) -> None:
 @runs("pinProfileEntry")
 def pin(call: CliCall) -> None:
     with call.opened() as memory:
-        opened = memory.profile(call.whose)
+        opened = memory.user(call.whose).profile
         done = (opened.unpin if call.given["undo"] else opened.pin)(call.given["entry"])
     call.show(done)
 
@@ -56,7 +56,7 @@ def chunks(call: CliCall) -> None:
     number = call.given["number"]
     with call.opened() as memory:
         held = call.run(memory)
-        past = memory.history(user=call.whose)
+        past = memory.user(call.whose).superseded()
     if call.given["history"]:
         past = [entry for entry in past if number in (None, entry.chunk)]
         _numbered(call, held, "chunk")
@@ -102,7 +102,7 @@ def _numbered(call: CliCall, held: list[Any], kind: str) -> list[Any]:
 def topic(call: CliCall) -> None:
     """Show a document as Markdown."""
     with call.opened() as memory:
-        document, text = memory.topics(call.whose).document(call.given["doc_id"]), call.run(memory)
+        document, text = memory.user(call.whose).topics.document(call.given["doc_id"]), call.run(memory)
     if call.as_json:
         out.write_json({**showing.document_object(document), "text": text})
     else:
@@ -114,7 +114,7 @@ def edit_topic(call: CliCall) -> None:
     """Correct a document in $VISUAL or $EDITOR. What is changed becomes a message of the log."""
     doc_id = call.given["doc_id"]
     with call.opened() as memory:
-        before = memory.topics(call.whose).text(doc_id)
+        before = memory.user(call.whose).topics.text(doc_id)
     draft = _draft(before)
     try:
         click.edit(filename=str(draft))

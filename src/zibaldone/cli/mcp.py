@@ -166,13 +166,14 @@ def serve(call: CliCall) -> None:
     from anyio import run
 
     from zibaldone.api.aio import AsyncMemory
+    from zibaldone.api.config import Config
 
     if find_spec("mcp") is None:
         raise MissingExtra("no module 'mcp': pip install 'zibaldone[mcp]'")
     from zibaldone.server.mcp.serving import serve_stdio
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)  # on standard error
-    opened = AsyncMemory(call.folder, background=True)
+    opened = AsyncMemory.from_env(call.folder, config=Config(background=True))
 
     async def serving() -> None:
         agent, read_only = call.given["agent"], call.given["read_only"]

@@ -70,9 +70,9 @@ def import_(call: CliCall) -> None:
         options: dict[str, Any] = {**call.options(memory), "path": given, "progress": bar}
         try:
             try:
-                done = memory.import_(user=user, **options)
+                done = memory.admin.import_(user=user, **options)
             except NoUser:
-                done = memory.import_(user=MYSELF, **options)
+                done = memory.admin.import_(user=MYSELF, **options)
         except ImportInterrupted as stopped:
             done = stopped.report
     if call.as_json:
@@ -93,6 +93,8 @@ def import_(call: CliCall) -> None:
 
 @runs("showMessage")
 def show(call: CliCall) -> None:
+    from zibaldone.log.filters import Filter
+
     around = call.given["around"]
     with call.opened() as memory:
         versions = call.run(memory)
@@ -100,7 +102,8 @@ def show(call: CliCall) -> None:
             raise InvalidInput(
                 f"user {call.user!r} has no message {call.given['which']}: 'zibaldone messages' lists them"
             )
-        within = memory.messages(user=call.whose, session=versions[0].session) if around else []
+        of_session = Filter(session=versions[0].session)
+        within = memory.messages(user=call.whose, filter=of_session) if around else []
     if call.as_json:
         out.write_json(AS_JSON["showMessage"](versions))
         return
@@ -133,7 +136,7 @@ def _export_to_standard_output(memory: Memory, user: str) -> None:
     from zibaldone.importers.export import to_line
 
     after = 0
-    while page := memory.messages(user=user, after=after, limit=1000, noise=True):
+    while page := memory.messages(user=user, after=after, limit=1000, include_tool_traffic=True):
         for message in page:
             out.write(to_line(message))
         after = page[-1].seq

@@ -25,11 +25,12 @@ _SWITCH_S = 0.0005  # how long a recall keeps the event loop, and the streams th
 @runs("serve")
 def serve(call: CliCall) -> None:
     from zibaldone.api.aio import AsyncMemory
+    from zibaldone.api.config import Config
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.memory_pool import DividedMemory
     from zibaldone.server.settings import ServerSettings, to_mode
-    from zibaldone.settings import FROM_ENVIRONMENT, secret, use_chat
+    from zibaldone.settings import secret, use_chat
     from zibaldone.storage.database import place_shown
 
     memory, given, upstream = call.folder, call.given, call.given["upstream"]
@@ -52,10 +53,10 @@ def serve(call: CliCall) -> None:
     keys = KeyStore(memory)
     check_binding(settings, keys)
     with listening(settings) as bound:
-        where = FROM_ENVIRONMENT if given["blocks"] is None else given["blocks"]
         processes = 0 if upstream is None else given["processes"]
-        opened = AsyncMemory(memory, background=not processes, blocks=where)
-        divided = DividedMemory(opened, memory, processes, where) if processes else None
+        config = Config(background=not processes, blocks=given["blocks"])
+        opened = AsyncMemory.from_env(memory, config=config)
+        divided = DividedMemory(opened, memory, processes) if processes else None
         app = create_app(opened, settings=settings, keys=keys, divided=divided)
         out.write(f"listening on {base_url(bound)}")
         out.note(f"memory: {place_shown(memory)}")
@@ -81,6 +82,7 @@ def open_(call: CliCall) -> None:
     from urllib.parse import urlencode
 
     from zibaldone.api.aio import AsyncMemory, wrapped
+    from zibaldone.api.config import Config
     from zibaldone.cli.daemon import held_if_free
     from zibaldone.server.app import base_url, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
@@ -97,7 +99,7 @@ def open_(call: CliCall) -> None:
         settings = ServerSettings(port=0)  # another server has the usual one
         bound = listening(settings)
     with bound:
-        opened = AsyncMemory(memory, background=True)
+        opened = AsyncMemory.from_env(memory, config=Config(background=True))
         app = create_app(opened, settings=settings, keys=keys)
         address = f"{base_url(bound)}/" + (f"?{urlencode({'user': user})}" if user else "")
         out.write(address)

@@ -36,8 +36,8 @@ def rekey(call: CliCall) -> None:
     from zibaldone.storage.database import url_in
     from zibaldone.storage.folder_layout import HEADER
 
-    new_key = settings.key(settings.FROM_ENVIRONMENT, "NEW_KEY") or b""
-    user_keys = settings.user_keys(settings.FROM_ENVIRONMENT)
+    new_key = settings.key("NEW_KEY") or b""
+    user_keys = settings.user_keys()
     if user_keys is not None:
         from zibaldone.storage.keyring import change_master_key
 
@@ -61,7 +61,7 @@ def _folder(given: Path) -> Path:
 def _key() -> str | bytes:
     from zibaldone import settings
 
-    return settings.key(settings.FROM_ENVIRONMENT) or b""
+    return settings.key() or b""
 
 
 def _show(call: CliCall, converted: Converted) -> None:
@@ -93,8 +93,8 @@ def move_blocks(call: CliCall) -> None:
     database = open_database(
         memory.expanduser(),
         busy_timeout_s=_BUSY_S,
-        key=settings.key(settings.FROM_ENVIRONMENT),
-        user_keys=settings.user_keys(settings.FROM_ENVIRONMENT),
+        key=settings.key(),
+        user_keys=settings.user_keys(),
         wall_key=settings.wall_key(),
     )
     try:

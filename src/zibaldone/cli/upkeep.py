@@ -18,7 +18,7 @@ from zibaldone.errors import InvalidInput, ModelFailed
 if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
     from zibaldone.engine.maintenance import Maintained
-    from zibaldone.engine.rebuilding.builds import Build, Builds
+    from zibaldone.engine.rebuilding.builds import Build, BuildStatus
     from zibaldone.engine.rebuilding.difference import BuildDiff
     from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.models.base import ChatModel
@@ -33,7 +33,7 @@ def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
     from zibaldone import settings
     from zibaldone.models.recorded import RecordedModel
 
-    chat = settings.chat(settings.FROM_ENVIRONMENT)
+    chat = settings.chat()
     if folder is None:
         if on_miss is not None:
             raise InvalidInput("--on-miss says what becomes of what is not recorded: give --record DIR too")
@@ -46,15 +46,16 @@ def worker(call: CliCall) -> None:
     import signal
     import threading
 
+    from zibaldone.api.config import MAINTAINED, Config
+
     stopping = threading.Event()
-    options = {"maintained": call.given["views"], "blocks": call.given["blocks"]}
-    given = {name: value for name, value in options.items() if value}
-    with open_memory(call.folder, create=True, **given) as opened:
+    config = Config(maintained=call.given["views"] or MAINTAINED, blocks=call.given["blocks"])
+    with open_memory(call.folder, create=True, config=config) as opened:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopping.set())
         times = {name: call.given[name] for name in ("threads", "poll_s", "lease_s", "turn_s")}
-        opened.start_worker(**times)
-        out.write(f"working on {opened.place}")
+        opened.admin.start_worker(**times)
+        out.write(f"working on {opened.admin.place}")
         while not stopping.wait(0.5):
             pass
     out.note("stopped")
@@ -125,19 +126,19 @@ def rebuild(call: CliCall) -> None:
             out.write(line)
 
 
-def _done(call: CliCall, memory: Memory, user: str, step: str) -> Builds | BuildDiff | RebuildEstimate:
+def _done(call: CliCall, memory: Memory, user: str, step: str) -> BuildStatus | BuildDiff | RebuildEstimate:
     view = call.given["view"]
     if step == "estimate":
-        return memory.estimate(view, user=user, prices=_prices(call.given["prices"]))
+        return memory.builds.estimate(view, user=user, prices=_prices(call.given["prices"]))
     if step in ("diff", "rollback", "discard"):
-        done: Builds | BuildDiff = getattr(memory, step)(view, user=user)
+        done: BuildStatus | BuildDiff = getattr(memory.builds, step)(view, user=user)
         return done
     if step == "show":
-        return memory.builds(view, user=user)
+        return memory.builds.status(view, user=user)
     with out.progress(f"{view} of {user}", shown=not call.as_json) as progress:
         if step == "switch":
-            return memory.switch(view, user=user, progress=progress)
-        return memory.rebuild(view, user=user, beside=step == "build", progress=progress)
+            return memory.builds.switch(view, user=user, progress=progress)
+        return memory.builds.rebuild(view, user=user, beside=step == "build", progress=progress)
 
 
 def _prices(given: str | None) -> Prices | None:
@@ -155,12 +156,12 @@ def _prices(given: str | None) -> Prices | None:
     return Prices(prompt, completion, embedding)
 
 
-def _lines(result: Builds | BuildDiff | RebuildEstimate) -> Iterator[str]:
-    from zibaldone.engine.rebuilding.builds import Builds
+def _lines(result: BuildStatus | BuildDiff | RebuildEstimate) -> Iterator[str]:
+    from zibaldone.engine.rebuilding.builds import BuildStatus
     from zibaldone.engine.rebuilding.difference import BuildDiff
 
     head = f"{result.view} of {result.user}"
-    if isinstance(result, Builds):
+    if isinstance(result, BuildStatus):
         serving = _build(result.serving) if result.serving else "nothing was read yet"
         yield f"{head}: serving: {serving}"
         if result.other:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import JsonValue
@@ -13,8 +14,8 @@ from zibaldone.core import AGENT, EDITOR, Message
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.errors import InvalidInput, ZibaldoneError
 from zibaldone.importers.export import to_line
+from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer, Step
-from zibaldone.recall.lookup import Filter
 from zibaldone.recall.result import Recall
 from zibaldone.recall.timeline import text_of
 from zibaldone.server.problems import Problem, problem_of
@@ -23,7 +24,6 @@ from zibaldone.server.rest.shapes import RESULTS, OutputShape
 from zibaldone.server.stepwise import stepwise
 
 _EXPORT_PAGE = 500  # messages that are in memory at once
-_FILTERS = ("session", "roles", "since", "until", "metadata")
 
 
 @handles("addMessages")
@@ -33,7 +33,7 @@ async def add(call: RestCall) -> Reply:
         call.agent(_agent_in(message.metadata))
         if call.principal.agent is not None and message.role == EDITOR:  # it could correct another agent's
             raise Problem(403, "other-agent", "this key is for one agent's messages: correct them with PATCH")
-    newest = await call.memory.messages(user=call.user, last=1, noise=True)
+    newest = await call.memory.messages(user=call.user, last=1, include_tool_traffic=True)
     stored = await call.run(messages=[message.given() for message in messages])
     last_seq = newest[-1].seq if newest else 0
     new = len({message.seq for message in stored if message.seq > last_seq})
@@ -85,23 +85,29 @@ async def list_sessions(call: RestCall) -> object:
 
 @handles("listUsers")
 async def list_users(call: RestCall) -> object:
-    after = [name for name in await call.run() if name > call.given["after"]]
-    page = after[: call.given["limit"]]
+    limit = call.given["limit"]
+    after = await call.run(limit=limit + 1)
+    page = after[:limit]
     return {"users": page, "next": page[-1] if len(after) > len(page) else None}
 
 
 @handles("exportMessages")
 async def export(call: RestCall) -> Response:
-    user, agent = call.user, call.agent(call.given["agent"])
-    first = await call.memory.messages(user=user, agent=agent, limit=_EXPORT_PAGE, noise=True)
+    narrowed = Filter(agent=call.agent(call.given["agent"]))
+    page_after = partial(
+        call.memory.messages,
+        user=call.user,
+        filter=narrowed,
+        limit=_EXPORT_PAGE,
+        include_tool_traffic=True,
+    )
+    first = await page_after(after=0)
 
     async def lines() -> AsyncIterator[str]:
         page = first
         while page:
             yield "".join(f"{to_line(message)}\n" for message in page)
-            page = await call.memory.messages(
-                user=user, agent=agent, after=page[-1].seq, limit=_EXPORT_PAGE, noise=True
-            )
+            page = await page_after(after=page[-1].seq)
 
     return StreamingResponse(lines(), media_type="application/jsonl")
 
@@ -132,7 +138,7 @@ async def _check_own(call: RestCall, user: str) -> None:
 @handles("verifyForgotten")
 async def verify(call: RestCall) -> object:
     seqs, texts = tuple(call.given["seqs"]), tuple(call.given["texts"])
-    return await call.memory.verify(Receipt(call.user, False, seqs, (), purged=True, texts=texts))
+    return await call.memory.admin.verify(Receipt(call.user, False, seqs, (), purged=True, texts=texts))
 
 
 @handles("recall")
@@ -147,16 +153,10 @@ async def recall(call: RestCall) -> object:
 
 @handles("ask")
 async def ask(call: RestCall) -> object:
-    given = call.given
-    steps = stepwise(
-        call.memory,
-        given["question"],
-        user=call.user,
-        filter=Filter(**{name: given[name] for name in _FILTERS}, agent=call.agent(given["agent"])),
-        **{name: given[name] for name in ("now", "rounds", "budget_tokens", "timeout_s")},
-    )
+    options = call.options()
+    steps = stepwise(call.memory, options.pop("question"), user=call.user, **options)
     shown = (_step_or_answer(call, step) async for step in steps)
-    if not given["stream"]:
+    if not call.given["stream"]:
         *_, answer = [step async for step in shown]
         return answer
     first = await anext(shown)  # what is wrong with the question is a problem, and no event
@@ -203,13 +203,13 @@ async def timeline(call: RestCall) -> object:
 
 @handles("getProfile")
 async def profile(call: RestCall) -> object:
-    text = await call.memory.profile(call.user).text(call.given["budget_tokens"])
+    text = await call.memory.user(call.user).profile.text(call.given["budget_tokens"])
     return {"text": text, "entries": await call.run()}
 
 
 @handles("changeProfileEntry")
 async def change_entry(call: RestCall) -> object:
-    opened, given = call.memory.profile(call.user), call.given
+    opened, given = call.memory.user(call.user).profile, call.given
     entry = next((note for note in await opened.entries() if note.id == call.path["id"]), None)
     if entry is None:
         raise Problem(404, "no-entry", "the profile has no entry of this id")
@@ -231,7 +231,7 @@ async def topic(call: RestCall) -> dict[str, str]:
 @handles("editTopic")
 async def edit_topic(call: RestCall) -> object:
     doc_id = call.path["id"]
-    documents = await call.memory.topics(call.user).documents()
+    documents = await call.memory.user(call.user).topics.documents()
     if doc_id not in {document.id for document in documents}:
         raise Problem(404, "no-topic", "there is no topic document of this id")
     edited = await call.run(doc_id=doc_id)

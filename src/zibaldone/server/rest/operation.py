@@ -52,12 +52,16 @@ class RestCall:
         """Which agent's messages, of the one that the request names or of none. Raises a 403 Problem."""
         return self.principal.which_agent(named)
 
-    async def run(self, **changed: Any) -> Any:
-        """Call the operation's method with the request's parameters and these."""
-        given = {**self.given, **changed}
+    def options(self) -> dict[str, Any]:
+        """The method's options; those of a key of one agent are narrowed to its messages."""
+        given = dict(self.given)
         if self.operation.agents == "narrows" and "agent" in given:
             given["agent"] = self.agent(given["agent"])
-        options = self.operation.options(given) | changed
+        return self.operation.options(given)
+
+    async def run(self, **changed: Any) -> Any:
+        """Call the operation's method with the request's parameters and these."""
+        options = {**self.options(), **changed}
         if self.operation.whose == "none":
             return await self.operation.bound(self.memory, None)(**options)
         user = self.user if self.operation.whose == "user" else self.user_or_all
