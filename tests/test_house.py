@@ -316,8 +316,8 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 664,
     "adapters": 2_023,
-    "api": 3_293,
-    "cli": 5_016,
+    "api": 3_723,
+    "cli": 4_387,
     "core": 719,
     "engine": 4_440,
     "importers": 3_688,
@@ -325,7 +325,7 @@ CEILINGS = {
     "models": 2_765,
     "recall": 1_699,
     "search": 2_785,
-    "server": 9_754,
+    "server": 9_021,
     "storage": 4_932,
     "testing": 507,
     "text": 3_233,
@@ -337,7 +337,7 @@ CEILINGS = {
     "views/notes": 1_991,
     "views/topics": 6_344,
 }
-TESTS_CEILING = 55_270
+TESTS_CEILING = 55_480
 
 
 def lines_in(path: Path) -> int:

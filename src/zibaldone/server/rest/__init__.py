@@ -31,7 +31,7 @@ def _document() -> dict[str, Any]:
     return document(OPERATIONS, version("zibaldone"))
 
 
-class Rest:
+class RestPart:
     """The part of the server that serves /v1/memory."""
 
     def __init__(self, memory: AsyncMemory, metrics: Metrics) -> None:
