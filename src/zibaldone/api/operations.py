@@ -27,7 +27,7 @@ Door = Literal["", "rest", "cli"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What an operation is given by one name.
+    """A named input of an operation.
 
     `least` and `most` bound a number, the length of a text, or the number of things in a list. `door` names the
     only door that has it. One that is not `passed` steers a door, and the method never gets it.
@@ -78,7 +78,7 @@ class Cli:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """One thing that can be done with a memory."""
+    """An action on a memory, with the doors that offer it."""
 
     name: str  # also its operationId
     method: str  # a dotted path on Memory, such as "user.timeline"; "": only the doors' functions know

@@ -20,10 +20,7 @@ def recall(call: CliCall) -> None:
     """Recall what memory knows about a question: a context ready for a prompt."""
     with call.opened() as memory:
         recalled = call.run(memory)
-    if call.as_json:
-        out.write_json(showing.recall_object(recalled, why=call.given["why"]))
-    elif recalled:
-        out.write(recalled.text)
+    call.answer(showing.recall_object(recalled, why=call.given["why"]), recalled.text if recalled else None)
     if call.given["why"] and not call.as_json:
         out.write("")
         showing.write_reasons(recalled)
@@ -55,7 +52,7 @@ def ask(call: CliCall) -> None:
 
 
 def _write(answer: Answer) -> None:
-    """The answer above the lines that it cites; the recalled text where there is none."""
+    """Write the answer above the lines that it cites, or the recalled text where there is none."""
     if answer.text or answer.evidence:
         out.write(answer.text or answer.evidence.text)
     if answer.citations:
@@ -71,7 +68,7 @@ def _write(answer: Answer) -> None:
 
 
 def _note_step(step: Step) -> None:
-    """A look, on standard error."""
+    """Note a look on standard error."""
     if step.number and not step.queries:
         out.note(f"{step.number}. {'answers' if step.answered else 'gives no answer'}")
         return

@@ -47,10 +47,7 @@ def forget(call: CliCall) -> None:
             if kept_in is not None:
                 memory.admin.save_receipt(receipt, kept_in)
                 out.note(f"{kept_in} holds what was forgotten: verify with it, then --seal or delete it")
-    if call.as_json:
-        out.write_json(receipt_object(receipt))
-    elif receipt.messages:
-        out.write(receipt_summary(receipt))
+    call.answer(receipt_object(receipt), receipt_summary(receipt) if receipt.messages else None)
     if not receipt.messages:
         out.note(f"nothing found to forget for user {call.user!r}")
         raise typer.Exit(NOTHING_FOUND)
@@ -70,11 +67,7 @@ def _verify(call: CliCall) -> None:
         )
         if seal and verified.ok:
             memory.admin.save_receipt(sealed(receipt), path, verified)
-    if call.as_json:
-        out.write_json({"ok": verified.ok, **out.fields_of(verified)})
-    else:
-        for line in verification_lines(verified):
-            out.write(line)
+    call.answer({"ok": verified.ok, **out.fields_of(verified)}, "\n".join(verification_lines(verified)))
     if not verified.texts:
         out.note(
             "no text was looked for, only references: the receipt has none, and --text gave none", "yellow"

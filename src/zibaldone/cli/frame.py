@@ -87,6 +87,13 @@ class CliCall:
         """Call the operation's method with what was typed and these."""
         return self.operation.bound(memory, self.user)(**{**self.options(memory), **changed})
 
+    def answer(self, as_json: object, text: str | None) -> None:
+        """Write the answer: a JSON value where that is wanted, else a text, if there is any."""
+        if self.as_json:
+            out.write_json(as_json)
+        elif text is not None:
+            out.write(text)
+
     def show(self, result: Any) -> None:
         """Write the result: as JSON, or as people read it. Ends the command where nothing is an error."""
         name, cli = self.operation.name, self.operation.cli

@@ -1,4 +1,4 @@
-"""What the command line is given: the options that commands share, and standard input."""
+"""Input of the command line: the options that commands share, the memory, and standard input."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def likely(name: str, names: list[str]) -> str:
 
 
 def standard_input() -> str:
-    """All of it. Raises InvalidInput when it is closed or not UTF-8."""
+    """Read all of standard input. Raises InvalidInput when it is closed or not UTF-8."""
     if sys.stdin is None:
         raise InvalidInput("standard input is closed: give the text as an argument")
     if _is_terminal():
@@ -168,7 +168,7 @@ def standard_input() -> str:
 
 
 def standard_input_file() -> BinaryIO:
-    """It as a stream of bytes. Raises InvalidInput when it is closed."""
+    """Return standard input as a stream of bytes. Raises InvalidInput when it is closed."""
     if sys.stdin is None:
         raise InvalidInput("standard input is closed: give a file")
     return sys.stdin.buffer

@@ -81,7 +81,7 @@ def episodes(call: CliCall) -> None:
 
 
 def _show_numbered(call: CliCall, held: list[Any], kind: str, lines_of: Callable[[Any], list[str]]) -> None:
-    """All of them as a table, or one of them in full."""
+    """Show all of them as a table, or the one of the given number in full."""
     held = _numbered(call, held, kind)
     if call.given["number"] is None or call.as_json:
         call.show(held)
@@ -90,7 +90,7 @@ def _show_numbered(call: CliCall, held: list[Any], kind: str, lines_of: Callable
 
 
 def _numbered(call: CliCall, held: list[Any], kind: str) -> list[Any]:
-    """What has the number; all without one."""
+    """Return the one of the given number, or all. Raises InvalidInput for an unknown number."""
     number = call.given["number"]
     chosen = [thing for thing in held if number in (None, thing.id)]
     if number is not None and not chosen:
@@ -103,10 +103,7 @@ def topic(call: CliCall) -> None:
     """Show a document as Markdown."""
     with call.opened() as memory:
         document, text = memory.user(call.whose).topics.document(call.given["doc_id"]), call.run(memory)
-    if call.as_json:
-        out.write_json({**showing.document_object(document), "text": text})
-    else:
-        out.write(text.rstrip("\n"))
+    call.answer({**showing.document_object(document), "text": text}, text.rstrip("\n"))
 
 
 @runs("editTopic")
@@ -157,7 +154,7 @@ def import_topics(call: CliCall) -> None:
 
 
 def _tell(call: CliCall, done: TopicsEdited) -> None:
-    """What became of edits. Ends the command where there are conflicts."""
+    """Report the edits that were stored. Ends the command where there are conflicts."""
     if call.as_json:
         edits = showing.message_objects(done.edits)
         out.write_json({"edits": edits, "conflicts": done.conflicts, "behind": done.behind})

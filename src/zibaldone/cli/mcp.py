@@ -55,7 +55,7 @@ class _Remote:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What one client is told, and where."""
+    """The lines for one client, and where they go."""
 
     client: str
     name: str
@@ -99,7 +99,7 @@ def _whole(memory: Path) -> str:
 
 
 def _server(server: _Local | _Remote, url_key: str = "url") -> dict[str, Any]:
-    """One server as most clients write it."""
+    """Describe the server as most clients write it."""
     if isinstance(server, _Local):
         return {"command": server.arguments[0], "args": server.arguments[1:]}
     return {url_key: server.url, "headers": {"X-Memory-User": server.user}}

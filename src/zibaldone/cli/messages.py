@@ -126,10 +126,10 @@ def export(call: CliCall) -> None:
             _export_to_standard_output(memory, call.whose)
             return
         count = call.run(memory)
-    if call.as_json:
-        out.write_json({"user": call.user, "path": path, "messages": count})
-    else:
-        out.write(f"{out.count(count, 'message')} written to {path}")
+    call.answer(
+        {"user": call.user, "path": path, "messages": count},
+        f"{out.count(count, 'message')} written to {path}",
+    )
 
 
 def _export_to_standard_output(memory: Memory, user: str) -> None:

@@ -1,4 +1,4 @@
-"""What the command line writes: answers on standard output, everything else on standard error."""
+"""Output of the command line: answers on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ def plain(value: object) -> object:
 
 
 def write_json(value: object) -> None:
-    """One JSON value, and nothing else, on standard output."""
+    """Write one JSON value, and nothing else, on standard output."""
     shown = json.dumps(plain(value), ensure_ascii=False, indent=2)
     write(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", shown))
 
 
 def write(text: str) -> None:
-    """Text on standard output: a terminal gets it without control characters, all else word for word."""
+    """Write text on standard output: to a terminal without control characters, elsewhere word for word."""
     # bytes, since typer takes escape sequences out of text that goes into a pipe or a file
     typer.echo(visible(text) if _is_terminal() else text.encode())
 
 
 def give_up_standard_output() -> None:
-    """Let what is still to be written go nowhere, since the end of the process would try again."""
+    """Discard what is still buffered, since the end of the process would try to write it again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 
 
 def note(text: str, style: str = "dim") -> None:
-    """A line on standard error."""
+    """Write a line on standard error."""
     Console(stderr=True, highlight=False).print(Text(visible(text), style=style), soft_wrap=True)
 
 
@@ -79,7 +79,7 @@ def visible(text: str) -> str:
 
 
 def say_folder(folder: object) -> None:
-    """Which folder is in use, in a line on standard error, where that is a terminal."""
+    """Name the memory's folder in a line on standard error, where that is a terminal."""
     if _errors_are_seen():
         from zibaldone.storage.database import place_shown
 
@@ -87,7 +87,7 @@ def say_folder(folder: object) -> None:
 
 
 def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
-    """Rows on standard output. On a terminal, columns; where it is too narrow for them, a block for each row.
+    """Write rows on standard output. On a terminal, columns; where it is too narrow for them, a block for each row.
 
     Elsewhere a line for each row, its cells with tabs between them: nothing is cut or wrapped, however long.
     """

@@ -199,10 +199,7 @@ def _key_row(key: ServerKey) -> Sequence[object]:
 def revoke_key(call: CliCall) -> None:
     with closing(_opened(call.folder)) as keys:
         revoked = keys.revoke(call.given["key_id"])
-    if call.as_json:
-        out.write_json(revoked)
-    else:
-        out.write(f"key {revoked.id} is revoked")
+    call.answer(revoked, f"key {revoked.id} is revoked")
 
 
 def _opened(memory: Path) -> KeyStore:

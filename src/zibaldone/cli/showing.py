@@ -113,7 +113,7 @@ def _usage(_: CliCall, used: Sequence[Any]) -> None:
 
 @shows("listSessions")
 def _sessions(_: CliCall, sessions: Sequence[Session]) -> None:
-    """Titles where any has one."""
+    """Write a row for each session, with titles where any has one."""
     titled = any(held.title for held in sessions)
     rows = [
         (
@@ -161,7 +161,7 @@ def message_line(message: Message) -> str:
 
 @shows("listMessages")
 def write_messages(_: CliCall, messages: Sequence[Message]) -> None:
-    """A line for each."""
+    """Write a line for each message."""
     for message in messages:
         out.write(message_line(message))
 
@@ -199,7 +199,7 @@ def recall_object(recalled: Recall, *, why: bool) -> dict[str, object]:
 
 
 def recall_summary(recalled: Recall) -> str:
-    """How much was recalled, from where, how fast."""
+    """Summarise a recall: tokens, passages, confidence, time and cited messages."""
     seqs = sorted({citation.seq for citation in recalled.citations})
     passages = count(len(recalled.evidence), "passage")
     likely = f"confidence {recalled.confidence:.2f}"
@@ -208,7 +208,7 @@ def recall_summary(recalled: Recall) -> str:
 
 
 def write_reasons(recalled: Recall) -> None:
-    """The aim, the confidence, the share of each part, and of every candidate what became of it, and why."""
+    """Write the aim, the confidence, each part's share, and why each candidate was kept or dropped."""
     trace = recalled.trace
     out.write(f"aim {trace.aim}, confidence {trace.confidence:.3f}, floor {trace.floor:.3f}")
     if trace.parts:
@@ -242,7 +242,7 @@ def _timeline(_: CliCall, lines: Any) -> None:
 
 
 def import_summary(done: Imported) -> str:
-    """What an import brought."""
+    """Summarise an import in a line."""
     there = done.read - done.added - done.forgotten
     known = f", {there} were there already" if there > 0 else ""
     if done.changed:
@@ -259,7 +259,7 @@ def import_summary(done: Imported) -> str:
 
 
 def refused_lines(done: Imported) -> Iterator[str]:
-    """What could not be imported: which, where, why."""
+    """List what could not be imported: which, where, why."""
     for refused in done.refused[:_MOST_REFUSED]:
         which = repr(refused.conversation) if refused.conversation else ""
         yield ": ".join(part for part in ("not imported", which, refused.where, refused.why) if part)
@@ -273,7 +273,7 @@ def receipt_object(receipt: Receipt) -> dict[str, object]:
 
 
 def receipt_summary(receipt: Receipt) -> str:
-    """What went, or would go."""
+    """Summarise a receipt in a line: what was forgotten, or would be."""
     verb = "would forget" if receipt.dry_run else "forgot"
     numbers = f" (seq {some(receipt.seqs)})" if receipt.seqs else ""
     touched = [view for view in receipt.views if any(counted.rows for counted in view.counts)]
@@ -286,7 +286,7 @@ def receipt_summary(receipt: Receipt) -> str:
 
 
 def verification_lines(verified: Verification) -> Iterator[str]:
-    """What was looked at, how much of each, and what is left."""
+    """List what a verification looked at, how much of each, and what is left."""
     yield (
         f"looked for {count(verified.looked_for - verified.excused, 'piece')} of"
         f" {count(verified.texts, 'text')} of {count(verified.messages, 'forgotten message')} of"
@@ -344,7 +344,7 @@ AS_JSON["listDocuments"] = lambda documents: list(map(document_object, documents
 
 
 def chunk_lines(chunk: StoredChunk) -> list[str]:
-    """All of a chunk."""
+    """Show a chunk in full."""
     made = f"made by {chunk.made_by}, version {chunk.version}"
     tokens = f"{chunk.tokens} of {chunk.raw_tokens} tokens"
     return [
@@ -362,14 +362,14 @@ def chunk_lines(chunk: StoredChunk) -> list[str]:
 
 
 def past_line(entry: Past) -> str:
-    """One entry of the history."""
+    """Show a superseded item in a line."""
     by = ", ".join(map(str, entry.by_sources))
     was = ", ".join(map(str, entry.item.sources))
     return f"chunk {entry.chunk}, messages {was}: {entry.item.text!r} ({entry.reason} by message {by})"
 
 
 def theme_lines(theme: Theme) -> list[str]:
-    """All of a theme."""
+    """Show a theme in full."""
     near = ", ".join(map(str, theme.near[:5]))
     return [
         f"theme {theme.id}: {theme.name}" + (f" (near: {near})" if near else ""),
@@ -381,7 +381,7 @@ def theme_lines(theme: Theme) -> list[str]:
 
 
 def episode_lines(episode: Episode) -> list[str]:
-    """All of an episode."""
+    """Show an episode in full."""
     made = f"made by {episode.made_by}" if episode.made_by else "made without a model"
     made += f"; {episode.degraded}" if episode.degraded else ""
     return [

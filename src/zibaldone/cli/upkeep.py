@@ -68,11 +68,7 @@ def maintain(call: CliCall) -> None:
     bar_of = out.progress("maintaining", shown=not call.as_json)
     with call.opened(chat=chat) as memory, bar_of as progress:
         done = call.run(memory, progress=progress)
-    if call.as_json:
-        out.write_json(done)
-    else:
-        for line in _maintained_lines(done):
-            out.write(line)
+    call.answer(done, "\n".join(_maintained_lines(done)))
     if done.behind:
         raise ModelFailed(done.behind[0].reason)
 
@@ -95,12 +91,10 @@ def _maintained_lines(done: Maintained) -> Iterator[str]:
 def check(call: CliCall) -> None:
     with call.opened() as memory:
         integrity = call.run(memory)
-    if call.as_json:
-        out.write_json({"ok": integrity.ok, **out.fields_of(integrity)})
-    else:
-        checked = f"{out.count(integrity.messages, 'message')} of {out.count(integrity.users, 'user')}"
-        faults = out.count(len(integrity.faults), "fault") if integrity.faults else "all agrees"
-        out.write("\n".join([f"{checked}: {faults}", *(f"- {fault}" for fault in integrity.faults)]))
+    checked = f"{out.count(integrity.messages, 'message')} of {out.count(integrity.users, 'user')}"
+    faults = out.count(len(integrity.faults), "fault") if integrity.faults else "all agrees"
+    lines = [f"{checked}: {faults}", *(f"- {fault}" for fault in integrity.faults)]
+    call.answer({"ok": integrity.ok, **out.fields_of(integrity)}, "\n".join(lines))
     if not integrity.ok:
         raise typer.Exit(NOTHING_FOUND)
 

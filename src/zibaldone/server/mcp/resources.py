@@ -20,7 +20,7 @@ _BUDGET_TOKENS = 2000  # of the profile
 
 
 async def resources_of(caller: McpCaller) -> list[Resource]:
-    """What there is to read: the newest sessions first, then the topic documents."""
+    """List the resources: the profile, the newest sessions, then the topic documents."""
     newest, _ = await caller.memory.user(caller.user).titled_sessions(agent=caller.agent, limit=_MOST_LISTED)
     sessions = [_resource(f"{SESSIONS}{_escaped(one.session)}", one.session, one.title) for one in newest]
     if caller.agent is not None:
@@ -33,7 +33,7 @@ async def resources_of(caller: McpCaller) -> list[Resource]:
 
 
 def templates_of(caller: McpCaller) -> list[ResourceTemplate]:
-    """Addresses of what is not listed."""
+    """Return the addresses of resources that are not listed."""
     sessions = ResourceTemplate(
         uri_template=f"{SESSIONS}{{session}}",
         name="session",

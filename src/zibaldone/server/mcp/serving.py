@@ -134,7 +134,7 @@ class McpPart:
         self._endpoint = route.endpoint
 
     def routes(self) -> Sequence[BaseRoute]:
-        """One: /mcp. There is nothing to GET, since without sessions a stream would stay empty."""
+        """Return the route /mcp. There is nothing to GET, since without sessions a stream would stay empty."""
         return [Route(PATH, self._endpoint, methods=["POST"])]
 
     @asynccontextmanager
@@ -154,7 +154,7 @@ def _caller(who: Callable[[Request | None], McpCaller], context: _Context) -> Mc
 
 
 async def _or_error(awaited: Awaitable[R]) -> R:
-    """What is awaited, or the protocol's error."""
+    """Await a result; raise the protocol's error where it fails."""
     try:
         return await awaited
     except Exception as error:
@@ -162,7 +162,7 @@ async def _or_error(awaited: Awaitable[R]) -> R:
 
 
 def _told(error: Exception) -> str:
-    """What a client is told of an error."""
+    """Return the words for an error that a client may see."""
     problem = problem_of(error)
     if problem.status >= 500:
         log_failure(_logger, "in a tool or resource", error)

@@ -177,7 +177,7 @@ TOOLS: Mapping[str, McpTool] = {
 
 
 async def tools_for(caller: McpCaller, names: Iterable[str] = TOOLS) -> dict[str, McpTool]:
-    """Those of these names that a caller may use, and that have something to show."""
+    """Return the named tools that a caller may use, and that have something to show."""
     tools = {name: TOOLS[name] for name in names if name in TOOLS}
     has_topics = caller.agent is None and any(tool.of_topics for tool in tools.values())
     has_topics = has_topics and bool(await caller.memory.user(caller.user).topics.documents())

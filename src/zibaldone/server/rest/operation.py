@@ -1,4 +1,4 @@
-"""One request to an operation: who asks, the parameters, the call, the reply."""
+"""A request to an operation: who asks, the parameters, the call, the reply."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class RestCall:
 
     @property
     def user(self) -> str:
-        """Whose memory. Raises a Problem where that is nobody, or somebody else than the key's user."""
+        """The user of the request. Raises a Problem where it names nobody, or another than the key's user."""
         return self.principal.whose(self.given.get("user"))
 
     @property
     def user_or_all(self) -> str | None:
-        """The same; None is every user, for those who may name any."""
+        """The user of the request, or None for all users, to a key that may name any."""
         return None if self.principal.user is None and self.given.get("user") is None else self.user
 
     def agent(self, named: str | None) -> str | None:
-        """Which agent's messages, of the one that the request names or of none. Raises a 403 Problem."""
+        """Return the agent to narrow to: the key's or the named one. Raises a 403 Problem for another's."""
         return self.principal.which_agent(named)
 
     def options(self) -> dict[str, Any]:

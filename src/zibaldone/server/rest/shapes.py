@@ -373,7 +373,7 @@ _shape("Timeline", None, "Dated lines in the order of time.", "text lines",
 
 
 class FaultJson(OutputShape):
-    """What is wrong where in a request."""
+    """A fault in a request, and its place."""
 
     at: str
     detail: str
