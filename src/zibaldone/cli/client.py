@@ -95,7 +95,7 @@ def answer(arguments: Sequence[str]) -> int | None:
 
 
 def ask(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the holder's reply to a request; None where no process holds the memory, or it does not reply."""
+    """Return the holder's reply to a request; None where no process holds the memory, or none came."""
     try:
         address = socket_of(folder)
         if not is_ours(address):
@@ -143,7 +143,7 @@ def settings_of(environment: dict[str, str]) -> dict[str, str]:
 
 
 def folder_meant(arguments: Sequence[str]) -> Path:
-    """Guess the memory's folder from arguments that are not parsed yet; the holder, which parses them, knows."""
+    """Guess the memory's folder from arguments that only the holder parses."""
     for place, word in enumerate(arguments):
         if word == "--":
             break

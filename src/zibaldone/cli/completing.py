@@ -56,7 +56,7 @@ def _read(ctx: typer.Context, read: Callable[[Connection], list[str]]) -> list[s
 
 
 def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
-    """Return the result of `read` on a memory's database, with no model loaded; None where there is no memory.
+    """Return the result of `read` on a memory's database, with no model loaded; None without a memory.
 
     Raises a StorageError.
     """

@@ -87,7 +87,7 @@ def say_folder(folder: object) -> None:
 
 
 def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
-    """Write rows on standard output. On a terminal, columns; where it is too narrow for them, a block for each row.
+    """Write rows on standard output: on a terminal as columns, on a narrow one as a block for each row.
 
     Elsewhere a line for each row, its cells with tabs between them: nothing is cut or wrapped, however long.
     """

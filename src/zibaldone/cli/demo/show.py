@@ -70,7 +70,7 @@ def opening(
 
 
 def recalled(console: Console, number: int, outcome: DemoAnswer, full_tokens: int) -> None:
-    """Print one question: every recalled passage with its date and citation, the parts of the answer marked."""
+    """Print one question: each recalled passage with date and citation, the parts of the answer marked."""
     recall = outcome.recall
     console.print()
     console.rule(
@@ -157,7 +157,7 @@ def _passages(console: Console, recall: Recall, holds: Mapping[int, str]) -> Non
 
 
 def _passage(evidence: Evidence, phrase: str | None) -> Text:
-    """Return one line of a passage's words, or those around a part of the answer, with what recall says of them."""
+    """Return one line of a passage, or the words around a part of the answer, with recall's mark."""
     words = " ".join(evidence.text.split())
     if phrase is None:
         part = shorten(words, _CHARS, placeholder=" …")

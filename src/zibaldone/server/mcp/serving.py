@@ -134,7 +134,7 @@ class McpPart:
         self._endpoint = route.endpoint
 
     def routes(self) -> Sequence[BaseRoute]:
-        """Return the route /mcp. There is nothing to GET, since without sessions a stream would stay empty."""
+        """Return the route /mcp, which has nothing to GET: without sessions a stream would stay empty."""
         return [Route(PATH, self._endpoint, methods=["POST"])]
 
     @asynccontextmanager
