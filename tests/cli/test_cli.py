@@ -231,18 +231,6 @@ def test_a_bad_file_leaves_a_memory_as_it_was(filled, tmp_path):
     assert json.loads(filled("stats", "--json").stdout)["messages"] == 3
 
 
-def test_figures_of_nobody(filled):
-    """A misspelt user is told so, and is not shown an empty memory."""
-    assert "no user 'nobody'" in filled("stats", "--user", "nobody", code=2).stderr
-
-
-def test_a_folder_that_is_no_memory_is_left_alone(run, tmp_path):
-    """Reading from a folder that holds something else makes no database there."""
-    (tmp_path / "other").mkdir()
-    assert "no memory at" in run("stats", "--memory", tmp_path / "other", code=2).stderr
-    assert list((tmp_path / "other").iterdir()) == []
-
-
 @pytest.mark.parametrize("command", ["recall x", "messages", "sessions", "users", "export -", "check"])
 def test_no_reading_command_makes_a_memory(run, tmp_path, command):
     """An empty folder stays one, whatever is asked of it."""
@@ -321,17 +309,6 @@ def test_recall_with_bad_options(filled, arguments, said):
     assert said in filled("recall", "x", *arguments, code=2).stderr
 
 
-def test_messages_can_be_narrowed(filled):
-    """By session, by seq and by number."""
-
-    def seqs(*arguments):
-        return [one["seq"] for one in json.loads(filled("messages", "--json", *arguments).stdout)]
-
-    assert seqs() == [1, 2, 3]
-    assert seqs("--session", "2") == [3]
-    assert seqs("--after", "1", "--limit", "1") == [2]
-
-
 STEERING = "red \x1b[31m alert\x9b\r\nand\rmore"
 
 
@@ -353,16 +330,6 @@ def test_a_pipe_gets_every_character(run):
     recalled = run("recall", "red alert", "--floor", "0").stdout_bytes.decode()
     assert STEERING in verbatim(recalled)
     assert json.loads(run("messages", "--json").stdout_bytes)[0]["content"] == STEERING
-
-
-def test_sessions_users_and_stats(filled):
-    """Sessions, users and figures, for people and as JSON."""
-    assert "2024-02-03" in filled("sessions").stdout
-    assert [one["session"] for one in json.loads(filled("sessions", "--json").stdout)] == ["default", "2"]
-    assert filled("users").stdout == "me\n"
-    assert json.loads(filled("users", "--json").stdout) == ["me"]
-    assert "messages: 3\n" in filled("stats").stdout
-    assert json.loads(filled("stats", "--json").stdout)["messages"] == 3
 
 
 def test_check_passes(filled):

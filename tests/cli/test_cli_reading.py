@@ -99,6 +99,8 @@ def test_messages_are_narrowed_by_role_and_time(run):
     assert seqs("--since", "2024-02-01") == [3, 4]
     assert seqs("--until", "2024-02-01") == [1, 2]
     assert seqs("--last", "1") == [4]
+    assert seqs("--after", "1", "--limit", "2") == [2, 3]
+    assert seqs("--session", "7c11-bread") == [3]
 
 
 @pytest.mark.parametrize("command", ["recall", "search"])
