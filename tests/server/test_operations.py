@@ -54,7 +54,7 @@ ROWS = {
     "ask": Row("Lisbon", "ask 'Where has Ann lived?'"),
     "search": Row("Lisbon", "search Lisbon --limit 5"),
     "timeline": Row("Lisbon", "timeline 'moving to Lisbon'"),
-    "listAudit": Row("search", "audit"),
+    "listAudit": Row("read", "audit"),
     "getProfile": Row("Always answer in French.", "profile", {"notes": {}}),
     "addProfileEntry": Row("", "profile add constraint 'No nuts.'"),
     "changeProfileEntry": Row(),
@@ -87,6 +87,10 @@ ROWS = {
     "rebuild": Row("messages", "rebuild messages --show"),
     "retention": Row("everything stays", "retention"),
 }
+CHANGES = set(
+    """addMessages importFile correctMessage forget addProfileEntry changeProfileEntry pinProfileEntry
+    editProfileEntry retireProfileEntry editTopic importTopics maintain rebuild retention""".split()
+)
 BY_REST = [operation for operation in OPERATIONS if operation.rest]
 BY_CLI = [operation for operation in OPERATIONS if operation.cli]
 BY_TOOL = [(operation, tool) for operation in OPERATIONS for tool in operation.mcp]
@@ -94,7 +98,7 @@ BY_TOOL = [(operation, tool) for operation in OPERATIONS for tool in operation.m
 
 def user_of(operation):
     """Whose memory an operation is tried on: ann's stays as it is, cid's is changed."""
-    return "ann" if operation.right == "read" else "cid"
+    return "cid" if operation.name in CHANGES else "ann"
 
 
 def named(given):
@@ -175,7 +179,7 @@ def house(tmp_path_factory):
     with servers(folder) as serving:
         model = ScriptedModel(lambda request: {"answer": request.turns[1].content, "known": True})
         with httpx2.Client(base_url=serving(chat=model, audit=True)) as house.client:
-            house.client.get("/v1/memory/search", headers={"X-Memory-Key": house.tokens["ann"]})
+            house.request(BY_NAME["search"], "ann")  # which is in the audit
             yield house
 
 
@@ -192,9 +196,6 @@ def test_every_operation_has_a_row():
 def test_rest_answers(house, operation):
     """The example of the document gets what the document says, with what ann has stored."""
     who = "admin" if operation.right == "admin" else user_of(operation)
-    house.client.post(
-        "/v1/memory/search", json={"query": "x"}, headers={"X-Memory-Key": house.tokens["ann"]}
-    )  # for the audit
     answer = house.request(operation, who, user_of(operation))
     if operation.name == "changeProfileEntry":  # which entries there are is not for an example to know
         assert answer.status_code in (200, 404)
@@ -252,7 +253,15 @@ def test_tools_answer(house, operation, tool):
     arguments = ROWS[operation.name].tools[tool]
     text, failed = house.call(tool, arguments, user_of(operation))
     assert not failed, text
-    assert house.call(tool, arguments, "reader")[1] == (operation.right != "read")
+    assert house.call(tool, arguments, "reader")[1] == (operation.name in CHANGES)
+
+
+@pytest.mark.parametrize("operation", BY_REST, ids=named)
+def test_a_reader_changes_nothing(house, operation):
+    """A key that may only read is refused what changes something, or is for admins, and nothing else."""
+    answer = house.request(operation, "reader")
+    is_refused = operation.name in CHANGES | {"listUsers", "verifyForgotten"}
+    assert answer.status_code in ((403,) if is_refused else operation.rest.statuses), answer.text
 
 
 @pytest.mark.parametrize("operation", BY_REST, ids=named)
