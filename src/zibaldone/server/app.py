@@ -34,7 +34,6 @@ from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import RestPart
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import watching
-from zibaldone.text.patterns import compile_all
 
 try:
     import uvicorn
@@ -171,7 +170,6 @@ def server_of(app: Starlette, settings: ServerSettings) -> uvicorn.Server:
 
 
 def _prepare() -> None:
-    compile_all()
     keep_what_stands()
 
 

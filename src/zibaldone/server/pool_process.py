@@ -31,7 +31,6 @@ from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
 from zibaldone.server.cache_sync import let_go_of_what_others_forget
 from zibaldone.server.heap import give_back_free_memory, keep_what_stands, share_heaps
-from zibaldone.text.patterns import compile_all
 from zibaldone.text.purgeable_cache import telling_forgettings
 
 LENGTH = struct.Struct(">Q")  # before each pickle
@@ -95,7 +94,6 @@ def main() -> None:
             return
         with memory:
             memory.admin.start_worker(poll_s=_LOOK_S)
-            compile_all()
             keep_what_stands()
             for chore in (give_back_free_memory(), let_go_of_what_others_forget(memory)):
                 threading.Thread(target=asyncio.run, args=(chore,), daemon=True).start()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.text.rendering import line, line_tokens
@@ -106,7 +105,6 @@ class Compactor:
         for item in plain:
             plain_of.setdefault(item.sources[0], []).append(item)
         kept, refused = grounded(written.items, pieces, plain_of)
-        note_parts("chunks.compress", len(written.items), refused)
         items = []
         for number, entry in enumerate(kept, 1):
             if isinstance(entry, Item):
@@ -138,8 +136,6 @@ class Compactor:
         items = list(compaction.items)
         gate = compressed.gate
         about = self._metadata(items, refined, space)
-        if refined.made_by != OFFLINE:
-            self._note_metadata(refined, about)
         chunk = Chunk(
             id=number,
             namespace=space.name,
@@ -194,8 +190,6 @@ class Compactor:
             return plain, replace(compressed, degraded=answer.degraded)
         written = answer.result
         compaction, refused = carried_out(written, compressed.items, related)
-        given = len(written.items) + len(written.updates) + len(written.deletions)
-        note_parts("chunks.joint_compact", given, refused)
         made_by = compressed.made_by
         if made_by != answer.made_by:
             made_by = answer.made_by if made_by == OFFLINE else f"{made_by}; {answer.made_by}"
@@ -243,14 +237,6 @@ class Compactor:
             keywords=tuple(dict.fromkeys((*keywords, *plain.keywords)))[: self.config.keywords],
             entities=tuple(entities) or plain.entities,
             summary=plain.summary if fault else summary,
-        )
-
-    def _note_metadata(self, compressed: CompressedGate, made: Metadata) -> None:
-        """Which of the words that the model gave for the chunk were kept."""
-        given = {*compressed.keywords, *compressed.entities, " ".join(compressed.summary.split())} - {""}
-        kept = {*made.keywords, *made.entities, made.summary}
-        note_parts(
-            "chunks.metadata", len(given), [f"{word!r} is not in its messages" for word in given - kept]
         )
 
     def _tokens(self, items: Sequence[Item]) -> int:

@@ -14,7 +14,6 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from zibaldone.core import Message
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
@@ -185,7 +184,6 @@ def _facts(
     messages that no other fact names.
     """
     judged = distil.judged(news)
-    note_parts(distil.name, len(news.statements), [f"{fact.text!r} {why}" for fact, why in judged.refused])
     heard = {seq for fact in judged.facts for seq in fact.sources}
     again = {seq for fact, _ in judged.refused for seq in fact.sources}
     if judged.refused:

@@ -28,7 +28,6 @@ import regex
 
 from zibaldone.core import Message
 from zibaldone.models.base import Vectors
-from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.words import STOP_WORDS, terms, words
 
@@ -44,14 +43,14 @@ _TURN = 1.5  # what words that turn the talk give to it
 _TOO_SHORT = 3.0  # what every message below SHORTEST costs
 
 # Words with which speakers announce another subject. English; without them the dips decide.
-_TURNS = lazy_pattern(
+_TURNS = regex.compile(
     r"^\W*(?:(?:oh|hey|well|so|and|but|yeah|right|ok|okay|ah)\b\W*){0,3}"
     r"(?:by the way|btw|anyways?|anyhow|speaking of|on (?:another|a different) note|(?:to )?chang(?:e|ing)"
     r" (?:the )?(?:topics?|subject)|quick question|before I forget|one more thing|in other news|another thing"
     r"|moving on)\b",
     regex.IGNORECASE,
 )
-_ASKS = lazy_pattern(r"[?？؟]\W*(?:\[[^\[\]]*\]\s*)?$")  # a caption may follow
+_ASKS = regex.compile(r"[?？؟]\W*(?:\[[^\[\]]*\]\s*)?$")  # a caption may follow
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import regex
 from pydantic import Field
 
 from zibaldone.core import Message
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.task import (
     NOT_SENT,
     ShownMessage,
@@ -144,12 +143,9 @@ class Narrate(Task[Narrated]):
         given = SourceTexts([_text(message) for message in self.messages], _context(self.messages))
         text = result.narrative
         spans = sentences(text)
-        strays = {span: _strays(text[slice(*span)], given) for span in spans}
-        kept = [span for span in spans if not strays[span]]
-        faults = [f"{text[slice(*span)]!r} has {strays[span]}" for span in spans if strays[span]]
+        kept = [span for span in spans if not _strays(text[slice(*span)], given)]
         offline = self.offline()
         titled = _strays(result.title, given)
-        note_parts(self.name, len(spans) + 1, [*faults, *([f"title {result.title!r}"] if titled else [])])
         grounded = Narrated(
             title=offline.title if titled else result.title,
             narrative=text if kept == spans else " ".join(text[start:end] for start, end in kept),
@@ -177,10 +173,7 @@ class Predict(Task[Expected]):
     def borne_out(self, result: Expected) -> Expected:
         """Less what has a number that nothing given has: it would make news look known."""
         given = set(_numbers(" ".join([self.title, *(f"{fact.day} {fact.text}" for fact in self.known)])))
-        kept = [text for text in result.expected if given.issuperset(_numbers(text))]
-        dropped = [f"{text!r} has a number of its own" for text in result.expected if text not in kept]
-        note_parts(self.name, len(result.expected), dropped)
-        return Expected(expected=kept)
+        return Expected(expected=[text for text in result.expected if given.issuperset(_numbers(text))])
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 import regex
 
-from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.sentences import Span, sentences
 
 _FOREIGN = regex.compile(  # searched from many places: no lazy one, which looks at the whole text each time
@@ -25,16 +24,16 @@ _FOREIGN = regex.compile(  # searched from many places: no lazy one, which looks
     r"|^[ \t]*(?:Dear|To whom it may concern)\b[^\n]{0,60},[ \t]*$.*\Z",  # a letter, to its end
     regex.DOTALL | regex.MULTILINE,
 )
-_CLOSED = lazy_pattern(r"</(\w+)>")
+_CLOSED = regex.compile(r"</(\w+)>")
 # "Here is my draft:", "translate the following:", and what follows is pasted
-_ANNOUNCES = lazy_pattern(
+_ANNOUNCES = regex.compile(
     r"(?:\bhere(?:['’]s|\s+is|\s+are)\b|\bfollowing\b|\bbelow\b|\bthis\b[^\n:.]{0,40}|"
     r"\b(?:proofread|translate|rewrite|summari[sz]e|edit|review|correct|paraphrase|critique)\b[^\n.]{0,80})"
     r"[^\n.:?!]{0,80}:[ \t]*\n",
     regex.IGNORECASE,
 )
 # What follows is told to another program, or in a part that its author plays.
-_PLAYS = lazy_pattern(
+_PLAYS = regex.compile(
     r"(?:\b(?:writ\w+|draft|create|make|design|generate|improve|need|want|build)\b[^.!?\n]{0,60}\bprompts?\s+(?:for|to|that)\b"
     r"|\b(?:system|custom)\s+(?:prompts?|instructions)\s+for\s+(?:an?|my|our|the)\b"
     r"|\briddles?\b|\blet['’]?s\s+(?:role-?\s?play|pretend|play\s+(?:a\s+)?(?:scene|game))\b|\bpretend\s+(?:that\s+)?i['’]?\s?(?:a?m)\b"
@@ -47,7 +46,7 @@ _COLON = regex.compile(r"(?r):\s+")
 _SPACES = regex.compile(r"\s++")
 _OPENS, _CLOSES = regex.compile("[“«„]"), regex.compile("[”»“]")
 _LONGEST_QUOTATION = 4000
-_CODE_LINE = lazy_pattern(
+_CODE_LINE = regex.compile(
     r"[{};]\s*$|^\s*(?:def|class|import|return|function|var|let|const|#include)\b.*[({;:]"
 )
 _LEFT_OUT = " … "
@@ -57,22 +56,22 @@ _ASKING_WORDS = (
     r"who|whom|whose|why|any|am|isn['’]t|aren['’]t|don['’]t|doesn['’]t|didn['’]t|won['’]t|couldn['’]t|wouldn['’]t"
 )
 _LINK = r"(?:(?:so|and|but|or|also|then|now|please|like|plus|because)\s+){0,3}"
-_TAIL = lazy_pattern(  # where a question begins behind a statement: ", can you help me?"
+_TAIL = regex.compile(  # where a question begins behind a statement: ", can you help me?"
     rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}(?:(?:you\s+know|i\s+mean)\s*,\s*)?"
     rf"(?:(?:{_ASKING_WORDS})\b|i(?:['’]m|\s+am)\s+(?:wondering|curious|not\s+sure)|(?:right|ok|okay|yeah|you\s+know|huh|"
     r"correct)\s*[?？؟])"
     rf"|(?<!\s)\s++(?:(?:so|and|but)\s+)?(?:(?:can|could|would|will)\s+you|what\s+do\s+you|what\s+would\s+you|do\s+you)\b",
     regex.IGNORECASE,
 )
-_OPENS_ASKING = lazy_pattern(rf"\W*{_LINK}(?:(?:{_ASKING_WORDS})\b)", regex.IGNORECASE)
+_OPENS_ASKING = regex.compile(rf"\W*{_LINK}(?:(?:{_ASKING_WORDS})\b)", regex.IGNORECASE)
 # Where nobody wrote the mark, only what can be nothing else is a question.
 _SURELY = (
     r"(?:(?:can|could|would|will|do|does|did|is|are|should)\s+(?:you|i|we|it|there|this|that)\b"
     r"|(?:how|what|which|where|when|why)\s+(?:can|could|would|do|does|did|is|are|should|about|else)\b)"
 )
-_SURELY_OPENS = lazy_pattern(rf"\W*{_LINK}{_SURELY}", regex.IGNORECASE)
-_SURE_TAIL = lazy_pattern(rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}{_SURELY}", regex.IGNORECASE)
-_CONDITION = lazy_pattern(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", regex.IGNORECASE)
+_SURELY_OPENS = regex.compile(rf"\W*{_LINK}{_SURELY}", regex.IGNORECASE)
+_SURE_TAIL = regex.compile(rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}{_SURELY}", regex.IGNORECASE)
+_CONDITION = regex.compile(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", regex.IGNORECASE)
 
 
 def own_statements(content: str) -> Iterator[Span]:

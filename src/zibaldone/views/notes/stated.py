@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import regex
 
 from zibaldone.core import EDITOR, MACHINES, PROFILE, Message
-from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.sentences import sentences
 from zibaldone.text.spellings import base_form
 from zibaldone.text.statements import statements
@@ -24,23 +23,23 @@ from zibaldone.views.notes.own_words import own_statements
 _LONGEST = 300  # characters of a sentence that is read
 _LEAST_WORDS = 3  # "Never again." is no rule
 _POLITE = r"(?:(?:please|and|also|ok|okay|so|hey|oh)\b[,\s]*)*"
-_RULE = lazy_pattern(
+_RULE = regex.compile(
     rf"\W*{_POLITE}(?:you\s+(?:should|must|need\s+to|have\s+to)\s+)?(?:always|never)\s+(?P<verb>\p{{L}}+)\b",
     regex.IGNORECASE,
 )
-_FROM_NOW_ON = lazy_pattern(
+_FROM_NOW_ON = regex.compile(
     rf"\W*{_POLITE}from\s+now\s+on\b[,:]?\s*(?P<rest>.+)|(?P<rest>.+?),?\s+from\s+now\s+on\W*",
     regex.IGNORECASE,
 )
 # "Remember that night when ..." asks for nothing to be kept.
-_REMEMBER = lazy_pattern(
+_REMEMBER = regex.compile(
     rf"\W*{_POLITE}remember\s+that\s+(?!\p{{L}}+\s+(?:i|we|you|when|where)\b)(?P<rest>.+)", regex.IGNORECASE
 )
-_ALLERGY = lazy_pattern(
+_ALLERGY = regex.compile(
     r"\b(?:(?:I|we)\b|(?:my|our)\s+\p{L}+).*\b(?:allergic\s+to\s+\p{L}|\p{L}+\s+allergy\b|allergy\s+to\s+\p{L})",
     regex.IGNORECASE,
 )
-_PREFERS = lazy_pattern(r"\bI\s+(?:\p{L}+ly\s+)?prefer\s+\p{L}", regex.IGNORECASE)
+_PREFERS = regex.compile(r"\bI\s+(?:\p{L}+ly\s+)?prefer\s+\p{L}", regex.IGNORECASE)
 _HEDGES = frozenset("not no never if maybe might would could used was were isn aren don doesn didn".split())
 _NO_ORDERS = frozenset("been seen done had said told mind fear happy nice good again".split())
 _MYSELF = frozenset("i we my our".split())

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from zibaldone.core import Message
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.dividing import Q, ask_in_parts
@@ -173,15 +172,12 @@ def _add(
     messages = {message.seq: message for message in part}
     judge = _Judge(messages)
     numbered = dict(enumerate(going, 1))
-    refused: list[str] = []
     kept: list[tuple[NewNote, int, tuple[int, ...]]] = []
     for new in taken.notes:
         sources, fault = judge.sources(new)
-        if unknown := set(new.ends) - numbered.keys():
-            fault = fault or f"ends notes {sorted(unknown)}, which were not given"
-        if fault:
-            refused.append(f"{new.text!r} {fault}")
-        elif new.ends or not _is_known(new, reading.held.values()):
+        if fault or not numbered.keys() >= set(new.ends):
+            continue
+        if new.ends or not _is_known(new, reading.held.values()):
             kept.append((new, max(seq for seq in sources if is_persons(messages[seq])), sources))
     vectors = embed(embedder, [new.text for new, _, _ in kept])
     lines = [line(messages[seq].speaker, new.text) for new, seq, _ in kept]
@@ -214,12 +210,9 @@ def _add(
         )
     for over in taken.ended:
         note, by = numbered.get(over.id), messages.get(over.by)
-        if note is None or by is None or not judge.own[over.by].strip():
-            refused.append(f"note {over.id} ended by message {over.by}: not given, or no person's own words")
-        else:
+        if note is not None and by is not None and judge.own[over.by].strip():
             instead = judge.nearest_sentence(over.by, note.text)
             _end(reading, note, Ending(over.by, None, instead, made_by))
-    note_parts("notes.take", len(taken.notes) + len(taken.ended), refused)
 
 
 def _end(reading: Reading, note: HeldNote, ending: Ending) -> None:

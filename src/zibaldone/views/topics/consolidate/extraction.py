@@ -15,7 +15,6 @@ from datetime import date
 from itertools import groupby
 
 from zibaldone.core import Message
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.text.dated_text import in_iso, resolved
 from zibaldone.text.dates import find_days
@@ -160,18 +159,14 @@ def _borne_out(facts: Sequence[FactNoted], reading: _Reading) -> list[Entry]:
         return SourceTexts([texts[seq] for seq in seqs], context)
 
     taken: list[Entry] = []
-    refused: list[str] = []
     for fact in facts:
         entry = _entry(message, " ".join(fact.text.split()), _day(fact, message))
         earlier = [one.seq for one in reading.earlier]
         sources, fault = with_sources(entry.text, [message.seq], earlier, read)
         if fault and before is not None and not read([before.seq, message.seq]).refusal(entry.text):
             sources, fault = [before.seq, message.seq], ""  # what is said there is denied here, by "no"
-        if fault:
-            refused.append(f"{entry.text!r} {fault}")
-        else:
+        if not fault:
             taken.append(entry if len(sources) == 1 else replace(entry, sources=tuple(sources)))
-    note_parts("topics.extract", len(facts), refused)
     missing = left_out(taken, offline, message.content, speakers)
     if len(taken) < len(facts):
         covered = {term for entry in taken for term in terms(entry.text)}

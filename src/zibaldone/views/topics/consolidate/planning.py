@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from zibaldone.models.answer_log import note_parts
 from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
 from zibaldone.views.topics.consolidate.summaries import title
@@ -152,11 +151,6 @@ def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
             entries = [entry for n in new.blocks for entry in portions[n - 1].entries]
             name = heading_of(new.title, entries, "")
             fault = summary_fault(new.summary, entries) if new.summary else ""
-            refused = [
-                *([] if name else [f"title {new.title!r}"]),
-                *([f"{new.summary!r} {fault}"] if fault else []),
-            ]
-            note_parts("topics.plan_updates", 1 + bool(new.summary), refused)
             name = name or portions[new.blocks[0] - 1].title
             plan.add(
                 Plan(

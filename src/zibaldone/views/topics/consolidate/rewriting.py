@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
@@ -16,7 +15,6 @@ from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import (
     LineWritten,
     faithful,
-    line_fault,
     may_supersede,
     placed_once,
 )
@@ -137,15 +135,13 @@ class _Change:
 
     def realised(self, answer: DocumentRewritten, work: Work) -> tuple[Document, str]:
         """As the model wrote it, as far as the entries bear it out."""
-        task, entries, summary = "topics.rewrite_documents", list(self.entries.values()), answer.summary
-        if summary:
-            fault = summary_fault(summary, entries)
-            note_parts(f"{task}.summary", 1, [f"{summary!r} {fault}"] if fault else [])
-            summary = "" if fault else summary
+        entries, summary = list(self.entries.values()), answer.summary
+        if summary and summary_fault(summary, entries):
+            summary = ""
         # A merged one, into which nothing comes, may be called anew.
         title = self.document.title
         name = title if self.portions else heading_of(answer.title, entries, self.offline.title)
-        made = realised(answer, self.entries, self.headings, work, task)
+        made = realised(answer, self.entries, self.headings, work)
         return self.document.with_body(body_of(name, made)), summary
 
 
@@ -194,13 +190,13 @@ def inserted(document: Document, portions: Sequence[Portion], work: Work, name: 
 
 
 def realised(
-    result: Rewritten, numbered: Mapping[int, Entry], headings: Mapping[int, str], work: Work, task: str
+    result: Rewritten, numbered: Mapping[int, Entry], headings: Mapping[int, str], work: Work
 ) -> list[Portion]:
     """What a model wrote for the task, as far as the entries bear it out, with their own metadata.
 
     Entries that it does not name stand below their own headings.
     """
-    places, refused = placed_once(numbered, [lines_of(part) for part in result.sections])
+    places, _ = placed_once(numbered, [lines_of(part) for part in result.sections])
     line_of = {n: line for lines in places for line in lines for n in line.entries}
     marked = dict(numbered)
     for pair in result.superseded:
@@ -208,25 +204,16 @@ def realised(
         if apart and may_supersede(numbered, pair.older, pair.newer):
             newer, older = superseding(marked[pair.newer], marked[pair.older])
             marked |= {pair.newer: newer, pair.older: older}
-        else:
-            refused.append(f"{pair}: not of one thing, or not newer")
     sections: dict[str, list[LineWritten]] = {}
     for part, lines in zip(result.sections, places, strict=True):
         if lines:
             entries = [marked[n] for line in lines for n in line.entries]
             there = part.heading in headings.values()
             name = part.heading if there else heading_of(part.heading, entries, "")
-            if not name:
-                refused.append(f"heading {part.heading!r}")
             sections.setdefault(name or title(entries, work), []).extend(lines)
-    for line in (line for lines in places for line in lines):
-        if fault := line_fault(line, [numbered[n] for n in line.entries]):
-            refused.append(f"{line.text!r}: {fault}")
     for number in numbered.keys() - line_of.keys():
         name = headings.get(number, "") or title([marked[number]], work)
         sections.setdefault(name, []).append(LineWritten((number,)))
-    given = sum(len(lines_of(part)) + 1 for part in result.sections)
-    note_parts(task, given + len(result.superseded), refused)
     return [Portion(name, tuple(_written(lines, numbered, marked, work))) for name, lines in sections.items()]
 
 
@@ -356,7 +343,7 @@ def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
         return offline
     number = {id(entry): n for n, entry in numbered.items()}
     headings = {number[id(entry)]: one.title for one in offline for entry in one.entries}
-    return realised(answer.result, numbered, headings, work, task.name)
+    return realised(answer.result, numbered, headings, work)
 
 
 def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
