@@ -317,7 +317,7 @@ CEILINGS = {
     ".": 664,
     "adapters": 2_023,
     "api": 3_723,
-    "cli": 4_372,
+    "cli": 4_373,
     "core": 719,
     "engine": 4_440,
     "importers": 3_387,

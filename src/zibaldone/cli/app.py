@@ -21,7 +21,6 @@ from zibaldone.cli.frame import add_commands
 from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
-from zibaldone.log.audit import acting
 
 _RUN_HERE = (
     asking,
@@ -44,6 +43,8 @@ class _Commands(TyperGroup):
     """The process border: errors that are raised on purpose become a line and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
+        from zibaldone.log.audit import acting  # which loads the database's library, and help needs none
+
         try:
             with acting("cli"):
                 return super().invoke(ctx)
