@@ -63,7 +63,8 @@ def _passage_row(passage: Evidence) -> Sequence[object]:
 
 
 def _audit_row(entry: AuditEntry) -> Sequence[object]:
-    return f"{entry.time:%Y-%m-%d %H:%M:%S}", *(getattr(entry, name) or "" for name in _AUDIT[1:])
+    values = (getattr(entry, name) for name in _AUDIT[1:])
+    return f"{entry.time:%Y-%m-%d %H:%M:%S}", *("" if value is None else value for value in values)
 
 
 _AUDIT = ("time", "user", "number", "action", "operation", "door", "key", "count")
