@@ -314,22 +314,22 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 664,
+    ".": 662,
     "adapters": 2_023,
-    "api": 3_723,
-    "cli": 4_373,
+    "api": 3_718,
+    "cli": 4_372,
     "core": 719,
-    "engine": 4_440,
+    "engine": 4_329,
     "importers": 3_387,
     "log": 2_525,
     "models": 2_548,
     "recall": 1_699,
     "search": 2_783,
-    "server": 9_017,
+    "server": 8_726,
     "storage": 4_827,
     "testing": 507,
     "text": 2_860,
-    "views": 2_091,
+    "views": 2_089,
     "views/chunks": 2_962,
     "views/hierarchy": 3_217,
     "views/kvcache": 5_432,
@@ -337,7 +337,7 @@ CEILINGS = {
     "views/notes": 1_982,
     "views/topics": 6_320,
 }
-TESTS_CEILING = 54_930
+TESTS_CEILING = 54_850
 
 
 def lines_in(path: Path) -> int:

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from zibaldone import Memory
-from zibaldone.engine.verification.inflating import Inflating
+from zibaldone.engine.verification.places import Inflating
 from zibaldone.search import unit_index
 from zibaldone.storage import objects
 from zibaldone.storage.objects import FileObjects

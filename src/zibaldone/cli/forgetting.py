@@ -55,7 +55,7 @@ def forget(call: CliCall) -> None:
 
 def _verify(call: CliCall) -> None:
     """Exit code 1 where anything is left."""
-    from zibaldone.engine.verification.receipt_files import read_receipt, sealed
+    from zibaldone.engine.verification.receipts import read_receipt, sealed
 
     path, seal = call.given["verify"], call.given["seal"]
     receipt = read_receipt(path)

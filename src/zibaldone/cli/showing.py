@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zibaldone.core import Evidence, Message
     from zibaldone.engine.forgetting import Receipt
     from zibaldone.engine.imports import Imported
-    from zibaldone.engine.verification.result import Verification
+    from zibaldone.engine.verification.receipts import Verification
     from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
     from zibaldone.recall.result import Recall

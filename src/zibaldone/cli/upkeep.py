@@ -18,8 +18,7 @@ from zibaldone.errors import InvalidInput, ModelFailed
 if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
     from zibaldone.engine.maintenance import Maintained
-    from zibaldone.engine.rebuilding.builds import Build, BuildStatus
-    from zibaldone.engine.rebuilding.difference import BuildDiff
+    from zibaldone.engine.rebuilding.builds import Build, BuildDiff, BuildStatus
     from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.models.base import ChatModel
     from zibaldone.models.meter import Prices
@@ -151,8 +150,7 @@ def _prices(given: str | None) -> Prices | None:
 
 
 def _lines(result: BuildStatus | BuildDiff | RebuildEstimate) -> Iterator[str]:
-    from zibaldone.engine.rebuilding.builds import BuildStatus
-    from zibaldone.engine.rebuilding.difference import BuildDiff
+    from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus
 
     head = f"{result.view} of {result.user}"
     if isinstance(result, BuildStatus):

@@ -30,7 +30,7 @@ from zibaldone.core.validation import to_time
 from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.inspection import Stats, ViewStats
 from zibaldone.engine.maintenance import Behind, Maintained
-from zibaldone.engine.verification.result import Leftover, LookedAt, Verification
+from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
 from zibaldone.log.audit import AuditEntry
 from zibaldone.log.messages import Session
 from zibaldone.recall.ask import Answer, Step

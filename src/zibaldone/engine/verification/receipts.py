@@ -1,4 +1,7 @@
-"""A receipt as a file of the user's: with the texts until it is verified, without them as evidence."""
+"""Receipts as files, and the result of a verification.
+
+A receipt's file has the forgotten texts until it is verified; then it is evidence without them.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,70 @@ import json
 import os
 import tempfile
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from zibaldone.engine.forgetting import Receipt, Removed
-from zibaldone.engine.verification.result import Verification
 from zibaldone.errors import InvalidInput
 from zibaldone.views.base import Counted
+
+FoundAs = Literal["text", "normalised text", "word", "reference", "key"]
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """A table, file or object that was searched whole."""
+
+    kind: Literal["table", "file", "object", "export"]
+    name: str  # of a file of the memory, its path in the folder; of an object, its key
+    rows: int  # of a table; 0 of a file
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A remainder of something forgotten."""
+
+    kind: FoundAs
+    where: str  # the table and the row's key, or the file and the bytes
+    words: str  # of a text: some of its words; of a reference: what refers to what; of a key: its number
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Result of searching a memory for the messages of a receipt."""
+
+    user: str
+    time: datetime
+    messages: int
+    texts: int  # that were looked for; 0: only references were
+    looked_for: int  # every 24 bytes in a row of these, short texts, telling words
+    excused: int  # of those, how many stand in messages that are still there, and so prove nothing
+    too_short: int  # texts of less than 8 bytes: they stand in any file by chance, and were not looked for
+    purge_is_due: bool  # files are still to be purged, by the next opening of the memory
+    looked_at: tuple[LookedAt, ...]
+    leftovers: tuple[Leftover, ...]
+    unreadable: int = 0  # pieces that the destroyed key sealed: in a backup, say
+
+    @property
+    def ok(self) -> bool:
+        """True if nothing is left."""
+        return not self.leftovers and not self.purge_is_due
+
+    @property
+    def bytes(self) -> int:
+        """Number of bytes searched."""
+        return sum(looked.bytes for looked in self.looked_at)
+
 
 _FORMAT = "zibaldone-receipt-1"
 _LONGEST_BYTES = 1 << 30
 
 
 def write_receipt(path: Path, receipt: Receipt, verified: Verification | None = None) -> None:
-    """Write it so that only its owner may read it; whole, or not at all. Raises InvalidInput."""
+    """Write a receipt atomically to a file that only its owner may read. Raises InvalidInput."""
     content = to_object(receipt) | ({} if verified is None else {"verified": summary(verified)})
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # of mode 0600
@@ -39,7 +90,7 @@ def write_receipt(path: Path, receipt: Receipt, verified: Verification | None = 
 
 
 def read_receipt(path: Path) -> Receipt:
-    """The receipt of a file. Raises InvalidInput for a file that is none."""
+    """Read a receipt. Raises InvalidInput for a file that is none."""
     try:
         if path.stat().st_size > _LONGEST_BYTES:
             raise InvalidInput(f"{str(path)!r} is too large for a receipt")
@@ -54,12 +105,12 @@ def read_receipt(path: Path) -> Receipt:
 
 
 def sealed(receipt: Receipt) -> Receipt:
-    """Without the texts."""
+    """Return the receipt without the forgotten texts."""
     return replace(receipt, texts=())
 
 
 def to_object(receipt: Receipt) -> dict[str, Any]:
-    """It as JSON."""
+    """Return a receipt as a JSON object."""
     return {
         "format": _FORMAT,
         "user": receipt.user,
@@ -76,7 +127,7 @@ def to_object(receipt: Receipt) -> dict[str, Any]:
 
 
 def from_object(given: dict[str, Any]) -> Receipt:
-    """The inverse. Raises ValueError, TypeError or KeyError for what is no receipt."""
+    """Return the receipt of a JSON object. Raises ValueError, TypeError or KeyError."""
     if given["format"] != _FORMAT or not isinstance(given["user"], str):
         raise ValueError("no receipt")
     seqs, texts = given["seqs"], given["texts"]
@@ -100,7 +151,7 @@ def from_object(given: dict[str, Any]) -> Receipt:
 
 
 def summary(verified: Verification) -> dict[str, Any]:
-    """What was looked at and what was found, in figures: no word of any text."""
+    """Return a verification as counts, without any text."""
     looked = Counter(looked.kind for looked in verified.looked_at)
     return {
         "time": verified.time.isoformat(),

@@ -14,10 +14,10 @@ from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.errors import InvalidInput, RecallGivenUp, StorageUnreachable
 from zibaldone.log.audit import Actor
-from zibaldone.server.cache_sync import let_go_of_what_others_forget
+from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.gateway.loops import LoopRecalls
-from zibaldone.server.memory_pool import DividedMemory
-from zibaldone.server.pool_process import LET_GO, MemoryCall, _answer
+from zibaldone.server.memory_pool import MemoryPool
+from zibaldone.server.pool_process import CLEAR_CACHES, MemoryCall, answer_call
 from zibaldone.views.user_cache import users_held
 
 TOLD = ("My sister Amalia lives in Porto.", "I play the cello on Tuesdays.", "My bicycle is green.")
@@ -29,13 +29,13 @@ def children():
     return {pid for pid in family(os.getpid())[1:] if is_running(pid)}
 
 
-def divided(path, work, *, processes=2, **options):
-    """What the coroutine function gives of a divided memory; gives the processes' ids to it, too."""
+def pooled(path, work, *, processes=2, **options):
+    """Return what the coroutine function gives of a pool; it gets the processes' ids to it, too."""
 
     async def run():
         before = children()
         async with open_async_memory(path, **options) as memory:
-            parts = DividedMemory(memory, path, processes)
+            parts = MemoryPool(memory, path, processes)
             try:
                 await parts.start()
                 return await work(parts, sorted(children() - before))
@@ -48,11 +48,11 @@ def divided(path, work, *, processes=2, **options):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """Runs a coroutine function on a divided memory of two processes, which others have, too."""
-    path = tmp_path_factory.mktemp("divided")
+    """Runs a coroutine function on a pool of two processes, which others have, too."""
+    path = tmp_path_factory.mktemp("pool")
     with asyncio.Runner() as runner, Memory(path) as there:
         memory = AsyncMemory(path)
-        parts = DividedMemory(memory, path, 2)
+        parts = MemoryPool(memory, path, 2)
         runner.run(parts.start())
         yield lambda work: runner.run(work(parts, there))
         runner.run(parts.close())
@@ -62,8 +62,8 @@ def shared(tmp_path_factory):
 def some_users(parts, processes=2):
     """A user of each process."""
     names = (f"u{number}" for number in range(100))
-    by_lane = {parts.lane(name): name for name in names}
-    return [by_lane[lane] for lane in range(processes)]
+    by_process = {parts.process_of(name): name for name in names}
+    return [by_process[number] for number in range(processes)]
 
 
 async def ended(pid):
@@ -113,7 +113,7 @@ def test_who_acts_is_noted_there(tmp_path):
             await parts.add([{"content": TOLD[0]}], user="ann")
             await parts.recall(QUESTION, user="ann")
 
-    divided(tmp_path, work, processes=1, audit=True)
+    pooled(tmp_path, work, processes=1, audit=True)
     with Memory(tmp_path) as memory:
         noted = [(entry.operation, entry.door, entry.key) for entry in memory.admin.audit(user="ann")]
     assert noted == [("add", "gateway", "k1"), ("recall", "gateway", "k1")]
@@ -141,7 +141,7 @@ def test_a_process_lets_go_of_what_its_server_has_forgotten(tmp_path):
         bobs = index.get("bob")
         here.forget(user="amalias-sister", everything=True)
         assert index.users() == {"amalias-sister", "bob"}
-        assert not _answer(there, MemoryCall(-1, LET_GO, {}, Actor())).failed
+        assert not answer_call(there, MemoryCall(-1, CLEAR_CACHES, {}, Actor())).failed
         assert index.users() == {"bob"}
         assert index.get("bob") is bobs
         assert "amalias-sister" not in users_held()
@@ -166,7 +166,7 @@ def test_what_a_process_forgets_by_itself_stays_in_no_memory(tmp_path):
             await asyncio.sleep(0.01)
         assert not await parts.recall(QUESTION, user="ann-who-forgets", min_confidence=0)
 
-    divided(tmp_path, work)
+    pooled(tmp_path, work)
 
 
 def test_what_others_forget_is_looked_for(tmp_path):
@@ -178,7 +178,7 @@ def test_what_others_forget_is_looked_for(tmp_path):
                 here.add(TOLD[0], user=user)
                 here.recall(QUESTION, user=user)
             bobs = here._wiring.views["messages"]._cache._slots.get("bob")
-            looking = asyncio.create_task(let_go_of_what_others_forget(here, every_s=0.01))
+            looking = asyncio.create_task(sync_caches(here, poll_s=0.01))
             elsewhere.forget(user="ann-elsewhere", everything=True)
             until = time.monotonic() + 30
             while "ann-elsewhere" in users_held():
@@ -201,7 +201,7 @@ def test_a_process_lets_go_of_keys_that_its_server_has_destroyed(tmp_path):
         for user in ("ann", "bob"):
             there.add(TOLD[0], user=user)
         here.forget(user="ann", everything=True, shred=True)
-        assert not _answer(there, MemoryCall(-1, LET_GO, {}, Actor())).failed
+        assert not answer_call(there, MemoryCall(-1, CLEAR_CACHES, {}, Actor())).failed
         assert not there._database.keyring._held
         assert "Porto" in there.recall(QUESTION, user="bob").text
 
@@ -235,7 +235,7 @@ def test_a_process_that_is_killed_is_started_again_and_loses_no_turn(tmp_path):
                 ids = sorted(m.id for m in memory.messages(user=user))
                 assert ids == sorted(["a", *map(str, range(40))])
 
-    divided(tmp_path, work)
+    pooled(tmp_path, work)
 
 
 def test_what_may_have_been_stored_already_is_not_stored_again(tmp_path):
@@ -249,7 +249,7 @@ def test_what_may_have_been_stored_already_is_not_stored_again(tmp_path):
         with pytest.raises(StorageUnreachable, match="not known"):
             await adding
 
-    divided(tmp_path, work, processes=1)
+    pooled(tmp_path, work, processes=1)
 
 
 def test_nothing_of_the_working_folder_is_executed(tmp_path, monkeypatch):
@@ -260,7 +260,7 @@ def test_nothing_of_the_working_folder_is_executed(tmp_path, monkeypatch):
     async def work(parts, _):
         await parts.add([{"content": TOLD[0]}], user="ann")
 
-    divided(tmp_path / "memory", work, processes=1)
+    pooled(tmp_path / "memory", work, processes=1)
     assert hostile.executed == []
 
 
@@ -273,7 +273,7 @@ def test_the_key_that_a_command_printed_opens_the_memory_there(tmp_path, monkeyp
     async def work(parts, _):
         await parts.add([{"content": TOLD[0]}], user="ann")
 
-    divided(tmp_path, work, processes=1, key="5a" * 32)
+    pooled(tmp_path, work, processes=1, key="5a" * 32)
     with Memory(tmp_path, key="5a" * 32) as memory:
         assert memory.admin.stats().messages == 1
 
@@ -287,9 +287,9 @@ def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path,
 
     async def run():
         async with AsyncMemory(tmp_path) as memory:
-            parts = DividedMemory(memory, tmp_path, 1)
+            parts = MemoryPool(memory, tmp_path, 1)
             monkeypatch.setenv("ZIBALDONE_KEY", "00" * 32)
-            parts = DividedMemory(memory, tmp_path, 1)
+            parts = MemoryPool(memory, tmp_path, 1)
             with pytest.raises(NotEncrypted):
                 await parts.start()
             await parts.close()

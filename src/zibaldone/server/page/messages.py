@@ -1,14 +1,17 @@
-"""Sessions and messages: what was said, word for word."""
+"""Sessions and messages: read, corrected, forgotten."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
+from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.log.message_objects import ATTACHMENTS
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
@@ -21,7 +24,7 @@ _LONGEST_METADATA = 4000  # characters shown
 
 
 async def sessions(call: PageCall) -> Response:
-    """All sessions, the newest first."""
+    """List sessions, the newest first."""
     words, skip = call.text("words"), call.number("skip", 0, most=10**9)
     page, total = await call.memory.user(call.user).titled_sessions(limit=_SESSIONS, skip=skip, words=words)
     template = "session_list.html" if call.is_fragment else "sessions.html"
@@ -29,7 +32,7 @@ async def sessions(call: PageCall) -> Response:
 
 
 async def session(call: PageCall) -> Response:
-    """A stretch of one session: from its beginning, around a message, after one, or before one."""
+    """Show a part of a session: from its beginning, around a message, after one, or before one."""
     name = call.request.query_params.get("name", "")
     of_session = partial(call.memory.messages, user=call.user, filter=Filter(session=name))
     at, before = call.number("at", 0, most=2**62), call.number("before", 0, most=2**62)
@@ -58,7 +61,7 @@ async def session(call: PageCall) -> Response:
 
 
 async def message(call: PageCall) -> Response:
-    """One message with its versions, what came with it, and where it stands."""
+    """Show a message with its versions, attachments and metadata."""
     held = await message_of(call)
     versions = await call.memory.user(call.user).versions(held.seq)
     attachments = await call.memory.user(call.user).attachments(held.seq)
@@ -75,7 +78,7 @@ async def message(call: PageCall) -> Response:
 
 
 def _editable(held: Message, versions: Sequence[Message]) -> str | None:
-    """What a form to correct a message begins with; None for an edit, and for what is too long for it."""
+    """Return the text for the form that corrects a message; None for an edit, and for a text too long."""
     if held.role == EDITOR and not held.corrects:
         return None
     now = versions[-1].content if versions else held.content
@@ -83,13 +86,13 @@ def _editable(held: Message, versions: Sequence[Message]) -> str | None:
 
 
 async def text(call: PageCall) -> Response:
-    """All that a message says, as plain text: megabytes are nothing for a page."""
+    """Return a message as plain text."""
     held = await message_of(call)
     return Response(held.content, media_type="text/plain; charset=utf-8", headers=HEADERS)
 
 
 async def message_of(call: PageCall) -> Message:
-    """The message of the path. Raises a 404 Problem."""
+    """Return the message of the path. Raises a 404 Problem."""
     held = await call.memory.get(call.request.path_params["seq"], user=call.user)
     if held is None:
         raise Problem(404, "no-message", "there is no message of this number")
@@ -97,16 +100,81 @@ async def message_of(call: PageCall) -> Message:
 
 
 async def correct(call: PageCall) -> Response:
-    """Put another message in its place; the log keeps both."""
+    """Correct a message; the log keeps both versions."""
     held = await message_of(call)
     await call.memory.update(held.seq, field(await call.form(), "text"), user=call.user)
     return call.see(f"/message/{held.seq}")
 
 
 def title_of(first: Message) -> str:
-    """A session's title: that of its first message's metadata, or else its first words."""
+    """Return a session's title from its first message: of the metadata, or else the first words."""
     title = first.metadata.get("title")
     return title if isinstance(title, str) and title.strip() else " ".join(first.content[:400].split())
+
+
+_SHOWN = 8  # messages of a dry run
+
+
+async def preview_forget(call: PageCall) -> Response:
+    """Show a dry run of what is chosen; or the form to choose."""
+    chosen = _selected(call.request.query_params)
+    if not chosen:
+        return call.page("forget.html")
+    receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
+    shown = [await call.memory.get(seq, user=call.user) for seq in receipt.seqs[:_SHOWN]]
+    return call.page(
+        "forget_look.html",
+        chosen=chosen,
+        receipt=receipt,
+        views=_touched(receipt),
+        messages=[message for message in shown if message],
+        fault="",
+    )
+
+
+async def forget(call: PageCall) -> Response:
+    """Forget what is chosen; everything only if the user's name was typed."""
+    form = await call.form()
+    chosen = _selected(form)
+    if not chosen:
+        raise InvalidInput("choose what is to be forgotten")
+    if "everything" in chosen and field(form, "name").strip() != call.user:
+        receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
+        return call.page(
+            "forget_look.html",
+            status=422,
+            chosen=chosen,
+            receipt=receipt,
+            views=_touched(receipt),
+            messages=[],
+            fault=f"Type the name {call.user} to forget everything.",
+        )
+    receipt = await call.memory.forget(user=call.user, **chosen)
+    return call.page("receipt.html", receipt=receipt, views=_touched(receipt))
+
+
+def _selected(given: QueryParams | FormData) -> Mapping[str, Any]:
+    """Return the selector of `forget` in a form; empty if nothing is chosen."""
+    seqs = [value for value in given.getlist("seq") if isinstance(value, str) and value]
+    if seqs:
+        if not all(seq.isdecimal() and len(seq) < 19 for seq in seqs):
+            raise InvalidInput("messages are chosen by their numbers")
+        return {"seqs": [int(seq) for seq in seqs]}
+    session, before = given.get("session", ""), given.get("before", "")
+    if isinstance(session, str) and session:
+        return {"session": session}
+    if isinstance(before, str) and before:
+        return {"before": before}
+    return {"everything": True} if given.get("everything") == "yes" else {}
+
+
+def _touched(receipt: Any) -> list[tuple[str, str]]:
+    """Describe what each view loses."""
+    lost = (
+        (view.view, ", ".join(f"{counted.rows:,} {counted.kind}" for counted in view.counts if counted.rows))
+        for view in receipt.views
+    )
+    return [(view, words) for view, words in lost if words]
 
 
 ACTIONS = (
@@ -115,4 +183,6 @@ ACTIONS = (
     PageAction("/message/{seq:int}", message),
     PageAction("/message/{seq:int}", correct, posts=True),
     PageAction("/message/{seq:int}/text", text),
+    PageAction("/forget", preview_forget),
+    PageAction("/forget", forget, posts=True),
 )
