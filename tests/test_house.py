@@ -317,7 +317,7 @@ CEILINGS = {
     ".": 662,
     "adapters": 2_023,
     "api": 3_718,
-    "cli": 4_372,
+    "cli": 4_357,
     "core": 719,
     "engine": 4_329,
     "importers": 3_387,
@@ -325,7 +325,7 @@ CEILINGS = {
     "models": 2_548,
     "recall": 1_699,
     "search": 2_783,
-    "server": 8_726,
+    "server": 8_720,
     "storage": 4_827,
     "testing": 507,
     "text": 2_860,
@@ -337,7 +337,7 @@ CEILINGS = {
     "views/notes": 1_982,
     "views/topics": 6_320,
 }
-TESTS_CEILING = 54_850
+TESTS_CEILING = 54_870
 
 
 def lines_in(path: Path) -> int:

@@ -12,8 +12,11 @@ from typer.testing import CliRunner
 from zibaldone import Memory
 from zibaldone.api.operations import BY_NAME, OPERATIONS
 from zibaldone.cli.app import app
+from zibaldone.cli.commands import COMMANDS
+from zibaldone.cli.frame import AS_JSON, RUN, SHOWN
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.mcp.tools import TOOLS
+from zibaldone.server.rest.operation import HANDLERS
 from zibaldone.testing import ScriptedModel
 
 TALK = [
@@ -190,6 +193,14 @@ def test_every_operation_has_a_row():
         assert bool(ROWS[operation.name].command) == bool(operation.cli), operation.name
         assert ROWS[operation.name].tools.keys() == set(operation.mcp)
     assert {tool for _, tool in BY_TOOL} == TOOLS.keys()
+
+
+def test_functions_of_the_doors_are_of_operations():
+    """None is registered under a misspelt name, and each command without one has a way to be shown."""
+    assert HANDLERS.keys() <= {operation.name for operation in BY_REST}
+    names = {operation.name for operation in (*BY_CLI, *COMMANDS)}
+    assert RUN.keys() | SHOWN.keys() | AS_JSON.keys() <= names
+    assert names - RUN.keys() <= SHOWN.keys()
 
 
 @pytest.mark.parametrize("operation", BY_REST, ids=named)

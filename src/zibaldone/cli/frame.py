@@ -119,22 +119,12 @@ AS_JSON: dict[str, Callable[[Any], object]] = {}  # of results that are not writ
 
 def runs(name: str) -> Callable[[Run], Run]:
     """Register the function that is the command of an operation; a docstring is its help."""
-
-    def register(run: Run) -> Run:
-        RUN[name] = run
-        return run
-
-    return register
+    return lambda run: RUN.setdefault(name, run)
 
 
 def shows(name: str) -> Callable[[Show], Show]:
     """Register the function that writes an operation's result for people."""
-
-    def register(show: Show) -> Show:
-        SHOWN[name] = show
-        return show
-
-    return register
+    return lambda show: SHOWN.setdefault(name, show)
 
 
 def add_commands(

@@ -42,14 +42,9 @@ Folder = Annotated[
         help="The memory's folder, or the URL of a PostgreSQL database.",
     ),
 ]
-User = Annotated[
-    str,
-    typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of),
-]
-OptionalUser = Annotated[
-    str | None,
-    typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of),
-]
+_USER = typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of)
+User = Annotated[str, _USER]
+OptionalUser = Annotated[str | None, _USER]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.api.operations import BY_NAME, Operation
+from zibaldone.api.operations import Operation
 from zibaldone.core.threads import in_thread
 from zibaldone.server.access import Principal, named_in
 from zibaldone.server.metrics import Metrics
@@ -82,13 +82,7 @@ HANDLERS: dict[str, Handle] = {}  # by the operation's name, of those that do mo
 
 def handles(name: str) -> Callable[[Handle], Handle]:
     """Register the function that handles an operation; it gives the result, a Reply or a Response."""
-    assert BY_NAME[name].rest is not None
-
-    def register(handle: Handle) -> Handle:
-        HANDLERS[name] = handle
-        return handle
-
-    return register
+    return lambda handle: HANDLERS.setdefault(name, handle)
 
 
 class Resource:
