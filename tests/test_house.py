@@ -315,29 +315,29 @@ def test_python_is_started_in_one_place():
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
     ".": 662,
-    "adapters": 2_023,
-    "api": 3_718,
+    "adapters": 2_022,
+    "api": 3_715,
     "cli": 4_357,
     "core": 719,
     "engine": 4_329,
     "importers": 3_387,
     "log": 2_525,
     "models": 2_548,
-    "recall": 1_699,
+    "recall": 1_698,
     "search": 2_783,
-    "server": 8_720,
+    "server": 8_719,
     "storage": 4_827,
     "testing": 507,
     "text": 2_860,
-    "views": 2_089,
-    "views/chunks": 2_962,
-    "views/hierarchy": 3_217,
-    "views/kvcache": 5_432,
+    "views": 2_095,
+    "views/chunks": 2_863,
+    "views/hierarchy": 3_112,
+    "views/kvcache": 5_290,
     "views/messages": 179,
-    "views/notes": 1_982,
-    "views/topics": 6_320,
+    "views/notes": 1_933,
+    "views/topics": 6_129,
 }
-TESTS_CEILING = 54_870
+TESTS_CEILING = 52_690
 
 
 def lines_in(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""What a generation leaves is what encoding would give: a turn commits its own keys."""
+"""Keys that a generation computed are those that encoding gives: a turn commits its own keys."""
 
 import pytest
 import torch
@@ -16,7 +16,7 @@ from kv_models import (
     tapped,
 )
 
-from zibaldone.views.kvcache.generate.generation import finish, generate
+from zibaldone.views.kvcache.generate.generation import complete_kv, generate
 from zibaldone.views.kvcache.model.encoding import joined
 
 
@@ -35,7 +35,7 @@ def test_what_a_generation_leaves(family):
     found = generate(encoder, context, catch=True, options={"do_sample": False, **TEN})
     ids = (*ASKED, *found.sequences[0], EOS)
     said_tokens = len(ASKED) + len(found.sequences[0])
-    left = finish(encoder, context, found.raw, ids, said_tokens)
+    left = complete_kv(encoder, context.parts(encoder), found.raw, ids, said_tokens)
     assert same(left, encoder.run(ids, context.parts(encoder)))
 
 
@@ -47,7 +47,7 @@ def test_what_an_ended_answer_leaves():
     found = generate(encoder, context, catch=True, options=options)
     ids = (*ASKED, *found.sequences[0], EOS, 9)
     said_tokens = len(ASKED) + len(found.sequences[0])
-    left = finish(encoder, context, found.raw, ids, said_tokens)
+    left = complete_kv(encoder, context.parts(encoder), found.raw, ids, said_tokens)
     assert same(left, encoder.run(ids, context.parts(encoder)))
 
 
@@ -77,7 +77,7 @@ def test_what_an_answer_with_marks_leaves(said, more):
     found = generate(encoder, context, catch=True, options=options)
     ids = (*ASKED, *found.sequences[0], 9, 10, 11)
     said_tokens = len(ASKED) + len(found.sequences[0])
-    left = finish(encoder, context, found.raw, ids, said_tokens)
+    left = complete_kv(encoder, context.parts(encoder), found.raw, ids, said_tokens)
     assert same(left, encoder.run(ids, context.parts(encoder)))
 
 

@@ -1,4 +1,4 @@
-"""What a person's edit does to the library when the view reads its message.
+"""Apply a person's edits to the library, as their messages are read.
 
 An edit is never refused: what it is about is looked for by its words and sources in every document, since a
 rebuild may have filed it elsewhere, and new words whose place is gone are noted in CURRENT like any others.
@@ -12,11 +12,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from zibaldone.core import Message
-from zibaldone.views.topics.consolidate.buffer import append
+from zibaldone.views.topics.consolidate.consolidation import append
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.edit.document_diff import words_of
-from zibaldone.views.topics.edit.edit_messages import RequestedEdit, mark_of, read
+from zibaldone.views.topics.edit_messages import RequestedEdit, mark_of, read, words_of
 from zibaldone.views.topics.library import CURRENT, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, one_line
 from zibaldone.views.topics.markdown.entry import Entry, When
@@ -27,7 +26,7 @@ Place = tuple[Document, int]  # a document, and a place in its body
 
 
 def apply(library: Library, messages: Sequence[Message], workbench: Workbench) -> Library:
-    """The library after the edits that these messages tell of, in their order; others are passed over.
+    """The library after the edits that these messages ask for, in their order; other messages are ignored.
 
     A change puts an entry with the new words in the old one's place, with its message as its only source. No
     model is asked, and CURRENT is not flushed: a full one is by the next message that is no edit. Summaries
@@ -53,7 +52,7 @@ def apply(library: Library, messages: Sequence[Message], workbench: Workbench) -
 
 
 def withdraw(library: Library, messages: Iterable[Message], workbench: Workbench) -> Library:
-    """Without the headings and summaries that these edits brought, when they are forgotten.
+    """Remove the headings and summaries that these edits brought, since the edits are forgotten.
 
     Their entries go with `forgetting.forget`, which knows them by their sources.
     """
@@ -130,7 +129,7 @@ def _heading(library: Library, request: RequestedEdit, message: Message, _: Work
 
 
 def _summary(library: Library, request: RequestedEdit, message: Message, _: Workbench) -> Library:
-    """Nothing when no document has the summary that was edited: another has been made since then."""
+    """Set a summary; does nothing if no document has the summary that was edited any more."""
     assert message.time is not None  # what is stored has one
     words = one_line(request.words)
     for document in _named_first(library, request):
@@ -150,7 +149,7 @@ def _named_first(library: Library, request: RequestedEdit) -> list[Document]:
 def _places(
     library: Library, request: RequestedEdit, kind: type[Heading | Entry]
 ) -> Iterator[tuple[Place, tuple[str, ...]]]:
-    """Where blocks with the old words stand, with the titles above; in the document that is named first."""
+    """Places of blocks with the old words, with the titles above; the named document first."""
     for document in _named_first(library, request):
         for at, (path, block) in enumerate(document.placed()):
             if isinstance(block, kind) and mark_of(words_of(block)) == request.before:
@@ -158,7 +157,7 @@ def _places(
 
 
 def _entry_place(library: Library, request: RequestedEdit) -> Place | None:
-    """The entry of the same words and sources; else of some of the sources; else what it was merged into."""
+    """Place of the entry with the same words and sources; else some of the sources; else merged from it."""
     fitting: list[Place] = []
     for (document, at), _ in _places(library, request, Entry):
         sources = getattr(document.body[at], "sources", ())
@@ -179,7 +178,7 @@ def _entry_place(library: Library, request: RequestedEdit) -> Place | None:
 
 
 def _section_end(library: Library, request: RequestedEdit) -> Place | None:
-    """The end of the section with the edit's path: in its document, else where there is just one such."""
+    """End of the section with the edit's path: in its document, else in the only document that has one."""
     target, path = library.documents.get(request.document), request.path
     if target is not None:
         whole = _ends(target, lambda marks: marks == path)
@@ -205,7 +204,7 @@ def _ends(document: Document, wanted: Callable[[tuple[str, ...]], bool]) -> list
 
 
 def _made(request: RequestedEdit, message: Message, old: Entry | None) -> Entry:
-    """The new entry: with what its signature says now; bare words take the old entry's signature over."""
+    """The new entry, with the signature as edited; bare words keep the old entry's signature."""
     assert message.time is not None  # what is stored has one
     known = request.signed or old or Entry("")
     return Entry(
@@ -222,14 +221,14 @@ def _made(request: RequestedEdit, message: Message, old: Entry | None) -> Entry:
 def _put(
     library: Library, place: Place, blocks: Iterable[Block], time: datetime, instead: int = 0
 ) -> Library:
-    """Blocks before the one at that place, in place of so many; the edit stands in the update log."""
+    """Insert blocks at a place, replacing `instead` blocks there; noted in the update log."""
     document, at = place
     body = (*document.body[:at], *blocks, *document.body[at + instead :])
     return _filed(library, document.with_body(body), "edited", When.of(time))
 
 
 def _filed(library: Library, document: Document, event: str, time: When | None) -> Library:
-    """The library with this document, or without it where it has no entries any more."""
+    """The library with this document, or without it if it has no entries left."""
     if document.id == CURRENT and not document.body:
         return replace(library, current=Document(CURRENT), opened=None)
     if document.id != CURRENT and not document.entries:
@@ -246,7 +245,7 @@ def _shelved(library: Library, document: Document) -> Library:
 def _summed_up(
     library: Library, changed: AbstractSet[str], work: Work, keep: Callable[[Document], bool]
 ) -> Library:
-    """With the summaries and tokens of these documents; `keep` says whose summary stays as it is."""
+    """Renew summaries and token counts of these documents; `keep` tells whose summary stays."""
     documents = [one for doc_id, one in library.documents.items() if doc_id in changed]
     if documents:
         work.survey(library.documents.values(), [])
@@ -264,7 +263,7 @@ def _summed_up(
 
 
 def _pointed(library: Library, old: int, new: int) -> Library:
-    """What the old message had superseded is superseded by the new one."""
+    """Replace `old` by `new` wherever an entry is marked as superseded by it."""
 
     def pointed(entry: Entry) -> tuple[Entry]:
         by = tuple(new if seq == old else seq for seq in entry.superseded_by)

@@ -1,20 +1,96 @@
-"""Fragmented documents are merged: small ones about the same, two to four at a time (§3.3, §A.1)."""
+"""Overgrown documents are split, and small ones about the same subject are merged (sections 3.3, A.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 import numpy as np
 
-from zibaldone.search.clustering import unit
-from zibaldone.views.topics.consolidate.summaries import title, tokens_of
+from zibaldone.search.clustering import halves, unit
+from zibaldone.views.topics.consolidate.summaries import content_tokens, title, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import CatalogueLine, order
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.tasks import ChooseMerges
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Blocks that stay together, with the headings above them."""
+
+    above: tuple[Heading, ...]
+    blocks: tuple[Block, ...]
+    tokens: int
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [block for block in self.blocks if isinstance(block, Entry)]
+
+
+def split(document: Document, work: Work) -> list[Document]:
+    """Split into documents of at most `split_tokens`; the first keeps the id. A single block is not split.
+
+    Their summaries and logs are still to be brought up to date.
+    """
+    if tokens_of(document, work) <= work.settings.split_tokens:
+        return [document]
+    groups = _parted(_sections(document, work), work)
+    if len(groups) < 2:
+        return [document]
+    groups.sort(key=lambda group: -sum(piece.tokens for piece in group))
+    made = []
+    for number, group in enumerate(groups):
+        entries = [entry for piece in group for entry in piece.entries]
+        body = _body(group, title(entries, work) if entries else document.title)
+        part = replace(document, body=body) if number == 0 else Document(work.new_id(), body=body)
+        made.append(replace(part, token_count=tokens_of(part, work)))
+    return made
+
+
+def _parted(pieces: list[_Piece], work: Work) -> list[list[_Piece]]:
+    """Halve pieces until each group fits; a section that is too big alone is parted entry by entry."""
+    if sum(piece.tokens for piece in pieces) <= work.settings.split_tokens * 0.9:  # headings come on top
+        return [pieces]
+    most = max(piece.tokens for piece in pieces)
+    if len(pieces) < 2 or most * 2 > sum(piece.tokens for piece in pieces):
+        pieces = [_piece(piece.above, (block,), work) for piece in pieces for block in piece.blocks]
+    if len(pieces) < 2:
+        return [pieces]
+    vectors = work.centres([piece.entries for piece in pieces])
+    sides = halves(vectors, [piece.tokens for piece in pieces])
+    return [group for side in sides for group in _parted([pieces[row] for row in side], work)]
+
+
+def _sections(document: Document, work: Work) -> list[_Piece]:
+    """One piece for each non-empty section; the document's title is dropped."""
+    parts = []
+    above: list[Heading] = []
+    for section in document.partitions():
+        if section.heading:
+            above = [
+                *(heading for heading in above if heading.level < section.heading.level),
+                section.heading,
+            ]
+        if section.blocks:
+            parts.append(_piece(tuple(above[1:]), section.blocks, work))
+    return parts
+
+
+def _piece(above: tuple[Heading, ...], blocks: tuple[Block, ...], work: Work) -> _Piece:
+    return _Piece(above, blocks, content_tokens(blocks, work))
+
+
+def _body(group: Sequence[_Piece], name: str) -> tuple[Block, ...]:
+    """The pieces below one title, each below its own headings."""
+    body = Document("", body=(Heading(name, 1),))
+    for piece in group:
+        above = tuple(Heading(one.title, max(one.level, 2)) for one in piece.above)
+        body = body.with_entries(piece.blocks, (Heading(name, 1), *above))
+    return body.body
+
 
 _SHOWN = 64  # small documents that a model chooses among: the newest
 
@@ -22,10 +98,10 @@ _SHOWN = 64  # small documents that a model chooses among: the newest
 def merge_small(
     documents: Mapping[str, Document], work: Work, *, known: Collection[str] = ()
 ) -> tuple[list[Document], dict[str, str]]:
-    """The merged documents, and of each id that is gone the one that it went into: a group's oldest.
+    """Merged documents, and for each id that is gone the id that it went into: the group's oldest.
 
-    A model that has left small documents apart (`known`) is asked again when there is another one.
-    Summaries and logs are still to be brought up to date.
+    A model that has left small documents apart (`known`) is asked again when there is another one. Summaries
+    and logs are still to be brought up to date.
     """
     small = [
         document
@@ -57,7 +133,7 @@ def merge_small(
 
 
 def _alike(small: Sequence[Document], work: Work) -> list[list[str]]:
-    """By cosine of centroids, the most alike first; each document joins one group at most."""
+    """Group documents by cosine of centroids, the most alike first; each joins one group at most."""
     centres = work.document_centres(small)
     likeness = centres @ centres.T
     np.fill_diagonal(likeness, -2)
@@ -83,7 +159,7 @@ def _alike(small: Sequence[Document], work: Work) -> list[list[str]]:
 
 
 def _merged(documents: Sequence[Document], work: Work) -> Document:
-    """The oldest with the bodies of all: each one's title becomes a heading below a new title.
+    """The oldest document with the bodies of all: each one's title becomes a heading below a new title.
 
     What stands alone in its document stands directly below the title: a heading for it would tell little.
     """
@@ -104,7 +180,7 @@ def _before_headings(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _lowered(document: Document) -> list[Block]:
-    """Its body, headings one level down: all below its own title."""
+    """Body of a document with its headings one level down, below its own title."""
     blocks: list[Block] = []
     for place, block in enumerate(document.body):
         if isinstance(block, Heading):

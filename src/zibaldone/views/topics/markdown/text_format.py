@@ -1,4 +1,4 @@
-"""Reads a topic document from Markdown, as printed or as a person left it; none of their words is lost.
+"""Reads and writes topic documents as Markdown, as printed or as a person left them; no word is lost.
 
 A bullet of any kind is an entry, and so is a paragraph; indented lines, and lines that follow without a gap,
 belong to the entry above them.
@@ -6,14 +6,18 @@ belong to the entry above them.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 import yaml
 
 from zibaldone.errors import InvalidImport
-from zibaldone.views.topics.markdown.document import Block, Document, Heading
-from zibaldone.views.topics.markdown.entry import read_entry
+from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
+from zibaldone.views.topics.markdown.entry import Entry, read_entry
 
 _FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _BULLET = re.compile(r"(?:[-*+•]|[0-9]{1,3}[.)])(?:[ \t]+(.*))?", re.DOTALL)
@@ -22,7 +26,7 @@ _RULE = re.compile(r"(?:-{3,}|\*{3,}|_{3,})\s*")
 
 
 def parse(text: str) -> Document:
-    """The id, summary and body of a text of any kind; without front matter the id is empty.
+    """Parse id, summary and body of any text; without front matter the id is "".
 
     Raises InvalidImport, which names line and fix, for front matter that is no YAML.
     """
@@ -31,7 +35,7 @@ def parse(text: str) -> Document:
 
 
 def read_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """The texts among the fields between two lines of `---`, and what follows; no fields without these."""
+    """(text fields between two lines of `---`, the rest); no fields if there is no front matter."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT.match(text)
     if front is None:
@@ -52,7 +56,7 @@ def read_front_matter(text: str) -> tuple[dict[str, str], str]:
 
 
 def parse_body(text: str) -> tuple[Block, ...]:
-    """The blocks of a text without front matter; never fails."""
+    """Blocks of a text without front matter; never fails."""
     blocks: list[Block] = []
     entry: list[str] = []  # lines of the open one
     blanks = 0  # lines since the last that was not blank
@@ -84,3 +88,61 @@ def parse_body(text: str) -> tuple[Block, ...]:
         blanks = 0
     close()
     return tuple(blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A section and its lines in the document's rendered body, counted from 1, both ends included."""
+
+    section: Section
+    start: int
+    end: int
+
+
+def render(document: Document, **more: str) -> str:
+    """The whole document, ending in a line break; `more` adds fields of front matter."""
+    fields = {
+        "id": document.id,
+        "summary": document.summary,
+        "token_count": document.token_count,
+        "created_time": str(document.created_time or ""),
+        "update_log": [{"time": str(one.time or ""), "event": one.event} for one in document.update_log],
+    }
+    body = render_body(document.body)
+    return front_matter(fields | more) + (f"\n{body}\n" if body else "")
+
+
+def front_matter(fields: dict[str, Any]) -> str:
+    """JSON values as YAML between two lines of `---`, in their order."""
+    dumped = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=math.inf)
+    return f"---\n{dumped}---\n"
+
+
+def render_body(blocks: Iterable[Block]) -> str:
+    """Blocks as Markdown, without front matter, as a reader is shown them."""
+    pieces: list[str] = []
+    before: Block | None = None
+    for block in blocks:
+        if before is not None:
+            pieces.append("\n" if isinstance(block, Entry) and isinstance(before, Entry) else "\n\n")
+        pieces.append(_printed(block))
+        before = block
+    return "".join(pieces)
+
+
+def regions(document: Document, level: int = 6) -> tuple[Region, ...]:
+    """Sections of a document, cut at this level, with their lines in the rendered body."""
+    placed: list[Region] = []
+    start = 1
+    for section in document.partitions(level):
+        end = start + render_body(section.body).count("\n")
+        placed.append(Region(section, start, end))
+        start = end + 2  # after an empty line
+    return tuple(placed)
+
+
+def _printed(block: Block) -> str:
+    if isinstance(block, Heading):
+        return f"{'#' * block.level} {block.title}".rstrip()
+    first, *more = block.line.split("\n")
+    return "\n".join([f"- {first}" if first else "-", *(f"  {line}" if line else "" for line in more)])
