@@ -135,6 +135,7 @@ def test_without_arguments_a_guide_with_the_state(run, tmp_path, folder):
 def test_the_version_is_an_option_too(run):
     """As most programs have it."""
     assert run("--version").stdout == run("version").stdout
+    assert json.loads(run("version", "--json").stdout)["version"] == run("version").stdout.strip()
 
 
 def test_figures_name_the_folder(run, folder):
