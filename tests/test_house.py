@@ -314,8 +314,8 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 662,
     "adapters": 2_022,
-    "api": 3_264,
-    "cli": 5_014,
+    "api": 3_679,
+    "cli": 4_357,
     "core": 728,
     "engine": 4_329,
     "importers": 3_386,
@@ -323,7 +323,7 @@ CEILINGS = {
     "models": 2_548,
     "recall": 1_727,
     "search": 2_771,
-    "server": 9_458,
+    "server": 8_719,
     "storage": 4_827,
     "testing": 507,
     "text": 2_860,
@@ -335,7 +335,7 @@ CEILINGS = {
     "views/notes": 1_932,
     "views/topics": 6_126,
 }
-TESTS_CEILING = 52_680
+TESTS_CEILING = 52_830
 
 
 def lines_in(path: Path) -> int:

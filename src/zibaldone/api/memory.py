@@ -14,7 +14,6 @@ from zibaldone.api.admin import Admin
 from zibaldone.api.builds import Builds
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
 from zibaldone.api.items import is_put
-from zibaldone.api.recalling import passages, to_unread_question
 from zibaldone.api.user import User, to_seq_or_id
 from zibaldone.api.wiring import Wiring, to_chat_model
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message
@@ -249,7 +248,7 @@ class Memory:
         taken_by, wiring = to_order(order), self._wiring
         room = count("budget_tokens", budget_tokens, least=1)
         session = narrowed.scope_session()
-        question = to_unread_question(wiring, question_text, user, session, room, now, timeout_s)
+        question = wiring.unread_question(question_text, user, session, room, now, timeout_s)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not wiring.notes]
         if flag("include_tool_traffic", include_tool_traffic):
@@ -396,11 +395,11 @@ class Memory:
         most, narrowed, wiring = count("limit", limit, least=1), to_filter(filter), self._wiring
         narrowing = narrowed.narrowing()
         session, room = narrowed.scope_session(), most * PASSAGE_TOKENS
-        question = to_unread_question(wiring, query, user, session, room, now, timeout_s)
+        question = wiring.unread_question(query, user, session, room, now, timeout_s)
         whose, decay_days = question.scope.user, self.user(user).retention().decay_days
 
         def searched(database: Database) -> tuple[Evidence, ...]:
-            return passages(wiring, database, question, most, narrowing, decay_days)
+            return wiring.passages(database, question, most, narrowing, decay_days)
 
         views: list[View] = [wiring.messages, wiring.notes]
         with wiring.recalling(whose, views):

@@ -6,15 +6,16 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config, is_database_url
-from zibaldone.core import Message
-from zibaldone.core.validation import count, flag, members, number, shown, to_time
+from zibaldone.core import Evidence, Message, Scope
+from zibaldone.core.deadline import Deadline
+from zibaldone.core.validation import Key, TimeLike, count, flag, key, members, number, shown, to_time, words
 from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
 from zibaldone.engine.backlog import Backlog
 from zibaldone.engine.forgetting import Receipt
@@ -28,6 +29,7 @@ from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import audited
+from zibaldone.log.filters import Narrowing
 from zibaldone.log.retention import Retention
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker, Tokenizer
@@ -37,9 +39,12 @@ from zibaldone.models.named import embedder_called, reranker_called
 from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall.recall import search
+from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown
 from zibaldone.storage.opening import open_database
+from zibaldone.text.bounds import question_as_read
 from zibaldone.text.purgeable_cache import remembered
 from zibaldone.views.base import View, ViewStore
 from zibaldone.views.chunks import ChunksView
@@ -68,7 +73,7 @@ BY_CHAT = "chat"  # the reranker that is the chat model
 class Wiring:
     """The database, models, views and threads of one open memory.
 
-    Its methods take checked values. Those that are audited bear the name of their verb.
+    Its methods take checked values, but for `unread_question`. The audited ones bear the name of their verb.
     """
 
     def __init__(
@@ -235,6 +240,53 @@ class Wiring:
         """Go before the worker, and name the damage that reading these views meets."""
         with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
             yield
+
+    def unread_question(
+        self,
+        text: str,
+        user: Key,
+        session: str | None,
+        budget_tokens: int,
+        now: TimeLike | None,
+        timeout_s: float | None = None,
+    ) -> Question:
+        """Check a question, which recall reads; `session` is checked already. Raises InvalidInput."""
+        given = None if now is None else to_time(now, "now")
+        if timeout_s is not None:
+            number("timeout_s", timeout_s, least=0, most=LONGEST_S)
+        whole = words("query", text)
+        as_read = question_as_read(whole)
+        return Question(
+            text=as_read,
+            whole_text=whole if as_read != whole else "",
+            deadline=Deadline.after(timeout_s),
+            scope=Scope(key("user", user), session),
+            budget_tokens=budget_tokens,
+            now=given or self.now(),
+            before=given and given + timedelta(microseconds=1),
+        )
+
+    def passages(
+        self,
+        database: Database,
+        question: Question,
+        most: int,
+        narrowing: Narrowing,
+        decay_days: float | None = None,
+    ) -> tuple[Evidence, ...]:
+        """The `most` best passages for a question, of the messages view and the notes."""
+        user = question.scope.user
+        return search(
+            database,
+            self.variants.serving(user, self.messages),
+            self.variants.serving(user, self.notes),
+            question,
+            most,
+            tokenizer=self.tokenizer,
+            own=self.model_tokens,
+            narrowing=narrowing,
+            decay_days=decay_days,
+        )
 
     def notify(self, *users: str) -> None:
         """Let the worker know that these users have something to be read."""
