@@ -14,12 +14,16 @@ from __future__ import annotations
 import gc
 import os
 import re
+import shutil
 import ssl
 
 # A worker of pytest-xdist for each core, and no library's threads beside them; set before numpy comes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
+# Folders in memory, where there is room for a run's: a commit that is flushed to a disk takes milliseconds.
+if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 2**31:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # tests fork: without it the tokenizer warns of its threads
 
 from collections import defaultdict

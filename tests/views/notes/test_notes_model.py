@@ -265,6 +265,7 @@ class Killed(BaseException):
     """The process dies here."""
 
 
+@pytest.mark.wide
 def test_a_kill_at_any_statement_loses_and_doubles_nothing(opened, script, party):
     """Of a maintenance in which a model reads two sessions: the next one ends as if nothing had happened."""
     finished, at = False, 0
