@@ -21,9 +21,6 @@ import ssl
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
-# Folders in memory, where there is room for a run's: a commit that is flushed to a disk takes milliseconds.
-if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > 2**31:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # tests fork: without it the tokenizer warns of its threads
 
 from collections import defaultdict
@@ -50,6 +47,11 @@ from zibaldone.storage import sqlite
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
+
+# Folders in memory, where there is room for a run's: a commit that is flushed to a disk takes milliseconds.
+_SHM = Path("/dev/shm")
+if _SHM.is_dir() and shutil.disk_usage(_SHM).free > 2**31:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_SHM))
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
 _WHOLLY_MARKED = re.compile(r"^pytestmark = .*\bmark\.(wide|exhaustive)\b", re.MULTILINE)

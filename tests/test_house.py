@@ -250,7 +250,7 @@ def test_what_outlives_a_line_is_called_by_what_it_is():
 
 
 def test_the_vocabulary_imports_no_sibling():
-    """core and errors.py stand on their own."""
+    """Core and errors.py stand on their own."""
     assert list(imported(SOURCE / "core" / "__init__.py")) == []
     assert list(imported(SOURCE / "errors.py")) == []
 

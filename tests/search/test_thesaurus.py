@@ -33,15 +33,6 @@ def test_numbers_and_ids_are_not_learnt():
     assert len(taught("4711", "a3f9", "tax")) == 1
 
 
-def test_what_is_unlearnt_is_near_nothing():
-    """A word that left the memory is as if it had never been there."""
-    made = taught("children", "tax")
-    assert made.near(["kids"], 0.5)[0]
-    made.unlearn([("children", "children")])
-    assert made.near(["kids"], 0.5) == [[]]
-    assert len(made) == 1
-
-
 def test_what_is_unlearnt_is_gone_at_once():
     """Not only when the next question comes: its term is a word of a message."""
     made = taught("children", "tax")
@@ -60,9 +51,3 @@ def test_a_form_that_two_words_share_stays_while_one_is_there():
     made.learn([("children", "children")])
     made.unlearn([("children", "children")])
     assert made.near(["kids"], 0.5)[0]
-
-
-def test_an_empty_one_knows_nothing():
-    """No vocabulary, no neighbours; no question, no answer."""
-    assert taught().near(["kids"], 0.5) == [[]]
-    assert taught("tax").near([], 0.5) == []
