@@ -41,6 +41,7 @@ def test_what_is_unlearnt_is_gone_at_once():
     made.unlearn([("children", "children")])
     made.unlearn([("kumquats", "kumquat")])
     assert not any(word in repr(vars(made)) for word in ("child", "kumquat"))
+    assert (made.near(["kids"], 0.5), len(made)) == ([[]], 1)
     made.learn([("children", "children")])
     assert made.near(["kids"], 0.5)[0]
 
@@ -51,3 +52,9 @@ def test_a_form_that_two_words_share_stays_while_one_is_there():
     made.learn([("children", "children")])
     made.unlearn([("children", "children")])
     assert made.near(["kids"], 0.5)[0]
+
+
+def test_an_empty_one_knows_nothing():
+    """No vocabulary, no neighbours; no question, no answer."""
+    assert taught().near(["kids"], 0.5) == [[]]
+    assert taught("tax").near([], 0.5) == []
