@@ -144,7 +144,7 @@ def _felt(never: dict[str, list[str]]) -> Iterator[Chat]:
     asked: dict[str, list[Known]] = {}
     for name in ("demo", "nurse", "agent"):
         with TemporaryDirectory() as folder, Memory(folder) as memory:
-            memory.import_(demo if name == "demo" else _FELT / f"{name}_chat.jsonl", user="u")
+            memory.user("u").import_(demo if name == "demo" else _FELT / f"{name}_chat.jsonl")
             told[name] = list(memory.messages(user="u"))
         seqs = {str(message.id): message.seq for message in told[name]}
         for line in (_FELT / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():

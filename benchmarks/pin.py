@@ -215,7 +215,7 @@ def felt(chat: str) -> list[Figure]:
     file = _DEMO if chat == "demo" else _FELT / f"{chat}_chat.jsonl"
     got: list[Figure] = []
     with TemporaryDirectory() as folder, Memory(folder) as memory:
-        memory.import_(file, user=_USER)
+        memory.user(_USER).import_(file)
         memory.maintain(user=_USER)
         messages = memory.messages(user=_USER)
         seqs = {str(message.id): message.seq for message in messages}

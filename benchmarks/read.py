@@ -371,7 +371,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=8, help="questions at a time")
     parser.add_argument("--output", type=Path, default=Path("read.json"), help="with all answers")
     given = parser.parse_args()
-    chat: ChatModel | None = settings.chat(settings.FROM_ENVIRONMENT)
+    chat: ChatModel | None = settings.chat()
     if given.record:
         chat = RecordedModel(given.record, chat, "ask" if chat else "error")
     if chat is None:

@@ -189,7 +189,7 @@ def main(
     parser.add_argument("--chat", action="store_true", help="views ask the ZIBALDONE_CHAT_MODEL")
     parser.add_argument("--output", type=Path, default=results.RESULTS / f"{data}.json")
     given = parser.parse_args()
-    chat = settings.chat(settings.FROM_ENVIRONMENT) if given.chat else None
+    chat = settings.chat() if given.chat else None
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
         tools = Equipment(shared_static_embedder(), Path(folder), given.floor, chat)
         names = check_systems(given.systems.split(","))

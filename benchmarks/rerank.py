@@ -32,7 +32,7 @@ def measure(
     conversations: list[Conversation], reranker: str, budgets: list[int], record: Path | None
 ) -> list[tuple[int, float, float, Recall]]:
     """Per question and budget: it, evidence without the reranker and with it, and the recall with it."""
-    chat = settings.chat(settings.FROM_ENVIRONMENT)
+    chat, embedder = settings.chat(), settings.embedder()
     if record is not None:
         chat = RecordedModel(record, chat, "ask" if chat else "leave_open")
     measured = []
@@ -41,8 +41,8 @@ def measure(
         asked.sort(key=lambda question: question.visible)
         with (
             TemporaryDirectory(prefix="zibaldone-bench-") as folder,
-            Memory(folder, chat=None, reranker=None) as plain,
-            Memory(folder, chat=chat, reranker=reranker) as ordered,
+            Memory(folder, embedder=embedder) as plain,
+            Memory(folder, embedder=embedder, chat=chat, reranker=reranker) as ordered,
         ):
             for before, question in pairwise((None, *asked)):
                 assert question is not None
@@ -52,7 +52,11 @@ def measure(
                 for budget in budgets:
                     recalls = [
                         memory.recall(
-                            question.text, user=_USER, budget_tokens=budget, now=question.asked_at, floor=0
+                            question.text,
+                            user=_USER,
+                            budget_tokens=budget,
+                            now=question.asked_at,
+                            min_confidence=0,
                         )
                         for memory in (plain, ordered)
                     ]

@@ -44,7 +44,7 @@ from starlette.routing import Route
 from benchmarks import results
 from benchmarks.data import Conversation, load
 from benchmarks.speed import repeated
-from zibaldone import Memory, Message
+from zibaldone import Filter, Memory, Message
 from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.core import MACHINES
 
@@ -473,7 +473,9 @@ def audit(folder: Path, samples: Sequence[Sample]) -> dict[str, int]:
     lost = doubled = 0
     with Memory(folder) as memory:
         for (user, session), turns in wanted.items():
-            stored = Counter(message.content for message in memory.messages(user=user, session=session))
+            stored = Counter(
+                message.content for message in memory.messages(user=user, filter=Filter(session=session))
+            )
             lost += (turns - stored).total()
             doubled += sum(stored[text] - count for text, count in turns.items() if stored[text] > count)
     return {"acknowledged": sum(turns.total() for turns in wanted.values()), "lost": lost, "doubled": doubled}

@@ -187,7 +187,9 @@ def evaluate(size: int, turns: Sequence[Message], folder: Path, url: str | None,
             add(batches, rows[start : min(start + BATCH, size)])
         vectors = embedder.embed([message.content for message in rows[:size]])
         for number, question in enumerate(asked):
-            recall = partial(memory.recall, question, user=USER, budget_tokens=BUDGET_TOKENS, floor=0.0)
+            recall = partial(
+                memory.recall, question, user=USER, budget_tokens=BUDGET_TOKENS, min_confidence=0.0
+            )
             if number < _WARM_UPS:
                 recall()
                 continue

@@ -17,6 +17,8 @@ import re
 import shutil
 import ssl
 
+from memories import open_memory
+
 # A worker of pytest-xdist for each core, and no library's threads beside them; set before numpy comes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -41,7 +43,7 @@ from bucket_server import FakeBucketServer
 from folders import Template
 from postgres_server import NoServer, Server
 from talk import NOW, Talk
-from zibaldone import Memory
+from zibaldone import Config, Memory
 from zibaldone.cli.app import app
 from zibaldone.storage import sqlite
 from zibaldone.storage.database import Database
@@ -220,7 +222,7 @@ def _opening(at: Callable[[str], Path | str], clock: FrozenClock) -> Iterator[Ca
     memories: list[Memory] = []
 
     def opened(name: str = "memory", **options) -> Memory:
-        memories.append(Memory(at(name), **{"clock": clock, **options}))
+        memories.append(open_memory(at(name), **{"clock": clock, **options}))
         return memories[-1]
 
     yield opened
@@ -277,5 +279,5 @@ def run(tmp_path) -> Callable[..., tuple[int, str, str]]:
 @pytest.fixture
 def talk(tmp_path) -> Iterator[Talk]:
     """An empty memory to talk to."""
-    with Memory(tmp_path / "memory", clock=lambda: NOW) as memory:
+    with Memory(tmp_path / "memory", config=Config(clock=lambda: NOW)) as memory:
         yield Talk(memory)

@@ -34,7 +34,7 @@ def main() -> None:
             assert not report.behind, report.behind
             recalled = memory.recall("Who is my dentist?", user="me")
             assert "Dr. Moss" in recalled.text
-            assert memory.check_integrity().ok
+            assert memory.admin.check().ok
         assert "Dr. Moss" in command("recall", "Who is my dentist?", "--memory", folder)
         assert json.loads(command("users", "--memory", folder, "--json")) == ["me"]
         assert command("--version") == f"{zibaldone.__version__}\n"

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from memories import with_filter
 from zibaldone import Evidence, Memory, Message, Recall
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -37,7 +38,9 @@ class Talk:
     def ask(self, question: str, **options: object) -> Recall:
         """Recall without a floor and with room for everything."""
         return self.memory.recall(
-            question, user="ann", **{"floor": 0, "budget_tokens": 3000, "now": NOW} | options
+            question,
+            user="ann",
+            **with_filter(**{"min_confidence": 0, "budget_tokens": 3000, "now": NOW} | options),
         )
 
     def ranked(self, question: str, **options: object) -> list[int]:

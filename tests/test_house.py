@@ -314,30 +314,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 714,
-    "adapters": 2_007,
-    "api": 2_822,
-    "cli": 5_009,
+    ".": 664,
+    "adapters": 2_023,
+    "api": 3_293,
+    "cli": 5_016,
     "core": 719,
     "engine": 4_440,
     "importers": 3_688,
-    "log": 2_497,
-    "models": 2_728,
-    "recall": 1_715,
+    "log": 2_525,
+    "models": 2_765,
+    "recall": 1_699,
     "search": 2_785,
-    "server": 9_704,
-    "storage": 4_928,
+    "server": 9_754,
+    "storage": 4_932,
     "testing": 507,
     "text": 3_233,
-    "views": 2_067,
+    "views": 2_091,
     "views/chunks": 2_976,
-    "views/hierarchy": 3_222,
+    "views/hierarchy": 3_227,
     "views/kvcache": 5_432,
-    "views/messages": 176,
+    "views/messages": 179,
     "views/notes": 1_991,
-    "views/topics": 6_342,
+    "views/topics": 6_344,
 }
-TESTS_CEILING = 55_030
+TESTS_CEILING = 55_040
 
 
 def lines_in(path: Path) -> int:

@@ -7,8 +7,9 @@ import pytest
 
 from anywhere import EVERYWHERE
 from chunk_model import chunk_model
-from zibaldone import MemAttention, Placement
-from zibaldone.api.memory import MAINTAINED
+from memories import with_filter
+from zibaldone import Filter, MemAttention, Placement
+from zibaldone.api.config import MAINTAINED
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 WORDS = "dentist bread rye tulip Lisbon bassoon river orchestra winter hill bicycle rain red Vienna".split()
@@ -63,9 +64,9 @@ def everything(memory, user, path):
     """All that a user can get out of a memory, but for milliseconds and the size of the files."""
     recalls = []
     for question in QUESTIONS:
-        chunks = {"views": ["chunks"], "floor": 0}
-        for options in ({}, {"floor": 0}, {"session": "a", "budget_tokens": 60}, chunks):
-            found = memory.recall(question, user=user, **options)
+        chunks = {"views": ["chunks"], "min_confidence": 0}
+        for options in ({}, {"min_confidence": 0}, {"session": "a", "budget_tokens": 60}, chunks):
+            found = memory.recall(question, user=user, **with_filter(**options))
             trace = found.trace
             recalls.append((found.text, found.tokens, found.evidence, found.citations))
             recalls.append(
@@ -73,20 +74,20 @@ def everything(memory, user, path):
             )
             recalls.append([(found.why(seq), found.why_not(seq)) for seq in range(70)])
         recalls.append(memory.search(question, user=user))
-    memory.export(user=user, path=path)
-    stats = memory.stats(user=user)
+    memory.user(user).export(path=path)
+    stats = memory.admin.stats(user=user)
     dry = [memory.forget(user=user, dry_run=True, **s) for s in ({"session": "a"}, {"everything": True})]
     return (
         recalls,
         memory.messages(user=user),
-        memory.sessions(user=user),
+        memory.user(user).sessions(),
         path.read_bytes(),
         dry,
         (stats.users, stats.messages, stats.sessions, stats.views),
-        memory.chunks(user=user),
-        memory.history(user=user),
-        memory.profile(user).entries(),
-        memory.usage(user=user),
+        memory.user(user).chunks(),
+        memory.user(user).superseded(),
+        memory.user(user).profile.entries(),
+        memory.admin.usage(user=user),
     )
 
 
@@ -108,7 +109,7 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
     memory = opened(embedder=embedder, **small)
     memory.add(talk(1, ["Ann", "Bea"]), user="ann")
     memory.maintain()
-    assert len(memory.chunks(user="ann")) > 5
+    assert len(memory.user("ann").chunks()) > 5
     before = everything(memory, "ann", tmp_path / "out")
 
     def unchanged(*of):
@@ -119,7 +120,7 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
     memory.add(talk(1, ["Ann", "Bea"]), user="ann ")
     memory.maintain()
     unchanged(memory)
-    memory.rebuild(user="Ann")
+    memory.builds.rebuild(user="Ann")
     memory.forget(user="Ann", session="a")
     memory.forget(user="Ann", seqs=range(1, 61))
     unchanged(memory, opened(embedder=embedder, **small))
@@ -132,7 +133,7 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
 def test_the_other_users_words_are_not_found(memory):
     """A user who has nothing recalls nothing, and cites no one else's messages."""
     memory.add("My dentist is Dr. Moss.", user="ann")
-    assert not memory.recall("Who is the dentist?", user="bea", floor=0)
+    assert not memory.recall("Who is the dentist?", user="bea", min_confidence=0)
     assert memory.messages(user="bea") == []
     assert memory.forget(user="bea", everything=True).seqs == ()
     assert len(memory.messages(user="ann")) == 1
@@ -145,7 +146,7 @@ def test_seqs_are_of_one_user(memory):
         memory.add(["one", "two"], user=user)
     memory.forget(user="ann", seqs=[1])
     assert [m.seq for m in memory.messages(user="bea")] == [1, 2]
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 @pytest.mark.parametrize(
@@ -166,11 +167,11 @@ def test_user_ids_are_only_ids(memory, tmp_path, user):
         memory.add(f"The tulip of {len(one)}.", user=one, session=one)
     assert set(memory.users()) == {user, *others}
     assert [m.session for m in memory.messages(user=user)] == [user]
-    assert len(memory.recall("tulip", user=user, session=user).evidence) == 1
+    assert len(memory.recall("tulip", user=user, filter=Filter(session=user)).evidence) == 1
     assert memory.forget(user=user, session=user).seqs == (1,)
     assert all(len(memory.messages(user=one)) == 1 for one in others)
     assert [path.name for path in tmp_path.iterdir()] in (["memory"], [])
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 @EVERYWHERE
@@ -190,7 +191,7 @@ def test_blocks_are_of_one_user(opened):
     assert not any(b"zeppelin" in data and b"orchestra" in data for data in files.values())
     memory.forget(user="ann", everything=True)
     assert blocks_of(memory) == {key: data for key, data in files.items() if b"orchestra" in data}
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 @EVERYWHERE
@@ -203,12 +204,12 @@ def test_a_model_is_shown_one_user_s_words(opened):
     memory.add([f"The orchestra played in the old mill on day {i}." for i in range(30)], user="bea")
     memory.maintain()
     for user in ("ann", "bea"):
-        memory.recall("What happened on day 3?", user=user, views=["chunks"], floor=0)
+        memory.recall("What happened on day 3?", user=user, views=["chunks"], min_confidence=0)
     shown = ["".join(turn.content for turn in request.turns) for request in model.requests]
     assert len(shown) > 8
     assert not any("zeppelin" in text and "orchestra" in text for text in shown)
-    assert {one.user for one in memory.usage(user="ann")} == {"ann"}
-    assert sum(one.calls for one in memory.usage()) == len(model.requests)
+    assert {one.user for one in memory.admin.usage(user="ann")} == {"ann"}
+    assert sum(one.calls for one in memory.admin.usage()) == len(model.requests)
 
 
 @EVERYWHERE
@@ -227,4 +228,4 @@ def test_a_model_that_asks_sees_one_user_s_words(opened):
         assert shown
         assert not any(others in entry["text"] for entry in shown)
         assert others not in answer.evidence.text
-        assert {each.user for each in memory.usage(user=user)} == {user}
+        assert {each.user for each in memory.admin.usage(user=user)} == {user}

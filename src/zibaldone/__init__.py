@@ -38,23 +38,28 @@ from zibaldone.errors import (
 
 TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of a question to the holder
 if TYPE_CHECKING:
+    from zibaldone.api.admin import Admin, AsyncAdmin
     from zibaldone.api.aio import AsyncMemory
+    from zibaldone.api.builds import AsyncBuilds, Builds
+    from zibaldone.api.config import Config
     from zibaldone.api.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
     from zibaldone.api.items import AsyncItems, ItemPut, Items, StoredItem
     from zibaldone.api.memory import Memory
     from zibaldone.api.profile import AsyncProfile, Profile
+    from zibaldone.api.user import AsyncUser, User
     from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
     from zibaldone.engine.forgetting import Receipt, Removed
     from zibaldone.engine.imports import Imported, ImportInterrupted
     from zibaldone.engine.inspection import Integrity, Stats, ViewStats
     from zibaldone.engine.maintenance import Behind, Maintained
-    from zibaldone.engine.rebuilding.builds import Build, Builds
+    from zibaldone.engine.rebuilding.builds import Build, BuildStatus
     from zibaldone.engine.rebuilding.difference import BuildDiff, ChangedContent
     from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.engine.verification.result import Leftover, LookedAt, Verification
     from zibaldone.importers.base import NotImported
     from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
+    from zibaldone.log.filters import Filter
     from zibaldone.log.message_objects import Attachment
     from zibaldone.log.retention import Retention, RetentionRule
     from zibaldone.models import (
@@ -70,7 +75,7 @@ if TYPE_CHECKING:
         Usage,
     )
     from zibaldone.recall.ask import Answer, Step
-    from zibaldone.recall.lookup import Filter, Lookup
+    from zibaldone.recall.lookup import Lookup
     from zibaldone.recall.result import Recall
     from zibaldone.storage.converting import Converted, change_key, decrypt_folder, encrypt_folder
     from zibaldone.views.base import Content, Counted
@@ -81,17 +86,22 @@ if TYPE_CHECKING:
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
 
 __all__ = [
+    "Admin",
     "Answer",
+    "AsyncAdmin",
+    "AsyncBuilds",
     "AsyncItems",
     "AsyncMemory",
     "AsyncProfile",
     "AsyncTopics",
+    "AsyncUser",
     "Attachment",
     "AuditEntry",
     "Behind",
     "BlockMissing",
     "Build",
     "BuildDiff",
+    "BuildStatus",
     "Builds",
     "CeilingReached",
     "Ceilings",
@@ -100,6 +110,7 @@ __all__ = [
     "ChatModel",
     "Citation",
     "ClosedMemory",
+    "Config",
     "Consolidation",
     "Content",
     "Converted",
@@ -178,6 +189,7 @@ __all__ = [
     "UnknownName",
     "UnsupportedModel",
     "Usage",
+    "User",
     "UserNote",
     "Verification",
     "ViewStats",
@@ -193,10 +205,15 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "api.admin": ("Admin", "AsyncAdmin"),
     "api.aio": ("AsyncMemory",),
+    "api.builds": ("AsyncBuilds", "Builds"),
+    "api.config": ("Config",),
+    "api.user": ("AsyncUser", "User"),
     "recall.ask": ("Answer", "Step"),
-    "recall.lookup": ("Filter", "Lookup"),
+    "recall.lookup": ("Lookup",),
     "log.audit": ("AuditEntry",),
+    "log.filters": ("Filter",),
     "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
     "api.documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
     "engine.forgetting": ("Receipt", "Removed"),
@@ -221,7 +238,7 @@ _HOMES = {
         "Usage",
     ),
     "api.profile": ("AsyncProfile", "Profile"),
-    "engine.rebuilding.builds": ("Build", "Builds"),
+    "engine.rebuilding.builds": ("Build", "BuildStatus"),
     "engine.rebuilding.difference": ("BuildDiff", "ChangedContent"),
     "engine.rebuilding.estimate": ("RebuildEstimate",),
     "recall.result": ("Recall",),

@@ -1,5 +1,6 @@
-"""The one module that reads environment variables.
+"""The one module that reads environment variables, for `Memory.from_env` and the command line.
 
+    ZIBALDONE_MEMORY            the memory's folder, or the URL of its database
     ZIBALDONE_CHAT_MODEL        a chat model's name; none: views work offline
     ZIBALDONE_CHAT_BASE_URL     of an OpenAI-compatible endpoint, such as http://localhost:8000/v1
     ZIBALDONE_CHAT_API_KEY
@@ -34,41 +35,32 @@ import os
 import shlex
 import subprocess
 from dataclasses import fields
-from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal
 
-from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput
-from zibaldone.models.base import ChatModel, Embedder, Reranker
+from zibaldone.models import named
+from zibaldone.models.base import ChatModel, Embedder
 from zibaldone.models.meter import Ceilings
-from zibaldone.models.named import FASTEMBED, FastEmbedder, FastReranker
+from zibaldone.models.named import FASTEMBED, OPENAI
 
 _PREFIX = "ZIBALDONE_"
-_CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"  # of a container; a word where it has none
-_OPENAI = "openai"
-BY_CHAT: Final = "chat"  # the reranker that is the chat model
 _COMMAND_S = 120.0  # for a person to unlock a key ring
 # Variables by which programs that print a key find a key ring, and the person who unlocks it.
 _OF_KEY_RINGS = "DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY GNUPGHOME GPG_TTY PASSWORD_STORE_".split()
 _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
-class _Source(Enum):
-    """Where a setting comes from when it is not given."""
-
-    ENVIRONMENT = "environment"
-
-
-FROM_ENVIRONMENT: Final = _Source.ENVIRONMENT
-FromEnvironment = Literal[_Source.ENVIRONMENT]
+def memory_path() -> str:
+    """The place of the memory. Raises InvalidInput where the environment names none."""
+    path = _text("MEMORY")
+    if path is None:
+        raise InvalidInput(f"no memory is named: give its path, or set {_PREFIX}MEMORY")
+    return path
 
 
-def chat(given: ChatModel | FromEnvironment | None) -> ChatModel | None:
-    """What was given, or else the chat model that the environment names. Raises MissingExtra."""
-    if not isinstance(given, _Source):
-        return given
+def chat() -> ChatModel | None:
+    """The chat model that the environment names. Raises MissingExtra."""
     model = _text("CHAT_MODEL")
     if model is None:
         return None
@@ -88,31 +80,22 @@ def use_chat(model: str, base_url: str, api_key: str | None) -> None:
     os.environ[f"{_PREFIX}CHAT_API_KEY"] = api_key or ""
 
 
-def embedder(given: Embedder | str | FromEnvironment | None) -> Embedder | None:
-    """What was given, or named, or else the embedder that the environment names.
+def embedder() -> Embedder | None:
+    """The embedder that the environment names. Raises InvalidInput, MissingExtra and ModelFailed."""
+    name = _text("EMBED_MODEL")
+    if name is None or name.partition(":")[0] in (FASTEMBED, OPENAI):
+        return None if name is None else embedder_called(name)
+    return _openai_embedder(name, _text("EMBED_API_KEY"))
+
+
+def embedder_called(name: str) -> Embedder:
+    """The embedder of that name, with the key that the environment has for it.
 
     Raises InvalidInput, MissingExtra and ModelFailed.
     """
-    if isinstance(given, str):
-        return _embedder_called(given)
-    if not isinstance(given, _Source):
-        return given
-    model = _text("EMBED_MODEL")
-    if model is None:
-        return None
-    if model.partition(":")[0] in (FASTEMBED, _OPENAI):
-        return _embedder_called(model)
-    return _openai_embedder(model, _text("EMBED_API_KEY"))
-
-
-def _embedder_called(name: str) -> Embedder:
-    """By its library and its own name: "openai:text-embedding-3-small"."""
     library, _, model = name.partition(":")
-    if not model or library not in (FASTEMBED, _OPENAI):
-        known = f"'{FASTEMBED}:MODEL' or '{_OPENAI}:MODEL'"
-        raise InvalidInput(f"no embedder is called {shown(name)}: give an Embedder, {known}")
-    if library == FASTEMBED:
-        return FastEmbedder(model)
+    if library != OPENAI or not model:
+        return named.embedder_called(name)
     own = None if _text("EMBED_BASE_URL") else os.environ.get("OPENAI_API_KEY", "").strip()
     return _openai_embedder(model, _text("EMBED_API_KEY") or own or None)
 
@@ -128,35 +111,9 @@ def _openai_embedder(model: str, api_key: str | None) -> Embedder:
     )
 
 
-def reranker(
-    given: Reranker | str | FromEnvironment | None, chat: ChatModel | None
-) -> Reranker | Literal["chat"] | None:
-    """The reranker that was given or named, or else the one that the environment names.
-
-    Raises InvalidInput, MissingExtra and ModelFailed.
-    """
-    named = _text("RERANKER") if isinstance(given, _Source) else given
-    if not isinstance(named, str):
-        batch = getattr(named, "batch", None)
-        if named is None or (
-            isinstance(batch, int) and batch > 0 and callable(getattr(named, "scores", None))
-        ):
-            return named
-        raise InvalidInput(f"reranker must have a name, a batch above 0 and scores(), not be {shown(named)}")
-    library, _, model = named.partition(":")
-    if library == FASTEMBED and model:
-        return FastReranker(model)
-    if named == BY_CHAT:
-        if chat is None:
-            raise InvalidInput("reranker 'chat' needs a chat model: give chat= or set ZIBALDONE_CHAT_MODEL")
-        return BY_CHAT
-    if named == "words":
-        from zibaldone.models.reranking import WordsReranker
-
-        return WordsReranker()
-    raise InvalidInput(
-        f"no reranker is called {shown(named)}: give a Reranker, '{FASTEMBED}:MODEL', '{BY_CHAT}' or 'words'"
-    )
+def reranker() -> str | None:
+    """The name of the reranker that the environment names."""
+    return _text("RERANKER")
 
 
 def ceilings() -> Ceilings:
@@ -165,45 +122,41 @@ def ceilings() -> Ceilings:
     return Ceilings(**{name: value for name, value in values.items() if value is not None})
 
 
-def audit(given: bool | FromEnvironment) -> bool:  # noqa: FBT001 - as it was given to Memory
-    """What was given, or else whether the environment asks for an audit log."""
-    if not isinstance(given, _Source):
-        return given
+def audit() -> bool:
+    """True if the environment asks for an audit log."""
     value = (_text("AUDIT") or "0").lower()
     if value not in (*_ON, *_OFF):
         raise InvalidInput(f"{_PREFIX}AUDIT must be 1 or 0, not {value!r}")
     return value in _ON
 
 
-def blocks(given: str | FromEnvironment | None) -> str | None:
-    """What was given, or else the bucket that the environment names."""
-    return _text("BLOCKS") if isinstance(given, _Source) else given
+def blocks() -> str | None:
+    """The bucket that the environment names."""
+    return _text("BLOCKS")
 
 
-def user_keys(given: str | Path | FromEnvironment | None) -> str | Path | None:
-    """What was given, or else the place that the environment names."""
-    return _text("USER_KEYS") if isinstance(given, _Source) else given
+def user_keys() -> str | None:
+    """The place of users' keys that the environment names."""
+    return _text("USER_KEYS")
 
 
-def replica(given: str | FromEnvironment | None) -> str | None:
-    """What was given, or else the replica that the environment names."""
-    return _text("REPLICA") if isinstance(given, _Source) else given
+def replica() -> str | None:
+    """The replica that the environment names."""
+    return _text("REPLICA")
 
 
-def key(given: str | bytes | FromEnvironment | None, name: str = "KEY") -> str | bytes | None:
-    """What was given, or else the key that the environment has, or a command that it names prints.
+def key(name: str = "KEY") -> str | None:
+    """The key that the environment has, or that a command which it names prints.
 
     Raises InvalidInput for a command that fails or prints nothing.
     """
-    if not isinstance(given, _Source):
-        return given
     command = _text(f"{name}_COMMAND")
     return _text(name) if command is None else _printed_by(command, f"{_PREFIX}{name}_COMMAND")
 
 
-def wall_key() -> str | bytes | None:
+def wall_key() -> str | None:
     """The key of proofs to PostgreSQL that the environment has."""
-    return key(FROM_ENVIRONMENT, "WALL_KEY")
+    return key("WALL_KEY")
 
 
 @cache
@@ -220,43 +173,23 @@ def _printed_by(command: str, variable: str) -> str:
     return printed
 
 
-def index_bytes() -> int:
-    """Of memory, for all indexes of a view: as the environment says, or an eighth of what there is."""
-    megabytes = _whole("INDEX_MB", least=1)
-    return _machine_bytes() // 8 if megabytes is None else megabytes * 10**6
+def index_mb() -> int | None:
+    """Megabytes for the indexes of a view that the environment allows."""
+    return _whole("INDEX_MB", least=1)
 
 
-def one_of(processes: int) -> dict[str, str]:
-    """What is otherwise in the environment of one of several processes that share what indexes may take."""
-    megabytes = max(1, index_bytes() // processes // 10**6)
-    return {f"{_PREFIX}INDEX_MB": str(megabytes)}
-
-
-def read_by_others(place: str | Path, given: str | FromEnvironment | None = FROM_ENVIRONMENT) -> list[str]:
-    """How variables begin that others read for the memory at this place, with `given` for its blocks."""
+def read_by_others(place: str | Path, bucket: str | None = None) -> list[str]:
+    """How variables begin that others read for the memory at this place, with its blocks in `bucket`."""
     names = []
-    if any("://" in str(bucket) for bucket in (blocks(given), user_keys(FROM_ENVIRONMENT))):
+    if any("://" in str(bucket) for bucket in (bucket or blocks(), user_keys())):
         names.append("AWS_")  # obstore
-    if any(":/" in str(database) for database in (place, replica(FROM_ENVIRONMENT))):
+    if any(":/" in str(database) for database in (place, replica())):
         names.append("PG")  # libpq
-    if (_text("EMBED_MODEL") or "").startswith(f"{_OPENAI}:"):
+    if (_text("EMBED_MODEL") or "").startswith(f"{OPENAI}:"):
         names.append("OPENAI_API_KEY")  # ours, for an embedder
     if _text("KEY_COMMAND") or _text("WALL_KEY_COMMAND"):
         names += _OF_KEY_RINGS
     return names
-
-
-def _machine_bytes() -> int:
-    """The memory that this process can have; 8 GB where nobody says."""
-    try:
-        bytes_there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        bytes_there = 8 * 2**30
-    try:
-        limit = Path(_CGROUP_LIMIT).read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        return bytes_there
-    return min(bytes_there, int(limit)) if limit.isdecimal() else bytes_there
 
 
 def secret(variable: str) -> str:

@@ -208,7 +208,7 @@ def test_what_a_file_says_now_is_recalled(files, memory):
     """Its newest version, and none before."""
     files.create("/memories/locker.md", "The locker code is 1234.")
     files.str_replace("/memories/locker.md", "1234", "9876")
-    text = memory.recall("What is the locker code?", user="ann", floor=0).text
+    text = memory.recall("What is the locker code?", user="ann", min_confidence=0).text
     assert "9876" in text
     assert "1234" not in text
 

@@ -51,7 +51,10 @@ def test_every_row_has_two_sides():
 def test_our_side_runs(section, names):
     """From top to bottom; what is asked for is found."""
     for line, outcome in run(section, 1, names):
-        if re.match(r"(memory|store|items)\.(search|recall|messages|get|versions|sessions|namespaces)", line):
+        if re.match(
+            r"(memory|memory\.user\(.+\)|store|items)\.(search|recall|messages|get|versions|sessions|namespaces)",
+            line,
+        ):
             assert outcome, line
 
 

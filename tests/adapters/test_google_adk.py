@@ -16,7 +16,7 @@ from google.adk.tools.preload_memory_tool import preload_memory_tool
 from google.genai import types
 from pydantic import Field
 
-from zibaldone import AsyncMemory, InvalidInput
+from zibaldone import AsyncMemory, Filter, InvalidInput
 from zibaldone.adapters.google_adk import MemoryService, register, user_of_app
 
 pytestmark = [pytest.mark.anyio, pytest.mark.wide]
@@ -63,7 +63,7 @@ async def test_a_session_is_stored_once_however_often_it_is_added(amemory):
     await service.add_session_to_memory(session(DOG))
     await service.add_session_to_memory(session(DOG, ANSWER))
     await service.add_events_to_memory(events=[ANSWER], session_id="s1", **APP)
-    stored = await amemory.messages(user="concierge/ann", session="s1")
+    stored = await amemory.messages(user="concierge/ann", filter=Filter(session="s1"))
     assert [(m.role, m.speaker, m.content) for m in stored] == [
         ("user", "user", "My dog is called Biscuit."),
         ("assistant", "guide", "A fine name for a dog."),
@@ -163,7 +163,7 @@ async def test_agents_load_and_preload_it(amemory):
     assert "PAST_CONVERSATIONS" in second
     assert "My dog is called Biscuit." in second
     assert "function_response" in third
-    stored = await amemory.messages(user="concierge/ann", session="s2")
+    stored = await amemory.messages(user="concierge/ann", filter=Filter(session="s2"))
     assert [m.role for m in stored] == ["user", "assistant", "tool", "assistant"]
     await runner.close()
 

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from zibaldone import InvalidInput, Memory
+from zibaldone import Filter, InvalidInput, Memory
 from zibaldone.adapters.langgraph import recall_node, remember_node
 
 
@@ -56,7 +56,7 @@ def test_each_message_is_remembered_once_as_it_was(memory):
         graph.invoke({"messages": [SystemMessage("Be kind."), HumanMessage(text)]}, run("ann", "1"))
         graph.invoke({"messages": [HumanMessage(text)]}, run("ann", "2"))
     for thread in "12":
-        stored = [(m.role, m.content) for m in memory.messages(user="ann", session=thread)]
+        stored = [(m.role, m.content) for m in memory.messages(user="ann", filter=Filter(session=thread))]
         assert [role for role, _ in stored] == ["user", "assistant"] * 3
         assert [content for role, content in stored if role == "user"] == [
             "My locker is number 4711.",
@@ -76,7 +76,7 @@ def test_an_edited_message_is_another(memory):
     ]
     remember({"messages": turns}, run("ann", "1"))
     remember({"messages": [HumanMessage("two", id="a"), *turns[1:]]}, run("ann", "1"))
-    stored = memory.messages(user="ann", session="1")
+    stored = memory.messages(user="ann", filter=Filter(session="1"))
     assert [m.role for m in stored] == ["user", "assistant", "tool", "user"]
     assert stored[2].content == "It is green."
     assert stored[3].content == "two"

@@ -189,7 +189,7 @@ def test_the_user_may_stand_elsewhere_in_a_namespace(memory):
     """`user_at` says where; a store of one user takes any namespace."""
     store = ZibaldoneStore(memory, user_at=1)
     store.put(("memories", "ann"), "k", {"n": 1})
-    assert memory.items("ann").namespaces() == [("store", "memories", "ann")]
+    assert memory.user("ann").items.namespaces() == [("store", "memories", "ann")]
     assert store.list_namespaces(prefix=("memories", "ann")) == [("memories", "ann")]
     with pytest.raises(InvalidInput, match="position 1"):
         store.put(("memories",), "k", {"n": 1})

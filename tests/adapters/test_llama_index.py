@@ -10,6 +10,7 @@ from llama_index.core.memory import Memory as Chat
 from llama_index.core.storage.chat_store.sql import MessageStatus
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from zibaldone import Filter
 from zibaldone.adapters.llama_index import RecallBlock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.wide]
@@ -46,7 +47,7 @@ async def test_what_short_term_memory_lets_go_is_kept_and_recalled(amemory, chat
         await memory.aput_messages(
             [said("user", f"Tell me about city number {number}."), said("assistant", "It is big.")]
         )
-    stored = await amemory.messages(user="ann", session="now")
+    stored = await amemory.messages(user="ann", filter=Filter(session="now"))
     assert [(m.role, m.content) for m in stored[:2]] == [
         ("user", "My dog is called Biscuit."),
         ("assistant", "A fine name."),
@@ -93,7 +94,7 @@ async def test_calls_results_and_pictures(amemory):
         ChatMessage(role="chatbot", content="It rains."),
     ]
     await RecallBlock(memory=amemory, user="ann").aput(turns, session_id="now")
-    stored = await amemory.messages(user="ann", session="now")
+    stored = await amemory.messages(user="ann", filter=Filter(session="now"))
     assert [(m.role, m.content) for m in stored] == [
         ("user", "Look:\n[image]"),
         ("assistant", '[tool call: weather({"city": "Porto"})]'),
@@ -110,9 +111,9 @@ async def test_a_block_that_may_be_truncated_gets_shorter_by_whole_lines(amemory
     block = RecallBlock(memory=amemory, user="ann", priority=1)
     asked = [said("user", "What is my dog called?")]
     whole = await block.aget(asked)
-    tokens = await amemory.count_tokens(whole)
+    tokens = await amemory.admin.count_tokens(whole)
     shorter = await block.atruncate(whole, 70)
-    assert await amemory.count_tokens(shorter) < tokens - 20
+    assert await amemory.admin.count_tokens(shorter) < tokens - 20
     assert "My dog is called Biscuit." in shorter
     assert set(shorter.splitlines()[3:-1]) <= {*whole.splitlines(), "…"}
     assert await block.atruncate(whole, tokens) is None

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from zibaldone import AsyncMemory, InvalidInput
+from zibaldone import AsyncMemory, Filter, InvalidInput
 from zibaldone.adapters.openai_agents import MemorySession
 
 pytestmark = [pytest.mark.anyio, pytest.mark.wide]
@@ -129,7 +129,9 @@ async def test_what_is_popped_or_cleared_is_forgotten(amemory, tmp_path):
     await session.add_items([*ITEMS[:1], {"role": "user", "content": "My dog is called Biscuit."}])
     assert (await amemory.recall("What is my dog called?", user="ann")).evidence
     assert (await session.pop_item())["content"] == "My dog is called Biscuit."
-    assert "Biscuit" not in (await amemory.recall("What is my dog called?", user="ann", floor=0)).text
+    assert (
+        "Biscuit" not in (await amemory.recall("What is my dog called?", user="ann", min_confidence=0)).text
+    )
     assert await session.get_items() == ITEMS[:1]
     await session.clear_session()
     assert await session.get_items() == []
@@ -140,7 +142,7 @@ async def test_what_is_popped_or_cleared_is_forgotten(amemory, tmp_path):
 async def test_what_items_say_is_remembered(amemory):
     """Words, calls and results are messages in their roles, linked; reasoning and pictures say nothing."""
     await MemorySession("s", amemory, user="ann").add_items(ITEMS[:8])
-    stored = await amemory.messages(user="ann", session="s")
+    stored = await amemory.messages(user="ann", filter=Filter(session="s"))
     assert [(m.role, m.content) for m in stored] == [
         ("user", "What is the weather in Porto?"),
         ("user", "And look:\n[image]"),
@@ -178,7 +180,7 @@ async def test_an_agent_runs_with_it(amemory):
         "message",
         "message",
     ]
-    stored = await amemory.messages(user="ann", session="s")
+    stored = await amemory.messages(user="ann", filter=Filter(session="s"))
     assert [m.role for m in stored] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
 
 

@@ -8,7 +8,7 @@ from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, UserProm
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from zibaldone import InvalidInput, Memory, StorageError, StorageFull
+from zibaldone import Filter, InvalidInput, Memory, StorageError, StorageFull
 from zibaldone.adapters.pydantic_ai import UserMemory
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ async def test_what_is_recalled_stands_before_the_last_prompt(amemory):
     assert prompt == "What can I eat with my peanuts allergy?"
     assert script.requests[0][0].parts[0].content == "You are a waiter."
     assert "[memory " not in result.all_messages_json().decode()
-    stored = await amemory.messages(user="ann", session="now")
+    stored = await amemory.messages(user="ann", filter=Filter(session="now"))
     assert [(m.role, m.content) for m in stored] == [("user", prompt), ("assistant", "Try the soup.")]
 
 
@@ -60,7 +60,7 @@ async def test_a_conversation_goes_on(amemory):
     first = await agent.run("My dog is called Biscuit.", conversation_id="now")
     await agent.run("What is my dog called?", message_history=first.all_messages())
     assert script.prompts() == ["My dog is called Biscuit.", "What is my dog called?"]
-    stored = await amemory.messages(user="ann", session="now")
+    stored = await amemory.messages(user="ann", filter=Filter(session="now"))
     assert [m.content for m in stored] == [
         "My dog is called Biscuit.",
         "Noted.",
@@ -81,7 +81,7 @@ async def test_calls_and_results_are_messages(amemory):
 
     await agent.run("What is the weather where I live?", conversation_id="now")
     assert all("I live in Porto." in str(request) for request in script.requests)
-    stored = await amemory.messages(user="ann", session="now")
+    stored = await amemory.messages(user="ann", filter=Filter(session="now"))
     assert [m.role for m in stored] == ["user", "assistant", "tool", "assistant"]
     assert stored[1].content == '[tool call: weather({"city":"Porto"})]'
     assert stored[2].content == "Rain in Porto."
@@ -99,7 +99,7 @@ async def test_the_model_can_recall_and_remember(amemory):
     agent = Agent(script.model, capabilities=[UserMemory(amemory, user="ann")])
     result = await agent.run("Hello!", conversation_id="now")
     assert PEANUTS in result.all_messages_json().decode()
-    stored = await amemory.messages(user="ann", session="now")
+    stored = await amemory.messages(user="ann", filter=Filter(session="now"))
     assert [(m.role, m.content) for m in stored] == [
         ("assistant", "Ann ordered the soup."),
         ("user", "Hello!"),

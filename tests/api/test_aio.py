@@ -9,8 +9,15 @@ import anyio
 import pytest
 
 from zibaldone import (
+    Admin,
+    AsyncAdmin,
+    AsyncBuilds,
     AsyncMemory,
+    AsyncUser,
+    Builds,
     ClosedMemory,
+    Config,
+    Filter,
     InvalidInput,
     Memory,
     Prices,
@@ -19,14 +26,34 @@ from zibaldone import (
     RetentionRule,
     StaticEmbedder,
     UnknownName,
+    User,
 )
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.messages import MessagesView
 
-ALL = sorted(name for name in vars(Memory) if not name.startswith("_"))
+PAIRS = {
+    "": (Memory, AsyncMemory),
+    "user": (User, AsyncUser),
+    "builds": (Builds, AsyncBuilds),
+    "admin": (Admin, AsyncAdmin),
+}
+NOT_AWAITED = {"__init__", "from_env", "user", "name", "profile", "topics", "items"}
 NAMES = [
-    name for name in ALL if name not in ("topics", "profile", "items")
-]  # which give objects with awaited methods
+    f"{part}.{name}".removeprefix(".")
+    for part, (plain, _) in PAIRS.items()
+    for name in sorted(vars(plain))
+    if not name.startswith("_")
+]
+
+
+def owner_of(memory, name):
+    """The object whose method a dotted name is of, of ann's where it is of a user; and the method's name."""
+    part, _, method = name.rpartition(".")
+    return {"": memory, "user": memory.user("ann"), "builds": memory.builds, "admin": memory.admin}[
+        part
+    ], method
+
+
 TALK = [{"id": str(i), "content": f"Tulip number {i}.", "session": str(i % 2)} for i in range(6)]
 
 
@@ -35,20 +62,30 @@ def run(function):
     return anyio.run(function)
 
 
-def test_names():
+@pytest.mark.parametrize(("plain", "other"), PAIRS.values())
+def test_names(plain, other):
     """Every public name of one is a public name of the other."""
-    assert sorted(name for name in vars(AsyncMemory) if not name.startswith("_")) == ALL
+    assert public(plain) == public(other)
+
+
+def public(cls):
+    """The public names of a class."""
+    return sorted(name for name in vars(cls) if not name.startswith("_"))
 
 
 @pytest.mark.parametrize("name", ["__init__", *NAMES])
 def test_signatures(name):
     """Parameters, defaults, annotations and return types are the same; only the methods are awaited."""
-    one, other = vars(Memory)[name], vars(AsyncMemory)[name]
+    part, _, method = name.rpartition(".")
+    one, other = (vars(cls)[method] for cls in PAIRS[part])
     if isinstance(one, property):
-        one, other = one.fget, other.fget
-    else:
-        assert inspect.iscoroutinefunction(other) == (name != "__init__")
-    assert inspect.signature(one) == inspect.signature(other)
+        assert isinstance(other, property)
+        return
+    if isinstance(one, classmethod):
+        one, other = one.__func__, other.__func__
+    assert inspect.iscoroutinefunction(other) == (method not in NOT_AWAITED)
+    if method != "user":  # which gives an AsyncUser
+        assert inspect.signature(one) == inspect.signature(other)
 
 
 def same(value):
@@ -72,69 +109,73 @@ def test_behaviour(opened, tmp_path, clock):
         (
             "recall",
             ("Tulip number 3",),
-            {"user": "ann", "session": "1", "budget_tokens": 50, "floor": 0.0, "now": 0},
+            {
+                "user": "ann",
+                "filter": Filter(session="1"),
+                "budget_tokens": 50,
+                "min_confidence": 0.0,
+                "now": 0,
+            },
         ),
         ("recall", ("Tulip",), {"user": "ann", "views": ["messages"]}),
-        ("search", ("Tulip",), {"user": "ann", "limit": 2, "exclude_session": "1"}),
-        ("messages", (), {"user": "ann", "session": "1", "after": 2, "limit": 2}),
+        ("search", ("Tulip",), {"user": "ann", "limit": 2, "filter": Filter(exclude_session="1")}),
+        ("messages", (), {"user": "ann", "filter": Filter(session="1"), "after": 2, "limit": 2}),
         ("get", ("3",), {"user": "ann"}),
         ("update", (4, "Tulip number four."), {"user": "ann"}),
-        ("warm", (), {"user": "ann"}),
-        ("versions", (4,), {"user": "ann"}),
-        ("attachments", (4,), {"user": "ann"}),
-        ("sessions", (), {"user": "ann"}),
-        ("titled_sessions", (), {"user": "ann", "limit": 2, "skip": 0, "words": "", "among": ["1"]}),
+        ("user.preload", (), {}),
+        ("user.versions", (4,), {}),
+        ("user.attachments", (4,), {}),
+        ("user.sessions", (), {}),
+        ("user.titled_sessions", (), {"limit": 2, "skip": 0, "words": "", "among": ["1"]}),
         ("users", (), {}),
         ("maintain", (), {"user": "ann", "views": ["chunks"], "progress": lambda *_: None}),
-        ("chunks", (), {"user": "ann"}),
-        ("history", (), {"user": "ann"}),
-        ("themes", (), {"user": "ann"}),
-        ("episodes", (), {"user": "ann"}),
-        ("usage", (), {"user": "ann"}),
+        ("user.chunks", (), {}),
+        ("user.superseded", (), {}),
+        ("user.themes", (), {}),
+        ("user.episodes", (), {}),
+        ("admin.usage", (), {"user": "ann"}),
         ("forget", (), {"user": "ann", "seqs": [1], "dry_run": True}),
         ("forget", (), {"user": "ann", "session": "1"}),
         ("forget", (), {"user": "ann", "before": "1999-01-01"}),
         ("forget", (), {"user": "bea", "everything": True}),
-        ("audit", (), {"user": "ann", "since": 0, "newest": 3}),
-        ("retain", (Retention((RetentionRule(9000),)),), {"user": "ann"}),
-        ("retention", (), {"user": "ann"}),
-        ("apply_retention", (), {"user": "ann", "dry_run": True}),
-        ("save_receipt", (Receipt("ann", False, (1,), (), True), tmp_path / "receipt"), {}),
-        ("verify", (tmp_path / "receipt",), {"texts": ["Something about tulips"]}),
-        ("export", (), {"user": "ann", "path": tmp_path / "out"}),
-        ("import_", (tmp_path / "out",), {"user": "cid", "format": "jsonl", "progress": lambda *_: None}),
-        ("rebuild", (), {"user": "ann", "view": "messages"}),
-        ("estimate", ("topics",), {"user": "ann", "chat": None, "prices": Prices(1.0)}),
-        ("rebuild", ("messages",), {"user": "ann", "beside": True, "progress": lambda *_: None}),
-        ("builds", ("messages",), {"user": "ann"}),
-        ("diff", ("messages",), {"user": "ann"}),
-        ("switch", ("messages",), {"user": "ann", "progress": lambda *_: None}),
-        ("rollback", ("messages",), {"user": "ann"}),
-        ("discard", ("messages",), {"user": "ann"}),
-        ("stats", (), {"user": "ann"}),
-        ("check_integrity", (), {}),
-        ("count_tokens", ("three words here",), {}),
-        ("timeline", ("tulip",), {"user": "ann"}),
+        ("admin.audit", (), {"user": "ann", "since": 0, "newest": 3}),
+        ("user.retain", (Retention((RetentionRule(9000),)),), {}),
+        ("user.retention", (), {}),
+        ("admin.apply_retention", (), {"user": "ann", "dry_run": True}),
+        ("admin.save_receipt", (Receipt("ann", False, (1,), (), True), tmp_path / "receipt"), {}),
+        ("admin.verify", (tmp_path / "receipt",), {"texts": ["Something about tulips"]}),
+        ("user.export", (), {"path": tmp_path / "out"}),
+        ("user.import_", (tmp_path / "out",), {"format": "jsonl", "progress": lambda *_: None}),
+        ("builds.rebuild", (), {"user": "ann", "view": "messages"}),
+        ("builds.estimate", ("topics",), {"user": "ann", "chat": None, "prices": Prices(1.0)}),
+        ("builds.rebuild", ("messages",), {"user": "ann", "beside": True, "progress": lambda *_: None}),
+        ("builds.status", ("messages",), {"user": "ann"}),
+        ("builds.diff", ("messages",), {"user": "ann"}),
+        ("builds.switch", ("messages",), {"user": "ann", "progress": lambda *_: None}),
+        ("builds.rollback", ("messages",), {"user": "ann"}),
+        ("builds.discard", ("messages",), {"user": "ann"}),
+        ("admin.stats", (), {"user": "ann"}),
+        ("admin.check", (), {}),
+        ("admin.count_tokens", ("three words here",), {}),
+        ("user.timeline", ("tulip",), {}),
         ("ask", ("Where do the tulips grow?",), {"user": "ann", "chat": ScriptedModel(lambda _: "no JSON")}),
+        ("admin.import_", (tmp_path / "out",), {"user": "cid", "format": "jsonl"}),
         ("close", (), {}),
     ]
-    assert {name for name, _, _ in calls} == set(NAMES) - {
-        "can_ask",
-        "path",
-        "place",
-        "encrypted",
-        "is_embedded",
-        "attach",
-        "detach",
-        "start_worker",
-    }
+    not_called = {"path", "from_env", "user", "builds", "admin", "user.name"}
+    not_called |= {"user.profile", "user.topics", "user.items"}  # which give objects with awaited methods
+    not_called |= {f"admin.{name}" for name in ("can_ask", "place", "encrypted", "is_embedded")}
+    not_called |= {f"admin.{name}" for name in ("attach", "detach", "start_worker")}
+    assert {name for name, _, _ in calls} == set(NAMES) - not_called
     plain = opened("plain")
-    expected = [same(getattr(plain, name)(*args, **options)) for name, args, options in calls]
+    expected = [same(getattr(*owner_of(plain, name))(*args, **options)) for name, args, options in calls]
 
     async def awaited():
-        memory = AsyncMemory(tmp_path / "async", clock=clock)
+        memory = AsyncMemory(tmp_path / "async", config=Config(clock=clock))
         assert memory.path == tmp_path / "async"
-        return [same(await getattr(memory, name)(*args, **options)) for name, args, options in calls]
+        return [
+            same(await getattr(*owner_of(memory, name))(*args, **options)) for name, args, options in calls
+        ]
 
     assert without_ids(run(awaited)) == without_ids(expected)
 
@@ -172,12 +213,12 @@ def test_a_view_that_is_attached_is_asked_by_its_name(tmp_path):
     async def main():
         async with AsyncMemory(tmp_path / "m") as memory:
             await memory.add(TALK, user="ann")
-            view = await memory.attach(second)
+            view = await memory.admin.attach(second)
             found = await memory.recall("Tulip number 3", user="ann", views=["second"])
             assert found.trace.views[0].view == "second"
             with pytest.raises(InvalidInput, match="attached already"):
-                await memory.attach(second)
-            await memory.detach(view)
+                await memory.admin.attach(second)
+            await memory.admin.detach(view)
             with pytest.raises(UnknownName):
                 await memory.recall("Tulip", user="ann", views=["second"])
 

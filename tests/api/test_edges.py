@@ -41,7 +41,7 @@ def test_what_was_forgotten_leaves_this_process(memory):
     memory.add(["Our cat is called Mortimer.", "My pin is zebra."], user="ann")
     memory.recall("cat", user="ann")
     memory.forget(user="ann", seqs=[2])
-    index = memory._messages._cache._slots.get("ann").index
+    index = memory._wiring.messages._cache._slots.get("ann").index
     assert [unit.text for unit in index.units] == ["Our cat is called Mortimer."]
     assert not index.lexical.df("zebra")
 
@@ -50,7 +50,7 @@ def test_strangers_take_no_room(memory):
     """Asking for users who have nothing keeps nothing of them."""
     for number in range(50):
         assert not memory.recall("anything at all", user=f"ghost {number}")
-    assert not len(memory._messages._cache._slots)
+    assert not len(memory._wiring.messages._cache._slots)
 
 
 class Unplugged(HashEmbedder):
@@ -87,7 +87,7 @@ def test_a_child_does_not_wait_for_its_parents_locks(memory):
     """A fork while another thread recalls leaves a child that can recall."""
     memory.add("Our cat is called Mortimer.", user="ann")
     memory.recall("cat", user="ann")
-    with memory._messages._cache._slots.get("ann").lock:
+    with memory._wiring.messages._cache._slots.get("ann").lock:
         child = os.fork()
         if not child:
             signal.alarm(20)
@@ -121,5 +121,5 @@ def test_a_torn_vector_is_told_and_rebuilt(opened):
     again: Memory = opened()
     with pytest.raises(StorageCorrupt, match="rebuild"):
         again.recall("cat", user="ann")
-    again.rebuild(user="ann")
+    again.builds.rebuild(user="ann")
     assert "Mortimer" in again.recall("What is our cat called?", user="ann").text

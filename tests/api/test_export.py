@@ -20,7 +20,7 @@ def test_users_that_are_put_together_keep_their_messages(memory, tmp_path):
     lines = [{"id": "1", "user": whose, "content": f"I am {whose}."} for whose in ("ann", "bob")]
     path = write(tmp_path / "both.jsonl", *lines)
     for added in (2, 0):
-        done = memory.import_(path, user="me")
+        done = memory.user("me").import_(path)
         assert (done.added, done.changed) == (added, 0)
     assert [m.session for m in memory.messages(user="me")] == ["ann/default", "bob/default"]
 
@@ -29,7 +29,7 @@ def test_a_line_has_the_fields_that_are_shown(memory, tmp_path):
     """A message is exported with the fields that the command line shows, less its seq and what is empty."""
     full = {"content": "x", "name": "Ann", "metadata": {"a": 1}, "id": "1", "time": "2024-01-02"}
     stored = memory.add([full, ""], user="ann")
-    memory.export(user="ann", path=tmp_path / "out")
+    memory.user("ann").export(path=tmp_path / "out")
     lines = [json.loads(line) for line in (tmp_path / "out").read_text(encoding="utf-8").splitlines()]
     shown = [message_object(message) for message in stored]
     assert lines[0] == {name: value for name, value in shown[0].items() if name != "seq"}
@@ -46,12 +46,12 @@ def test_nothing_is_exported_into_the_memory_s_own_folder(memory, tmp_path, name
     (memory.path / "blocks").mkdir(exist_ok=True)
     for path in (memory.path / name, tmp_path / "link" / name, memory.path / ".." / memory.path.name / name):
         with pytest.raises(InvalidInput, match="memory's own folder: choose another"):
-            memory.export(user="ann", path=path)
+            memory.user("ann").export(path=path)
     (tmp_path / "file").symlink_to(memory.path / name)
     with pytest.raises(InvalidInput, match="memory's own folder: choose another"):
-        memory.export(user="ann", path=tmp_path / "file")
+        memory.user("ann").export(path=tmp_path / "file")
     assert [m.content for m in memory.messages(user="ann")] == ["I live in Porto."]
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_what_is_no_file_is_not_replaced(memory, tmp_path):
@@ -61,6 +61,6 @@ def test_what_is_no_file_is_not_replaced(memory, tmp_path):
     (tmp_path / "null").symlink_to("/dev/null")
     for path in (tmp_path / "pipe", tmp_path / "null", tmp_path):
         with pytest.raises(InvalidInput, match="choose another"):
-            memory.export(user="ann", path=path)
+            memory.user("ann").export(path=path)
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
     assert (tmp_path / "null").is_symlink()

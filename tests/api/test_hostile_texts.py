@@ -56,7 +56,7 @@ class Reader(UnitsView):
 @pytest.fixture
 def reader(memory):
     """One that the memory drives."""
-    return memory.attach(Reader)
+    return memory.admin.attach(Reader)
 
 
 @pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES)

@@ -20,7 +20,7 @@ JSON = st.recursive(
 @pytest.fixture
 def items(memory):
     """Ann's."""
-    return memory.items("ann")
+    return memory.user("ann").items
 
 
 def test_an_item_comes_back_as_it_was_put_last(items, clock):
@@ -38,7 +38,7 @@ def test_an_item_comes_back_as_it_was_put_last(items, clock):
 @given(st.lists(NAMES, max_size=3), NAMES, st.dictionaries(NAMES, JSON, max_size=3))
 def test_any_name_and_any_json_come_back(shared_memory, namespace, key, value):
     """Whatever a name is made of, separators included; the same item is found by search and in the list."""
-    items = shared_memory.items("ann")
+    items = shared_memory.user("ann").items
     items.put(namespace, key, value)
     assert items.get(namespace, key).value == value
     assert [(item.namespace, item.key) for item in items.search(namespace, limit=10)] == [
@@ -101,9 +101,9 @@ def test_a_search_knows_only_what_an_item_says_now(items):
 def test_a_recall_knows_only_what_an_item_says_now(memory):
     """It is recalled beside what was said, and what it said before is not."""
     memory.add("My locker is in the west hall.", user="ann")
-    memory.items("ann").put(("notes",), "locker", {"content": "The locker code is 1234."})
-    memory.items("ann").put(("notes",), "locker", {"content": "The locker code is 9876."})
-    text = memory.recall("What is the code of the locker?", user="ann", floor=0).text
+    memory.user("ann").items.put(("notes",), "locker", {"content": "The locker code is 1234."})
+    memory.user("ann").items.put(("notes",), "locker", {"content": "The locker code is 9876."})
+    text = memory.recall("What is the code of the locker?", user="ann", min_confidence=0).text
     assert "9876" in text
     assert "west hall" in text
     assert "1234" not in text
@@ -121,7 +121,7 @@ def test_a_deleted_item_is_in_no_file(memory, items):
     files = [path.read_bytes().lower() for path in memory.path.rglob("*") if path.is_file()]
     assert not any(b"rumpelst" in content or b"abrakad" in content for content in files)
     assert [item.key for item in items.search((), query="Rumpelstilz Abrakadabra")] == ["b"]
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_forgetting_takes_items_with_it(memory, items):
@@ -183,21 +183,21 @@ def test_an_item_is_put_again_and_not_corrected(memory, items):
 def test_users_do_not_see_each_others_items(memory):
     """The same names are other items, and neither search, list nor deletion crosses."""
     for user in ("ann", "bea"):
-        memory.items(user).put(("prefs",), "drink", {"content": f"{user} likes tea"})
-    ann = memory.items("ann")
+        memory.user(user).items.put(("prefs",), "drink", {"content": f"{user} likes tea"})
+    ann = memory.user("ann").items
     assert [item.value for item in ann.search((), query="bea likes tea")] == [{"content": "ann likes tea"}]
     ann.delete([(("prefs",), "drink")])
-    assert memory.items("bea").get(("prefs",), "drink").value == {"content": "bea likes tea"}
+    assert memory.user("bea").items.get(("prefs",), "drink").value == {"content": "bea likes tea"}
 
 
 def test_items_go_along_with_an_export(memory, opened, tmp_path):
     """They are messages: what is exported and imported has them, with their history."""
-    memory.items("ann").put(("prefs",), "drink", {"content": "tea"})
-    memory.items("ann").put(("prefs",), "drink", {"content": "water"})
-    memory.export(user="ann", path=tmp_path / "ann.jsonl")
+    memory.user("ann").items.put(("prefs",), "drink", {"content": "tea"})
+    memory.user("ann").items.put(("prefs",), "drink", {"content": "water"})
+    memory.user("ann").export(path=tmp_path / "ann.jsonl")
     other = opened("other")
-    other.import_(tmp_path / "ann.jsonl", user="ann")
-    assert [item.value["content"] for item in other.items("ann").history(("prefs",), "drink")] == [
+    other.user("ann").import_(tmp_path / "ann.jsonl")
+    assert [item.value["content"] for item in other.user("ann").items.history(("prefs",), "drink")] == [
         "tea",
         "water",
     ]
@@ -215,7 +215,7 @@ def test_awaited(tmp_path):
 
     async def use():
         async with AsyncMemory(tmp_path / "memory") as memory:
-            items = memory.items("ann")
+            items = memory.user("ann").items
             await items.put(("a",), "b", {"n": 1})
             await items.put_all([ItemPut(("a",), "c", {"n": 2})])
             assert (await items.get(("a",), "b")).value == {"n": 1}

@@ -30,7 +30,7 @@ TALK = [
 
 def view(memory):
     """The figures of the messages view."""
-    found = next(one for one in memory.stats().views if one.view == "messages")
+    found = next(one for one in memory.admin.stats().views if one.view == "messages")
     return {counted.kind: counted.rows for counted in found.counts} | {"lag": found.lag}
 
 
@@ -51,12 +51,12 @@ def test_sessions_and_users(memory):
     """Sessions come in the order of their first messages, with the span of what happened in them."""
     memory.add(TALK, user="ann", session="a")
     memory.add("x", user="bea")
-    first, second = memory.sessions(user="ann")
+    first, second = memory.user("ann").sessions()
     assert (first.session, first.messages, first.first_seq, first.last_seq) == ("a", 2, 1, 2)
     assert first.start == datetime(2024, 1, 2, 7, tzinfo=UTC)
     assert second.start == datetime(2024, 2, 3, 10, 0, 0, 1, tzinfo=UTC)
     assert memory.users() == ["ann", "bea"]
-    assert memory.sessions(user="nobody") == []
+    assert memory.user("nobody").sessions() == []
 
 
 def test_sessions_in_pages(memory):
@@ -65,13 +65,13 @@ def test_sessions_in_pages(memory):
         memory.add(f"In {number}", user="ann", session=f"s{number}")
     memory.add("In 1", user="bea", session="s1")
     pages, after = [], 0
-    while page := memory.sessions(user="ann", after=after, limit=2):
+    while page := memory.user("ann").sessions(after=after, limit=2):
         pages.append([held.session for held in page])
         after = page[-1].first_seq
     assert pages == [["s1", "s2"], ["s3", "s4"], ["s5"]]
-    assert memory.sessions(user="ann", limit=9) == memory.sessions(user="ann")
-    assert memory.sessions(user="ann", after=3) == memory.sessions(user="ann")[3:]
-    assert memory.sessions(user="ann", limit=0) == []
+    assert memory.user("ann").sessions(limit=9) == memory.user("ann").sessions()
+    assert memory.user("ann").sessions(after=3) == memory.user("ann").sessions()[3:]
+    assert memory.user("ann").sessions(limit=0) == []
 
 
 def test_times_may_come_in_any_order(memory):
@@ -103,10 +103,10 @@ def test_nothing_to_add(memory):
 def test_export_and_import(memory, opened, tmp_path, again):
     """What was exported comes back equal, in its order; importing it twice adds nothing."""
     memory.add(TALK, user="ann", session="a")
-    assert memory.export(user="ann", path=tmp_path / "out") == 4
+    assert memory.user("ann").export(path=tmp_path / "out") == 4
     other = opened("other")
     for _ in range(1 + again):
-        done = other.import_(tmp_path / "out", user="ann")
+        done = other.user("ann").import_(tmp_path / "out")
     assert done == Imported("jsonl", ("ann",), 1, 4, 0 if again else 4, 0)
     before, after = memory.messages(user="ann"), other.messages(user="ann")
     assert after == before
@@ -120,7 +120,7 @@ def test_export_replaces_whole_or_not_at_all(memory, tmp_path, monkeypatch):
     path.write_text("old")
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(InvalidInput, match="No space left"):
-        memory.export(user="ann", path=path)
+        memory.user("ann").export(path=path)
     assert path.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["memory", "out"]
 
@@ -129,7 +129,7 @@ def test_stats(memory):
     """Stats count messages, sessions and units, of one user and of all."""
     memory.add(TALK, user="ann", session="a")
     memory.add("x", user="bea")
-    mine, everybodys = memory.stats(user="ann"), memory.stats()
+    mine, everybodys = memory.admin.stats(user="ann"), memory.admin.stats()
     assert (mine.users, mine.messages, mine.sessions) == (1, 4, 2)
     assert (everybodys.users, everybodys.messages, everybodys.sessions) == (2, 5, 3)
     assert view(memory) == {"units": 4, "vectors": 4, "lag": 0}

@@ -11,7 +11,7 @@ from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder
 
 def view(memory):
     """The figures of the messages view."""
-    found = next(one for one in memory.stats().views if one.view == "messages")
+    found = next(one for one in memory.admin.stats().views if one.view == "messages")
     return {counted.kind: counted.rows for counted in found.counts} | {"lag": found.lag}
 
 
@@ -22,7 +22,7 @@ def test_a_failing_embedder_loses_nothing(opened):
     memory.add(["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")
     assert view(memory) == {"units": 0, "vectors": 0, "lag": 2}
     assert memory.recall("Who is the dentist?", user="ann").evidence[0].sources == (1,)
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
     embedder.failing = False
     memory.add("It rained.", user="ann")
     assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}
@@ -45,8 +45,8 @@ def test_an_encoder_reads_the_question_as_it_is(opened):
 
 def test_a_memory_says_whether_its_recalls_wait_for_others(opened):
     """What is embedded waits for nobody; another embedder may be a server."""
-    assert opened().is_embedded
-    assert not opened(embedder=HashEmbedder()).is_embedded
+    assert opened().admin.is_embedded
+    assert not opened(embedder=HashEmbedder()).admin.is_embedded
 
 
 def test_an_add_waits_for_no_embedder_where_a_worker_can(opened):
@@ -63,7 +63,7 @@ def test_an_add_waits_for_no_embedder_where_a_worker_can(opened):
     assert embedder.gate.reached.wait(30)
     assert memory.recall("Who is the dentist?", user="ann").evidence[0].sources == (1,)
     embedder.gate.open()
-    assert memory._worker.idle(30)
+    assert memory._wiring.worker.idle(30)
     assert view(memory) == {"units": 2, "vectors": 2, "lag": 0}
 
 
@@ -88,16 +88,16 @@ def test_another_embedder_rebuilds_beside_the_serving_one(opened):
     (asked,) = (view for view in found.trace.views if view.view == "messages")
     assert "another embedder" in asked.note
     memory.add("It rained.", user="ann")
-    assert len(opened().recall("dentist bread rained", user="ann", floor=0).evidence) == 3
+    assert len(opened().recall("dentist bread rained", user="ann", min_confidence=0).evidence) == 3
     embedder.failing = False
-    memory.rebuild(user="ann")
+    memory.builds.rebuild(user="ann")
     assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}
     assert not any(view.note for view in memory.recall("Who is the dentist?", user="ann").trace.views)
 
 
 def test_rebuild_of_nobody(memory):
     """Rebuilding for a user who never said anything makes no user."""
-    memory.rebuild(user="nobody")
+    memory.builds.rebuild(user="nobody")
     assert memory.users() == []
     with pytest.raises(UnknownName, match="there is chunks, hierarchy, messages, notes, topics"):
-        memory.rebuild(user="nobody", view="dreams")
+        memory.builds.rebuild(user="nobody", view="dreams")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from talk import same
-from zibaldone import ClosedMemory, InvalidInput, Memory
+from zibaldone import ClosedMemory, Config, InvalidInput, Memory
 
 pytestmark = pytest.mark.usefixtures("made_from_nothing")
 
@@ -92,14 +92,14 @@ def test_closed(memory, tmp_path):
         lambda: memory.add("x", user="ann"),
         lambda: memory.recall("x", user="ann"),
         lambda: memory.messages(user="ann"),
-        lambda: memory.sessions(user="ann"),
+        lambda: memory.user("ann").sessions(),
         memory.users,
         lambda: memory.forget(user="ann", everything=True),
         lambda: memory.forget(user="ann", everything=True, dry_run=True),
-        lambda: memory.export(user="ann", path=tmp_path / "out"),
-        lambda: memory.rebuild(user="ann"),
-        memory.stats,
-        memory.check_integrity,
+        lambda: memory.user("ann").export(path=tmp_path / "out"),
+        lambda: memory.builds.rebuild(user="ann"),
+        memory.admin.stats,
+        memory.admin.check,
     ]
     for call in calls:
         with pytest.raises(ClosedMemory):
@@ -138,8 +138,8 @@ def test_many_threads(memory):
     stored = memory.messages(user="ann")
     assert [m.seq for m in stored] == list(range(1, 8 * 12 * 2 + 1))
     assert {m.content for m in stored} >= {f"thread {n} tulip {i}" for n in range(8) for i in range(12)}
-    assert memory.check_integrity().ok
-    assert memory.stats().views[0].lag == 0
+    assert memory.admin.check().ok
+    assert memory.admin.stats().views[0].lag == 0
 
 
 def test_a_folder_of_the_earlier_name_opens(opened, tmp_path):
@@ -158,8 +158,8 @@ def test_a_folder_of_the_earlier_name_opens(opened, tmp_path):
 def test_the_replica_of_the_environment_is_of_no_folder(tmp_path, monkeypatch):
     """It is set for a fleet; a folder opens beside it, and refuses one that is given to it."""
     monkeypatch.setenv("ZIBALDONE_REPLICA", "postgresql+psycopg://nobody@nowhere.invalid/memory")
-    with Memory(tmp_path) as memory:
+    with Memory.from_env(tmp_path) as memory:
         memory.add("My dentist is Dr. Moss.", user="ann")
         assert memory.recall("dentist", user="ann")
     with pytest.raises(InvalidInput, match="a memory in PostgreSQL"):
-        Memory(tmp_path, replica="postgresql+psycopg://nobody@nowhere.invalid/memory")
+        Memory(tmp_path, config=Config(replica="postgresql+psycopg://nobody@nowhere.invalid/memory"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone import InvalidInput, Memory
+from zibaldone import Config, InvalidInput, Memory
 
 
 class PerCharacter:
@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module", params=[PerCharacter, PerWord], ids=lambda kind: kind.__name__)
 def counting(request, folder):
     """A memory with a tokenizer of its own, and that tokenizer."""
-    with Memory(folder, tokenizer=request.param()) as memory:
+    with Memory(folder, config=Config(tokenizer=request.param())) as memory:
         yield memory, request.param()
 
 
@@ -49,8 +49,8 @@ def counting(request, folder):
 def test_a_budget_is_in_its_tokens(counting, budget, question):
     """Kept, whatever it is, and used where there is more to say."""
     memory, tokenizer = counting
-    recalled = memory.recall(question, user="u", budget_tokens=budget, floor=0)
-    assert recalled.tokens == tokenizer.count([recalled.text])[0] == memory.count_tokens(recalled.text)
+    recalled = memory.recall(question, user="u", budget_tokens=budget, min_confidence=0)
+    assert recalled.tokens == tokenizer.count([recalled.text])[0] == memory.admin.count_tokens(recalled.text)
     assert recalled.tokens <= budget
     all_of_it = sum(tokenizer.count(TALK))
     if 500 <= budget <= all_of_it:
@@ -64,12 +64,12 @@ def test_what_is_stored_does_not_depend_on_it(folder, tmp_path):
     long = " ".join(TALK)
     texts = {}
     for name, tokenizer in (("ours", None), ("theirs", PerCharacter())):
-        with Memory(tmp_path / name, tokenizer=tokenizer) as memory:
+        with Memory(tmp_path / name, config=Config(tokenizer=tokenizer)) as memory:
             memory.add([*TALK[:20], long], user="u")
             memory.maintain()
         with Memory(tmp_path / name) as memory:
-            assert all(view.lag == 0 for view in memory.stats().views if view.view == "messages")
-            texts[name] = memory.recall("Which herons?", user="u", floor=0).text
+            assert all(view.lag == 0 for view in memory.admin.stats().views if view.view == "messages")
+            texts[name] = memory.recall("Which herons?", user="u", min_confidence=0).text
     assert texts["ours"] == texts["theirs"]
 
 
@@ -79,16 +79,16 @@ def test_search_and_the_profile_count_with_it(counting):
     passages = memory.search("herons", user="u", limit=5)
     assert len(passages) == 5
     assert all(unit.tokens >= tokenizer.count([unit.text])[0] for unit in passages)
-    text = memory.profile("u").text(100)
+    text = memory.user("u").profile.text(100)
     assert "German" in text
     assert tokenizer.count([text])[0] <= 100
-    assert memory.profile("u").text(3) == ""
+    assert memory.user("u").profile.text(3) == ""
 
 
 def test_no_tokenizer_leaves_all_as_it_was(folder):
     """Tokens are the embedded tokenizer's."""
     with Memory(folder) as memory:
-        assert memory.count_tokens("three words here") == 3
+        assert memory.admin.count_tokens("three words here") == 3
 
 
 class Broken:
@@ -109,4 +109,4 @@ class Broken:
 def test_what_is_no_tokenizer(tokenizer, tmp_path):
     """Is refused when the memory is opened."""
     with pytest.raises(InvalidInput, match="tokenizer"):
-        Memory(tmp_path, tokenizer=tokenizer)
+        Memory(tmp_path, config=Config(tokenizer=tokenizer))

@@ -1,4 +1,4 @@
-"""memory.topics(user): documents out, edits back in, and the wall between users."""
+"""memory.user(name).topics: documents out, edits back in, and the wall between users."""
 
 import inspect
 
@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zibaldone import AsyncMemory, InvalidImport, InvalidInput, Memory
+from memories import open_async_memory
+from zibaldone import Config, InvalidImport, InvalidInput, Memory
 from zibaldone.api.documents import AsyncTopics, Topics, TopicsEdited
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 from zibaldone.views.topics import Consolidation
@@ -37,7 +38,7 @@ def topics(small):
     """Ann's, of a short talk."""
     small.add(TALK, user="ann")
     small.maintain(user="ann", views=["topics"])
-    return small.topics("ann")
+    return small.user("ann").topics
 
 
 def file_with(folder, words):
@@ -75,9 +76,9 @@ def test_an_unknown_document(topics, small):
     with pytest.raises(InvalidInput, match=r"no topic document 'cats'; there is topic-0001, .*CURRENT"):
         topics.document("cats")
     with pytest.raises(InvalidInput, match="none yet"):
-        small.topics("bea").document("CURRENT")
+        small.user("bea").topics.document("CURRENT")
     with pytest.raises(InvalidInput, match="user"):
-        small.topics("")
+        small.user("")
 
 
 def test_export_and_import_without_an_edit(topics, small, tmp_path):
@@ -108,13 +109,13 @@ def test_edits_come_back_and_survive_a_rebuild(topics, small, tmp_path):
         message.content for message in done.edits
     }
     first = said(topics)
-    small.rebuild(user="ann", view="topics")
+    small.builds.rebuild(user="ann", view="topics")
     for text in (first, said(topics)):
         assert "salmon and trout" in text
         assert "allergic to pollen" in text
         assert "tuna" not in text
     assert said(topics) == first
-    assert small.check_integrity().ok
+    assert small.admin.check().ok
 
 
 def test_a_removal_survives_a_rebuild(topics, small, tmp_path):
@@ -129,7 +130,7 @@ def test_a_removal_survives_a_rebuild(topics, small, tmp_path):
     assert len(topics.import_(tmp_path / "out").edits) == 1
     for _ in range(2):
         assert "walnuts" not in said(topics)
-        small.rebuild(user="ann", view="topics")
+        small.builds.rebuild(user="ann", view="topics")
 
 
 def test_a_conflict_is_shown_and_nothing_overwritten(topics, small, tmp_path):
@@ -192,7 +193,7 @@ def test_folders_that_are_not_exported_into(topics, small, tmp_path):
     (tmp_path / "empty").mkdir()
     assert topics.export(tmp_path / "empty").files
     with pytest.raises(InvalidInput, match=r"no topic documents: maintain"):
-        small.topics("bea").export(tmp_path / "none")
+        small.user("bea").topics.export(tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
@@ -223,11 +224,11 @@ def test_folders_that_cannot_be_imported(topics, small, tmp_path):
         topics.import_(tmp_path / "nowhere")
     topics.export(tmp_path / "out")
     with pytest.raises(InvalidImport, match="not an export of user 'bea'"):
-        small.topics("bea").import_(tmp_path / "out")
+        small.user("bea").topics.import_(tmp_path / "out")
     small.add(TALK, user="bea")
     small.maintain(user="bea", views=["topics"])
     with pytest.raises(InvalidInput, match="choose a new folder"):
-        small.topics("bea").export(tmp_path / "out")
+        small.user("bea").topics.export(tmp_path / "out")
     change(tmp_path / "out", "salmon and tuna", "salmon and trout")
     (tmp_path / "out" / "zz.md").write_bytes(b"- caf\xe9")
     with pytest.raises(InvalidImport, match=r"zz.md is not UTF-8 text .* at byte 5"):
@@ -265,17 +266,17 @@ def test_the_wall(topics, small, tmp_path):
     """Nothing of Ann's edits reaches Bea, who has the same words and ids."""
     small.add(TALK, user="bea")
     small.maintain(user="bea", views=["topics"])
-    other = small.topics("bea")
+    other = small.user("bea").topics
     before = other.documents()
     assert [one.id for one in before] == [one.id for one in topics.documents()]
     topics.export(tmp_path / "out")
     change(tmp_path / "out", "salmon and tuna", "zander")
     (tmp_path / "out" / "new.md").write_text("- Zeppelins.\n")
     assert len(topics.import_(tmp_path / "out").edits) == 2
-    small.rebuild(user="ann", view="topics")
+    small.builds.rebuild(user="ann", view="topics")
     assert other.documents() == before
     assert len(small.messages(user="bea")) == len(TALK)
-    assert not small.topics("cid").documents()
+    assert not small.user("cid").topics.documents()
 
 
 def test_forgetting_what_was_edited(topics, small, tmp_path):
@@ -288,9 +289,9 @@ def test_forgetting_what_was_edited(topics, small, tmp_path):
     assert not any("tuna" in str(message.metadata) for message in small.messages(user="ann"))
     small.forget(user="ann", seqs=[edit.seq])
     assert "trout" not in said(topics)
-    small.rebuild(user="ann", view="topics")
+    small.builds.rebuild(user="ann", view="topics")
     assert "salmon" not in said(topics)
-    assert small.check_integrity().ok
+    assert small.admin.check().ok
 
 
 def test_an_added_line_comes_from_its_edit(topics, small):
@@ -322,10 +323,10 @@ def test_a_forgotten_edit_of_a_heading_or_a_paragraph(topics, small):
 @given(st.data())
 def test_any_lines_can_be_taken_out(tmp_path_factory, data):
     """Whatever bullets a person deletes, those are gone after the import, and all others stay."""
-    with Memory(tmp_path_factory.mktemp("m"), embedder=HashEmbedder(), topics=SMALL, chat=None) as memory:
+    with Memory(tmp_path_factory.mktemp("m"), embedder=HashEmbedder(), config=Config(topics=SMALL)) as memory:
         memory.add(TALK, user="ann")
         memory.maintain(user="ann", views=["topics"])
-        topics = memory.topics("ann")
+        topics = memory.user("ann").topics
         out = tmp_path_factory.mktemp("out")
         topics.export(out)
         before = said(topics).splitlines()
@@ -344,7 +345,7 @@ def test_an_embedder_that_is_down(opened, tmp_path):
     memory = opened(embedder=embedder, topics=SMALL, chat=None)
     memory.add(TALK, user="ann")
     memory.maintain(user="ann", views=["messages", "topics"])
-    topics = memory.topics("ann")
+    topics = memory.user("ann").topics
     doc = next(doc for doc in topics.documents() if "tuna" in topics.text(doc.id))
     before, _, after = topics.text(doc.id).rpartition("tuna")
     text = f"{before}trout{after}"
@@ -381,8 +382,8 @@ def test_async_behaviour(topics, tmp_path, clock):
 
     async def main():
         options = {"embedder": HashEmbedder(), "topics": SMALL, "chat": None, "clock": clock}
-        async with AsyncMemory(tmp_path / "memory", **options) as memory:
-            other = memory.topics("ann")
+        async with open_async_memory(tmp_path / "memory", **options) as memory:
+            other = memory.user("ann").topics
             assert await other.documents() == topics.documents()
             assert await other.catalogue() == topics.catalogue()
             assert await other.document("CURRENT") == topics.document("CURRENT")

@@ -38,13 +38,13 @@ def test_a_recall_finds_it_there(opened, read):
     expected = opened().recall(QUESTION, user="ann")
     memory = opened()
     read.clear()
-    memory.warm(user="ann")
+    memory.user("ann").preload()
     assert {"extend", "_load"} <= set(read)
     read.clear()
     assert memory.recall(QUESTION, user="ann").evidence == expected.evidence
     assert read == []
     memory.add("My dentist moved to Green Lane.", user="ann")
-    memory.warm(user="ann")
+    memory.user("ann").preload()
     assert {"extend", "_read_late"} <= set(read)
     read.clear()
     assert "Green Lane" in memory.recall("Where is my dentist?", user="ann").text
@@ -57,24 +57,24 @@ def test_it_is_of_one_user(opened, read):
     memory.add(TALK, user="ann")
     memory.add("I row.", user="bea")
     read.clear()
-    memory.warm(user="cid")
+    memory.user("cid").preload()
     assert read == []
     with pytest.raises(InvalidInput):
-        memory.warm(user="")
+        memory.user("").preload()
 
 
 def test_what_is_forgotten_afterwards_is_forgotten(opened):
     """Memory held it, and holds it no more."""
     memory = opened()
     memory.add(TALK, user="ann")
-    memory.warm(user="ann")
+    memory.user("ann").preload()
     memory.forget(user="ann", seqs=[1])
-    assert "Moss" not in memory.recall("Who is my dentist?", user="ann", floor=0).text
+    assert "Moss" not in memory.recall("Who is my dentist?", user="ann", min_confidence=0).text
 
 
 def test_nobody_has_read_anything(opened):
     """An audit says who was shown something."""
     memory = opened(audit=True)
     memory.add(TALK, user="ann")
-    memory.warm(user="ann")
-    assert [entry.action for entry in memory.audit(user="ann")] == ["write"]
+    memory.user("ann").preload()
+    assert [entry.action for entry in memory.admin.audit(user="ann")] == ["write"]

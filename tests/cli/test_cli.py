@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from exports import chatgpt_chat
-from zibaldone import Imported, ImportInterrupted, Memory, errors
+from zibaldone import Admin, Imported, ImportInterrupted, errors
 from zibaldone.cli.app import _exit_code, app
 from zibaldone.cli.demo import show
 from zibaldone.text.rendering import verbatim
@@ -197,7 +197,7 @@ def test_ctrl_c_says_how_much_is_kept(run, talk, monkeypatch):
     def stop(*_args, **_options):
         raise ImportInterrupted(Imported("jsonl", ("me",), 1, 2, 2, 0, complete=False))
 
-    monkeypatch.setattr(Memory, "import_", stop)
+    monkeypatch.setattr(Admin, "import_", stop)
     done = run("import", talk, code=130)
     assert done.stdout == "jsonl: 2 messages in 1 conversation for me: 2 added\n"
     assert "the same command goes on from there" in done.stderr
@@ -312,7 +312,7 @@ def test_recall_of_nothing(filled):
     ("arguments", "said"),
     [
         (["--budget", "0"], "budget_tokens"),
-        (["--floor", "2"], "floor"),
+        (["--floor", "2"], "min_confidence"),
         (["--view", "none"], "no view 'none'"),
     ],
 )
@@ -436,9 +436,9 @@ def test_forget_verify(filled, tmp_path):
 def test_a_crash_while_forgetting(filled, tmp_path, monkeypatch):
     """The receipt that was written before says as much as the one afterwards: it verifies."""
     receipt, kept = tmp_path / "receipt.json", []
-    save = Memory.save_receipt
+    save = Admin.save_receipt
     monkeypatch.setattr(
-        Memory, "save_receipt", lambda *given: (save(*given), kept.append(receipt.read_text()))[0]
+        Admin, "save_receipt", lambda *given: (save(*given), kept.append(receipt.read_text()))[0]
     )
     filled("forget", "--session", "2", "--yes", "--receipt", receipt)
     receipt.write_text(kept[0])

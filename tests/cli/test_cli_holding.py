@@ -20,7 +20,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from hostile import HostileFolder
-from zibaldone import InvalidInput, Memory, change_key
+from zibaldone import Config, InvalidInput, Memory, change_key
 from zibaldone.cli import client as holder
 from zibaldone.cli import daemon as holding
 from zibaldone.cli.app import app
@@ -49,7 +49,7 @@ def runtime():
 def folder(tmp_path_factory, runtime):
     """A memory of two messages."""
     folder = tmp_path_factory.mktemp("holding") / "memory"
-    with Memory(folder, clock=FrozenClock()) as memory:
+    with Memory(folder, config=Config(clock=FrozenClock())) as memory:
         memory.add(TALK, user="me")
     return folder
 
@@ -57,7 +57,7 @@ def folder(tmp_path_factory, runtime):
 @pytest.fixture(scope="module")
 def held(folder):
     """That memory, held by this process."""
-    with Memory(folder, clock=FrozenClock()) as memory, holding.held(memory, PROGRAM):
+    with Memory(folder, config=Config(clock=FrozenClock())) as memory, holding.held(memory, PROGRAM):
         yield folder
 
 
@@ -105,7 +105,7 @@ def _untimed(text):
 
 def test_what_is_new_is_answered(held, environment, capfdbinary):
     """What another process stores meanwhile is found at once."""
-    with Memory(held, clock=FrozenClock()) as other:
+    with Memory(held, config=Config(clock=FrozenClock())) as other:
         other.add("The boat is called Gull.", user="bea")
     assert holder.answer(["recall", "What is the boat called?", "-u", "bea"]) == 0
     assert b"Gull" in capfdbinary.readouterr().out
@@ -208,7 +208,7 @@ def test_a_runtime_folder_that_is_open_to_others_is_refused(opened, monkeypatch,
 def test_a_process_of_its_own(tmp_path, runtime, environment, monkeypatch):
     """Started, shown, asked, stopped, from the command line; then commands do without it."""
     folder = tmp_path / "memory"
-    with Memory(folder, clock=FrozenClock()) as memory:
+    with Memory(folder, config=Config(clock=FrozenClock())) as memory:
         memory.add(TALK, user="me")
 
     def run(*words):
@@ -283,7 +283,7 @@ def test_a_folder_with_another_key_is_not_answered_for(tmp_path, runtime, enviro
     monkeypatch.setenv("ZIBALDONE_KEY", keys[0].hex())
     ended = []
     monkeypatch.setattr(holding.os, "kill", lambda pid, number: ended.append(number))
-    with Memory(folder) as memory, holding.held(memory, PROGRAM):
+    with Memory.from_env(folder) as memory, holding.held(memory, PROGRAM):
         memory.add("Rye bread.", user="me")
         assert holder.answer(["users", "--memory", str(folder)]) == 0
         change_key(folder, *keys)

@@ -10,7 +10,8 @@ from functools import partial
 import anyio
 import pytest
 
-from zibaldone import AsyncMemory, Consolidation, MemAttention, Memory, XMemory, ZibaldoneError
+from memories import open_async_memory, open_memory
+from zibaldone import Consolidation, MemAttention, XMemory, ZibaldoneError
 from zibaldone.errors import ModelUnavailable
 from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder, ScriptedModel
 
@@ -99,7 +100,7 @@ class Scene:
         shutil.copytree(self.folders[unread], self.folder)
 
     def _filled(self, folder, unread):
-        with Memory(folder, **{**self.options, "chat": None}) as memory:
+        with open_memory(folder, **{**self.options, "chat": None}) as memory:
             memory.add(TALK, user="bea")
             memory.maintain()
             self.failing.failing = bool(unread)
@@ -111,7 +112,7 @@ class Scene:
 
     def open(self, **options):
         """The memory, with the model in it."""
-        return Memory(self.folder, **{**self.options, "chat": self.chat, **options})
+        return open_memory(self.folder, **{**self.options, "chat": self.chat, **options})
 
 
 @contextmanager
@@ -146,7 +147,9 @@ def all_go_on(memory, view):
         calls += [
             partial(note, f"add {user}", partial(memory.add, "I sold the harp.", user=user)),
             partial(
-                note, f"recall {user}", partial(memory.recall, QUESTION, user=user, views=[view], floor=0)
+                note,
+                f"recall {user}",
+                partial(memory.recall, QUESTION, user=user, views=[view], min_confidence=0),
             ),
             partial(note, f"forget {user}", partial(memory.forget, user=user, seqs=[3])),
         ]
@@ -188,7 +191,9 @@ def test_nobody_waits_for_a_model_that_hangs_in_a_recall(scene):
     scene.fill(read=True)
     view = scene.case.view
     with scene.open() as memory:
-        recall = partial(memory.recall, QUESTION, user="ann", views=[view], floor=0, budget_tokens=2000)
+        recall = partial(
+            memory.recall, QUESTION, user="ann", views=[view], min_confidence=0, budget_tokens=2000
+        )
         with hanging(scene.gate, recall) as late:
             all_go_on(memory, view)
         assert late[0].evidence
@@ -207,7 +212,7 @@ def test_a_recall_waits_shortly_for_a_server_that_hangs(scene):
 
     scene.chat = ScriptedModel(hang)
     with scene.open() as memory:
-        recalled = memory.recall(QUESTION, user="ann", views=[scene.case.view], floor=0)
+        recalled = memory.recall(QUESTION, user="ann", views=[scene.case.view], min_confidence=0)
     assert recalled.evidence
     (request,) = requests
     assert request.max_attempts == 1
@@ -223,8 +228,8 @@ def test_nobody_waits_for_a_model_that_hangs_in_a_maintenance(scene):
         with hanging(scene.gate, partial(memory.maintain, user="ann", views=[view])) as late:
             all_go_on(memory, view)
         assert late[0].behind == ()
-        assert memory.check_integrity().faults == ()
-        found = memory.recall(QUESTION, user="ann", views=[view], floor=0, budget_tokens=2000)
+        assert memory.admin.check().faults == ()
+        found = memory.recall(QUESTION, user="ann", views=[view], min_confidence=0, budget_tokens=2000)
         assert 3 not in {seq for evidence in found.evidence for seq in evidence.sources}
 
 
@@ -239,8 +244,8 @@ def test_nobody_waits_for_a_model_that_hangs_in_the_background(scene):
             all_go_on(memory, scene.case.view)
         finally:
             scene.gate.open()
-        assert memory._worker.idle(IN_TIME_S)
-        assert memory.check_integrity().faults == ()
+        assert memory._wiring.worker.idle(IN_TIME_S)
+        assert memory.admin.check().faults == ()
 
 
 @recalls
@@ -250,8 +255,8 @@ def test_nobody_waits_for_a_model_that_hangs_in_an_awaited_recall(scene):
     view = scene.case.view
 
     async def main():
-        memory = AsyncMemory(scene.folder, **scene.options, chat=scene.chat)
-        recall = partial(memory.recall, QUESTION, user="ann", views=[view], floor=0)
+        memory = open_async_memory(scene.folder, **scene.options, chat=scene.chat)
+        recall = partial(memory.recall, QUESTION, user="ann", views=[view], min_confidence=0)
         receipts = []
 
         async def forget(user):
@@ -267,7 +272,7 @@ def test_nobody_waits_for_a_model_that_hangs_in_an_awaited_recall(scene):
                         for user in ("ann", "bea"):
                             group.start_soon(partial(memory.add, "I sold the harp.", user=user))
                             group.start_soon(
-                                partial(memory.recall, QUESTION, user=user, views=[view], floor=0)
+                                partial(memory.recall, QUESTION, user=user, views=[view], min_confidence=0)
                             )
                             group.start_soon(forget, user)
             finally:
@@ -282,7 +287,7 @@ def test_nobody_waits_for_a_model_that_hangs_while_an_edit_is_taken(scene):
     """Edited topic documents are consolidated at once: the model that does it holds nobody else up."""
     scene.fill(read=True)
     with scene.open(chat=None) as memory:
-        topics = memory.topics("ann")
+        topics = memory.user("ann").topics
         document = topics.documents()[0]
         edit = partial(topics.edit, document.id, topics.text(document.id) + "\n- I gave up the cello.\n")
         with hanging(scene.gate, edit) as late:

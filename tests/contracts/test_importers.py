@@ -257,13 +257,13 @@ def test_importing_twice_adds_nothing(sample, tmp_path):
     """The second import of a file reads as much and adds none, and the memory is as it was."""
     name, path = sample
     with Memory(tmp_path / "memory") as memory:
-        first = memory.import_(path, user="ann")
+        first = memory.user("ann").import_(path)
         stored = memory.messages(user="ann")
-        second = memory.import_(path, user="ann")
+        second = memory.user("ann").import_(path)
         assert (first.format, first.read, first.added) == (name, 3, 3)
         assert (second.read, second.added) == (3, 0)
         assert memory.messages(user="ann") == stored
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -295,5 +295,5 @@ def test_nothing_of_a_broken_file_is_stored(name, tmp_path):
     broken.write_text(SAMPLES[name].replace(json.dumps(_TURNS[2][1]), "7"), encoding="utf-8")
     with Memory(tmp_path / "memory") as memory:
         with pytest.raises(InvalidImport):
-            memory.import_(broken, user="ann", format=name, strict=True)
+            memory.user("ann").import_(broken, format=name, strict=True)
         assert memory.users() == []

@@ -218,7 +218,7 @@ def test_nothing_is_held_while_it_works(folder):
 def test_nobody_is_asked_where_nothing_is_recalled(folder):
     """Below the floor there is nothing to order."""
     own = Own()
-    found = folder(reranker=own).recall(QUESTION, user="ann", floor=1)
+    found = folder(reranker=own).recall(QUESTION, user="ann", min_confidence=1)
     assert (found.evidence, own.asked) == ((), [])
 
 
@@ -232,7 +232,7 @@ def test_the_chat_model_orders_for_its_user(folder):
     (request,) = model.requests
     assert (request.task, request.max_attempts) == ("rerank.order", 1)
     assert request.timeout_s <= 4
-    assert [(use.user, use.view) for use in memory.usage()] == [("ann", "rerank")]
+    assert [(use.user, use.view) for use in memory.admin.usage()] == [("ann", "rerank")]
 
 
 @pytest.mark.parametrize("answer", ["nonsense", {"order": [1, 1]}, {"order": [99]}, ModelFailed("down")])
@@ -249,12 +249,12 @@ def test_a_reranker_by_name(library, tmp_path, monkeypatch):
     with Memory(tmp_path, reranker="fastembed:org/model") as memory:
         memory.add(TALK[0], user="ann")
         assert told(memory.recall(QUESTION, user="ann")).view == "reranker fastembed:org/model"
-        assert not memory.is_embedded
+        assert not memory.admin.is_embedded
     monkeypatch.setenv("ZIBALDONE_RERANKER", "words")
-    with Memory(tmp_path) as memory:
+    with Memory.from_env(tmp_path) as memory:
         assert told(memory.recall(QUESTION, user="ann")).view == "reranker words"
-    with Memory(tmp_path, reranker=None) as memory:
-        assert memory.is_embedded
+    with Memory(tmp_path) as memory:
+        assert memory.admin.is_embedded
 
 
 def test_weights_that_cannot_be_fetched(library, tmp_path):
@@ -286,4 +286,4 @@ def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
 def test_what_is_no_reranker(given, why, tmp_path):
     """Says what is."""
     with pytest.raises(InvalidInput, match=why):
-        Memory(tmp_path, reranker=given, chat=None)
+        Memory(tmp_path, reranker=given)

@@ -42,7 +42,7 @@ def test_an_error_is_raised_and_nothing_more_is_begun(workers):
 INTERRUPTED = """
 import os, signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores it
-from zibaldone import MemAttention, Memory
+from zibaldone import Config, MemAttention, Memory
 
 class Hanging:
     name = "hanging"
@@ -50,7 +50,11 @@ class Hanging:
         os.write(1, b"asked\\n")
         threading.Event().wait()
 
-memory = Memory(sys.argv[1], chat=Hanging(), chunks=MemAttention(chunk_gate_tokens=40), maintained=["chunks"])
+memory = Memory(
+    sys.argv[1],
+    chat=Hanging(),
+    config=Config(chunks=MemAttention(chunk_gate_tokens=40), maintained=["chunks"]),
+)
 for user in ("ann", "bea", "cid"):
     memory.add([f"Fact {i}: Otto repaired clock number {i} in his cellar." for i in range(20)], user=user)
 try:

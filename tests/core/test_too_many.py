@@ -4,21 +4,21 @@ from itertools import repeat
 
 import pytest
 
-from zibaldone import ItemPut, TooMany
+from zibaldone import Filter, ItemPut, TooMany
 from zibaldone.core.validation import MOST
 
 CALLS = {
     "messages": lambda memory, many: memory.add(many("x"), user="ann"),
     "messages of a chat": lambda memory, many: memory.recall("x", messages=many("x"), user="ann"),
-    "exclude_seqs": lambda memory, many: memory.recall("x", exclude_seqs=many(1), user="ann"),
+    "exclude_seqs": lambda memory, many: memory.recall("x", filter=Filter(exclude_seqs=many(1)), user="ann"),
     "seqs": lambda memory, many: memory.forget(seqs=many(1), user="ann"),
-    "roles": lambda memory, many: memory.messages(roles=many("user"), user="ann"),
+    "roles": lambda memory, many: memory.messages(filter=Filter(roles=many("user")), user="ann"),
     "views": lambda memory, many: memory.maintain(views=[*many("messages")], user="ann"),
-    "texts": lambda memory, many: memory.verify(forgotten(memory), texts=many("x")),
-    "also": lambda memory, many: memory.verify(forgotten(memory), also=many("x")),
-    "puts": lambda memory, many: memory.items("ann").put_all(many(ItemPut(("a",), "k", {"b": 1}))),
-    "places": lambda memory, many: memory.items("ann").delete(many((("a",), "k"))),
-    "namespace": lambda memory, many: memory.items("ann").get([*many("a")], "k"),
+    "texts": lambda memory, many: memory.admin.verify(forgotten(memory), texts=many("x")),
+    "also": lambda memory, many: memory.admin.verify(forgotten(memory), also=many("x")),
+    "puts": lambda memory, many: memory.user("ann").items.put_all(many(ItemPut(("a",), "k", {"b": 1}))),
+    "places": lambda memory, many: memory.user("ann").items.delete(many((("a",), "k"))),
+    "namespace": lambda memory, many: memory.user("ann").items.get([*many("a")], "k"),
 }
 
 
@@ -47,7 +47,7 @@ def test_one_more_than_the_limit_is_refused(memory, monkeypatch, argument):
 def test_what_says_how_long_it_is_is_not_read(memory):
     """Ten million seqs are refused by their number."""
     with pytest.raises(TooMany, match="exclude_seqs can be at most 100,000"):
-        memory.recall("x", user="ann", exclude_seqs=range(10**7))
+        memory.recall("x", user="ann", filter=Filter(exclude_seqs=range(10**7)))
 
 
 def test_as_many_as_the_limit_are_taken(memory, monkeypatch):
@@ -68,4 +68,4 @@ def test_a_filter_has_so_many_members_in_all(memory, metadata):
     """Keys, operators and values, however they are nested: each message is held against all of them."""
     memory.add("x", user="ann")
     with pytest.raises(TooMany, match="metadata"):
-        memory.messages(user="ann", metadata=metadata)
+        memory.messages(user="ann", filter=Filter(metadata=metadata))

@@ -30,7 +30,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Memories do not wait for more of what is said."""
-    monkeypatch.setattr("zibaldone.api.memory.GATHER_S", 0.0)
+    monkeypatch.setattr("zibaldone.api.wiring.GATHER_S", 0.0)
 
 
 @pytest.fixture
@@ -227,9 +227,9 @@ def test_a_long_backlog_is_read_in_turns(opened, monkeypatch):
         return original(database, user, *arguments, **options)
 
     monkeypatch.setattr(maintenance, "_step", step)
-    memory.start_worker(threads=1, turn_s=0)
-    assert memory._worker.idle(20)
-    assert memory._backlog.look() == []
+    memory.admin.start_worker(threads=1, turn_s=0)
+    assert memory._wiring.worker.idle(20)
+    assert memory._wiring.backlog.look() == []
     assert Counter(steps) == {"ann": 6, "bea": 1, "cid": 1}
     assert max(steps.index("bea"), steps.index("cid")) < 3
 
@@ -256,11 +256,11 @@ def test_one_user_s_failing_rebuild_is_not_everybody_s(opened):
     other = FailingEmbedder(HashEmbedder(32, name="other"), failing=False)
     memory = opened(embedder=HashEmbedder(16))
     memory.add("A tulip.", user="ann")
-    memory.rebuild(user="ann", embedder=other)
-    memory.start_worker(threads=1)
+    memory.builds.rebuild(user="ann", embedder=other)
+    memory.admin.start_worker(threads=1)
     other.failing = True
     memory.add("A rose.", user="ann")
-    worker = memory._worker
+    worker = memory._wiring.worker
     with worker._changed:
         assert worker._changed.wait_for(lambda: "ann" in worker._resting, 20)
     assert worker._not_before == 0
@@ -300,8 +300,8 @@ def test_a_memory_maintains_itself(opened):
         memory.add(facts, user="ann")
     memory = opened(background=True, **CHUNKS)
     memory.add(facts, user="bea")
-    assert memory._worker.idle(20)
-    assert memory.chunks(user="ann")
-    assert memory.chunks(user="bea")
-    assert memory.stats().views[1].lag == 0
+    assert memory._wiring.worker.idle(20)
+    assert memory.user("ann").chunks()
+    assert memory.user("bea").chunks()
+    assert memory.admin.stats().views[1].lag == 0
     memory.close()

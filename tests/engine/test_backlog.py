@@ -53,7 +53,7 @@ def unmark(memory, *names):
 def settle(memory):
     """Everything is read, and a look has found so."""
     memory.maintain()
-    assert memory._backlog.look() == []
+    assert memory._wiring.backlog.look() == []
     assert marked(memory) == set()
 
 
@@ -64,7 +64,7 @@ def test_who_was_added_to_is_found_and_is_marked_until_all_is_read(opened):
     settle(memory)
     memory.add("I moved to Oslo.", user="ann")
     assert marked(memory) == {"ann"}
-    assert memory._backlog.look() == ["ann"]
+    assert memory._wiring.backlog.look() == ["ann"]
     assert marked(memory) == {"ann"}
     settle(memory)
 
@@ -80,7 +80,7 @@ def test_a_look_costs_as_much_beside_many_idle_users_as_beside_few(opened, monke
         connection.execute(update(users).values(behind=0))
     memory.add("I moved to Rome.", user="user 19")
     looked_at.clear()
-    memory._backlog.look(100)
+    memory._wiring.backlog.look(100)
     assert sum(looked_at) <= 1 + 3
 
 
@@ -91,18 +91,18 @@ def test_what_is_added_between_the_look_and_the_clearing_stays_marked(opened, mo
     memory.add("I moved to Oslo.", user="ann")
     memory.add("I moved to Rome.", user="bea")
     memory.maintain()
-    note = memory._backlog._note
+    note = memory._wiring.backlog._note
 
     def late(settled, *others):
         assert {"ann", "bea"} <= settled.keys()
         memory.add("My sister is Ida.", user="ann")
         note(settled, *others)
 
-    monkeypatch.setattr(memory._backlog, "_note", late)
-    memory._backlog.look()
+    monkeypatch.setattr(memory._wiring.backlog, "_note", late)
+    memory._wiring.backlog.look()
     monkeypatch.undo()
     assert marked(memory) == {"ann"}
-    assert memory._backlog.look() == ["ann"]
+    assert memory._wiring.backlog.look() == ["ann"]
 
 
 @EVERYWHERE
@@ -113,7 +113,7 @@ def test_a_user_who_is_being_written_is_not_waited_for(opened):
     memory.maintain()
     with other._database.write("ann") as connection:
         connection.execute(update(users).values(version=users.c.version + 1, behind=1))
-        assert memory._backlog.look() == []
+        assert memory._wiring.backlog.look() == []
     assert marked(memory) == {"ann"}
     settle(memory)
 
@@ -122,21 +122,21 @@ def test_a_user_who_is_being_written_is_not_waited_for(opened):
 def test_one_worker_does_not_clear_what_another_s_views_have_not_read(opened):
     """Views that workers keep count for everybody's marks."""
     few, more = opened(maintained=["messages"]), opened(maintained=["messages", "notes"])
-    assert more._backlog.look() == []
+    assert more._wiring.backlog.look() == []
     few.add("I moved to Oslo.", user="ann")
     few.maintain()
-    assert few._backlog.look() == []
+    assert few._wiring.backlog.look() == []
     assert marked(few) == {"ann"}
-    assert more._backlog.look() == ["ann"]
+    assert more._wiring.backlog.look() == ["ann"]
     more.maintain()
-    assert few._backlog.look() == []
+    assert few._wiring.backlog.look() == []
     assert marked(few) == set()
 
 
 def test_a_view_that_no_worker_keeps_any_more_holds_no_mark_for_ever(opened):
     """After a week without a worker of it, a view does not count."""
     few, more = opened(maintained=["messages"]), opened(maintained=["messages", "notes"])
-    more._backlog.look()
+    more._wiring.backlog.look()
     with few._database.write() as connection:
         connection.execute(
             update(maintained_views).values(seen_us=maintained_views.c.seen_us - 8 * 86400 * 10**6)
@@ -154,7 +154,7 @@ def test_whom_nobody_marked_is_found_all_the_same(opened, monkeypatch):
     for name in names:
         memory.add("I moved to Oslo.", user=name)
     unmark(memory, *names)
-    found = [memory._backlog.look() for _ in range(4)]
+    found = [memory._wiring.backlog.look() for _ in range(4)]
     assert sorted(user for look in found for user in look) == names
     assert max(len(look) for look in found) == 2
 
@@ -168,7 +168,7 @@ def test_new_settings_concern_everybody(opened):
     settle(first)
     first.close()
     second = opened(embedder=HashEmbedder(8))
-    assert sorted(second._backlog.look()) == ["ann", "bea"]
+    assert sorted(second._wiring.backlog.look()) == ["ann", "bea"]
 
 
 @EVERYWHERE
@@ -178,7 +178,7 @@ def test_each_look_takes_as_many_as_there_is_room_for_and_the_next_goes_on(opene
     names = [f"user {number}" for number in range(9)]
     for name in names:
         memory.add("I moved to Oslo.", user=name)
-    seen = [memory._backlog.look(2) for _ in range(2 * len(names))]
+    seen = [memory._wiring.backlog.look(2) for _ in range(2 * len(names))]
     assert {user for look in seen for user in look} == set(names)
     assert max(len(look) for look in seen) == 2
 
@@ -194,9 +194,9 @@ def test_what_a_killed_rebuild_left_is_marked(opened):
         raise Stopped
 
     with pytest.raises(Stopped):
-        maintenance.rebuild(memory._database, "ann", memory._views["notes"], check=stop)
+        maintenance.rebuild(memory._database, "ann", memory._wiring.views["notes"], check=stop)
     assert marked(memory) == {"ann"}
-    assert memory._backlog.look() == ["ann"]
+    assert memory._wiring.backlog.look() == ["ann"]
     settle(memory)
 
 
@@ -204,9 +204,9 @@ def test_forgetting_and_choosing_mark_too(opened):
     """Whatever changes what views keep is looked at once more."""
     memory = opened()
     memory.add(["I moved to Oslo.", "My sister is Ida."], user="ann")
-    memory.rebuild("notes", user="ann", beside=True)
+    memory.builds.rebuild("notes", user="ann", beside=True)
     settle(memory)
-    memory.switch("notes", user="ann")
+    memory.builds.switch("notes", user="ann")
     assert marked(memory) == {"ann"}
     settle(memory)
     memory.forget(user="ann", seqs=[1])

@@ -45,7 +45,7 @@ def durable(folder):
 
 def units(memory, user):
     """How many units the messages view holds for the user."""
-    return memory.stats(user=user).views[0].counts[0].rows
+    return memory.admin.stats(user=user).views[0].counts[0].rows
 
 
 @pytest.mark.parametrize(("selector", "seqs"), CASES)
@@ -61,10 +61,12 @@ def test_exactly_what_was_chosen(filled, selector, seqs):
     assert not any(counted.rows for one in others for counted in one.counts)  # nothing is made there yet
     assert receipt == Receipt("ann", False, seqs, receipt.views, purged=True)
     assert receipt.messages == len(seqs)
-    found = filled.recall("dentist, rye bread, sourdough, hill", user="ann", floor=0, budget_tokens=9000)
+    found = filled.recall(
+        "dentist, rye bread, sourdough, hill", user="ann", min_confidence=0, budget_tokens=9000
+    )
     assert {s for e in found.evidence for s in e.sources} == set(left)
     assert len(filled.messages(user="bea")) == 1
-    assert filled.check_integrity().ok
+    assert filled.admin.check().ok
 
 
 @pytest.mark.parametrize(("selector", "seqs"), CASES)
@@ -134,9 +136,11 @@ def test_before_the_view_has_read(opened):
     assert receipt.views[0].counts[0].rows == 0
     embedder.failing = False
     memory.add("It rained.", user="ann")
-    assert {e.sources for e in memory.recall("dentist rained", user="ann", floor=0).evidence} >= {(5,)}
-    assert not any(1 in e.sources for e in memory.recall("dentist", user="ann", floor=0).evidence)
-    assert memory.check_integrity().ok
+    assert {e.sources for e in memory.recall("dentist rained", user="ann", min_confidence=0).evidence} >= {
+        (5,)
+    }
+    assert not any(1 in e.sources for e in memory.recall("dentist", user="ann", min_confidence=0).evidence)
+    assert memory.admin.check().ok
 
 
 @pytest.mark.parametrize(
@@ -215,7 +219,7 @@ def test_a_view_whose_files_cannot_be_cleaned_yet(filled, monkeypatch):
     def busy(*_):
         raise StorageBusy("another process writes")
 
-    monkeypatch.setattr(filled._chunks, "refresh", busy)
+    monkeypatch.setattr(filled._wiring.chunks, "refresh", busy)
     receipt = filled.forget(user="ann", seqs=[1])
     assert (receipt.seqs, receipt.purged) == ((1,), False)
     assert 1 not in {message.seq for message in filled.messages(user="ann")}

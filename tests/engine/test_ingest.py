@@ -29,9 +29,9 @@ def test_a_large_call_is_prepared_in_parts(opened, sizes):
     assert [m.seq for m in memory.add(MANY, user="ann")] == list(range(1, 2501))
     assert max(sizes) <= 2048
     assert sum(sizes) == 2500
-    assert memory.stats(user="ann").views[0].lag == 0
+    assert memory.admin.stats(user="ann").views[0].lag == 0
     assert (2500,) in {unit.sources for unit in memory.recall("tulip 2499", user="ann").evidence}
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_a_large_call_is_stored_whole_or_not_at_all(opened):
@@ -50,4 +50,4 @@ def test_a_large_call_waits_for_no_embedder(opened):
     assert (2500,) in {unit.sources for unit in memory.recall("tulip 2499", user="ann").evidence}
     embedder.failing = False
     memory.maintain()
-    assert memory.stats(user="ann").views[0].lag == 0
+    assert memory.admin.stats(user="ann").views[0].lag == 0

@@ -38,13 +38,13 @@ def half_built(memory, monkeypatch, user="ann", view="chunks"):
         patch.setattr(maintenance, "_step", dies)
         patch.setattr(maintenance, "BATCH_MESSAGES", 4)
         with pytest.raises(Killed):
-            memory.rebuild(user=user, view=view)
+            memory.builds.rebuild(user=user, view=view)
 
 
 def generations_of(memory, view="chunks"):
     """(what serves, what is half built) of Ann's."""
     with memory._database.read() as connection:
-        chosen = memory._views[view]
+        chosen = memory._wiring.views[view]
         return serving(connection, "ann", chosen), building(connection, "ann", chosen)
 
 
@@ -52,29 +52,29 @@ def test_a_damaged_view_holds_up_neither_its_users_other_views_nor_other_users(m
     """The view is reported behind, with the reason; everything else is read."""
     for user in ("ann", "bea"):
         memory.add(FACTS, user=user)
-    prepare = memory._chunks.prepare
+    prepare = memory._wiring.chunks.prepare
 
     def torn(messages, basis=None, progress=None):
         if basis.user == "ann":
             raise StorageCorrupt("block 7 is torn")
         return prepare(messages, basis, progress)
 
-    monkeypatch.setattr(memory._chunks, "prepare", torn)
+    monkeypatch.setattr(memory._wiring.chunks, "prepare", torn)
     report = memory.maintain(views=["chunks", "hierarchy"])
     assert [(one.user, one.view, one.reason) for one in report.behind] == [
         ("ann", "chunks", "block 7 is torn")
     ]
     assert generations_of(memory, "hierarchy")[0].cursor == len(FACTS)
-    assert memory.chunks(user="bea")
+    assert memory.user("bea").chunks()
     monkeypatch.undo()
     assert memory.maintain(views=["chunks", "hierarchy"]).behind == ()
-    assert memory.chunks(user="ann")
+    assert memory.user("ann").chunks()
 
 
 def test_bugs_are_not_taken_for_damage(memory, monkeypatch):
     """Only typed failures leave a view behind."""
     memory.add(FACTS, user="ann")
-    monkeypatch.setattr(memory._chunks, "prepare", lambda *_: 1 / 0)
+    monkeypatch.setattr(memory._wiring.chunks, "prepare", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         memory.maintain()
 
@@ -86,12 +86,12 @@ def test_a_killed_rebuild_is_finished_by_the_next_maintenance(memory, monkeypatc
     old, _ = generations_of(memory)
     half_built(memory, monkeypatch)
     assert generations_of(memory)[1].cursor == 4
-    assert memory._backlog.look() == ["ann"]
+    assert memory._wiring.backlog.look() == ["ann"]
     memory.maintain()
     served, unfinished = generations_of(memory)
     assert (served.number, unfinished) == (old.number + 1, None)
-    assert memory._backlog.look() == []
-    assert memory.check_integrity().faults == ()
+    assert memory._wiring.backlog.look() == []
+    assert memory.admin.check().faults == ()
 
 
 def test_what_a_killed_rebuild_left_under_other_settings_is_dropped(opened, memory, monkeypatch):
@@ -107,7 +107,7 @@ def test_what_a_killed_rebuild_left_under_other_settings_is_dropped(opened, memo
     again = opened(**CHUNKS)
     again.maintain()
     assert generations_of(again) == (old, None)
-    assert again.check_integrity().faults == ()
+    assert again.admin.check().faults == ()
 
 
 def test_a_rebuild_under_way_is_left_to_who_is_at_it(memory, monkeypatch):
@@ -115,7 +115,7 @@ def test_a_rebuild_under_way_is_left_to_who_is_at_it(memory, monkeypatch):
     memory.add(FACTS, user="ann")
     memory.maintain()
     monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
-    prepare, prepared = memory._chunks.prepare, []
+    prepare, prepared = memory._wiring.chunks.prepare, []
 
     def beside(messages, basis=None, progress=None):
         prepared.append(messages[0].seq)
@@ -123,8 +123,8 @@ def test_a_rebuild_under_way_is_left_to_who_is_at_it(memory, monkeypatch):
             memory.maintain(user="ann")
         return prepare(messages, basis, progress)
 
-    monkeypatch.setattr(memory._chunks, "prepare", beside)
-    memory.rebuild(user="ann", view="chunks")
+    monkeypatch.setattr(memory._wiring.chunks, "prepare", beside)
+    memory.builds.rebuild(user="ann", view="chunks")
     assert prepared == [1, 5, 9]
 
 
@@ -132,7 +132,7 @@ def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
     """Ctrl-C is raised at once, and the step under way ends without a trace."""
     memory.add(FACTS, user="ann")
     begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
-    prepare = memory._chunks.prepare
+    prepare = memory._wiring.chunks.prepare
 
     def slow(messages, basis=None, progress=None):
         begun.set()
@@ -149,7 +149,7 @@ def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
         run(thread)
         ended.set()
 
-    monkeypatch.setattr(memory._chunks, "prepare", slow)
+    monkeypatch.setattr(memory._wiring.chunks, "prepare", slow)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "join", interrupted)
         patch.setattr(threading.Thread, "run", watched)
@@ -157,10 +157,10 @@ def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
             memory.maintain()
         go_on.set()
         assert ended.wait(30)
-    assert memory.chunks(user="ann") == []
+    assert memory.user("ann").chunks() == []
     monkeypatch.undo()
     assert memory.maintain().behind == ()
-    assert memory.chunks(user="ann")
+    assert memory.user("ann").chunks()
 
 
 def test_a_rebuild_stops_between_two_steps(memory, monkeypatch):
@@ -174,7 +174,7 @@ def test_a_rebuild_stops_between_two_steps(memory, monkeypatch):
             raise Stopped
 
     with pytest.raises(Stopped):
-        maintenance.rebuild(memory._database, "ann", memory._chunks, check=check)
+        maintenance.rebuild(memory._database, "ann", memory._wiring.chunks, check=check)
     assert generations_of(memory)[1].cursor == 4
 
 
@@ -183,14 +183,14 @@ def test_who_is_behind_is_found_in_one_look(memory):
     for i in range(20):
         memory.add(FACTS[:2], user=f"user {i:02}")
     with memory._database.read() as connection:
-        assert len(users_behind(connection, memory._chunks)) == 20
-        assert users_behind(connection, memory._chunks, "user 07") == {"user 07"}
-        assert users_behind(connection, memory._views["messages"]) == set()
+        assert len(users_behind(connection, memory._wiring.chunks)) == 20
+        assert users_behind(connection, memory._wiring.chunks, "user 07") == {"user 07"}
+        assert users_behind(connection, memory._wiring.views["messages"]) == set()
     memory.maintain()
     with memory._database.read() as connection:
-        assert users_behind(connection, memory._chunks) == set()
+        assert users_behind(connection, memory._wiring.chunks) == set()
     memory.add("One more.", user="user 03")
-    assert memory._backlog.look() == ["user 03"]
+    assert memory._wiring.backlog.look() == ["user 03"]
 
 
 def test_the_first_maintenance_of_a_process_looks_at_nobody_who_is_not_behind(opened):
@@ -219,8 +219,8 @@ def test_an_idle_maintenance_asks_little_of_the_database(memory):
     assert (report.users, report.messages, report.behind) == (30, 0, ())
     assert len(statements) < 30
     tended = []
-    housekeep = memory._chunks.housekeep
-    memory._chunks.housekeep = lambda database, generation, **options: (
+    housekeep = memory._wiring.chunks.housekeep
+    memory._wiring.chunks.housekeep = lambda database, generation, **options: (
         tended.append(generation.user) or housekeep(database, generation, **options)
     )
     memory.forget(user="user 07", seqs=[1])

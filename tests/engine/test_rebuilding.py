@@ -46,7 +46,7 @@ def bad():
 
 def recalled(memory, **options):
     """What a recall says, and what its views note."""
-    recall = memory.recall("Where does Ida live?", user="ann", floor=0, **options)
+    recall = memory.recall("Where does Ida live?", user="ann", min_confidence=0, **options)
     return recall.text, [view.note for view in recall.trace.views]
 
 
@@ -64,21 +64,21 @@ def states(memory, view="messages"):
 def test_a_rollback_after_a_bad_rebuild(memory, bad):
     """The bad build shows in the difference; switched to all the same, a rollback makes recall as it was."""
     before = recalled(memory)
-    memory.rebuild("notes", user="ann", chat=bad)
+    memory.builds.rebuild("notes", user="ann", chat=bad)
     assert recalled(memory) == before
-    diff = memory.diff("notes", user="ann")
+    diff = memory.builds.diff("notes", user="ann")
     assert (diff.added, diff.gone) == ((), ())
     assert {pair.after.text for pair in diff.changed} == {
         "I live in Lisbon. [ended by message 5]",
         "I work at the harbour office. [ended by message 5]",
         "I live in Faro now. [ended by message 5]",
     }
-    memory.switch("notes", user="ann")
+    memory.builds.switch("notes", user="ann")
     assert recalled(memory)[0].count(WRONG) == 3
-    builds = memory.rollback("notes", user="ann")
+    builds = memory.builds.rollback("notes", user="ann")
     assert recalled(memory) == before
     assert (builds.serving.number, builds.other.chat, builds.standing) == (1, "bad", "kept")
-    assert memory.rollback("notes", user="ann").serving.chat == "bad"
+    assert memory.builds.rollback("notes", user="ann").serving.chat == "bad"
     assert recalled(memory)[0].count(WRONG) == 3
 
 
@@ -90,20 +90,20 @@ def test_every_view_is_made_anew_beside_itself(opened, view):
     memory.maintain(views=[view])
     ask = {} if view == "notes" else {"views": [view]}
     before = recalled(memory, **ask)
-    builds = memory.rebuild(view, user="ann", beside=True)
+    builds = memory.builds.rebuild(view, user="ann", beside=True)
     assert (builds.serving.number, builds.other.number, builds.standing) == (1, 2, "beside")
     assert builds.other.unread == 0
-    diff = memory.diff(view, user="ann")
+    diff = memory.builds.diff(view, user="ann")
     assert diff.same
     assert (diff.added, diff.gone, diff.changed, diff.other_vectors) == ((), (), (), False)
-    memory.switch(view, user="ann")
+    memory.builds.switch(view, user="ann")
     memory.maintain(views=[view])
     assert recalled(memory, **ask) == before
     memory.forget(user="ann", seqs=[1, 2])
-    assert memory.check_integrity().faults == ()
-    named = {seq for content in memory.diff(view, user="ann").added for seq in content.sources}
+    assert memory.admin.check().faults == ()
+    named = {seq for content in memory.builds.diff(view, user="ann").added for seq in content.sources}
     assert not named & {1, 2}
-    memory.discard(view, user="ann")
+    memory.builds.discard(view, user="ann")
     assert [state[1:] for state in states(memory, view)] == [(1, "")]
 
 
@@ -120,36 +120,36 @@ def test_another_embedder_without_a_gap(memory):
             return super().embed(texts)
 
     other = Watched(32, name="other")
-    builds = memory.rebuild("messages", user="ann", embedder=other)
+    builds = memory.builds.rebuild("messages", user="ann", embedder=other)
     assert seen
     assert not any(note for notes in seen for note in notes)
     assert builds.other.fingerprint.endswith("/other-32/32")
-    assert memory.diff(user="ann").other_vectors
-    assert memory.switch(user="ann").serving == builds.other
+    assert memory.builds.diff(user="ann").other_vectors
+    assert memory.builds.switch(user="ann").serving == builds.other
     lengths = "SELECT generation, length(vector), count(*) FROM units WHERE view = 'messages' GROUP BY 1, 2"
     assert [tuple(row) for row in rows(memory, lengths)] == [(1, 128, 5), (2, 64, 5)]
     memory.add("Ida moved to Braga.", user="ann")
     assert [tuple(row) for row in rows(memory, lengths)] == [(1, 128, 5), (2, 64, 6)]
     assert not any(recalled(memory)[1])
     assert "Ida moved to Braga." in [passage.text for passage in memory.search("Braga", user="ann")]
-    memory.rollback(user="ann")
+    memory.builds.rollback(user="ann")
     assert "Braga" in recalled(memory)[0]
     assert not any(recalled(memory)[1])
     memory.maintain()
     assert [tuple(row) for row in rows(memory, lengths)] == [(1, 128, 6), (2, 64, 6)]
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 def test_what_is_added_reaches_both(memory, bad):
     """The second build is kept in step by maintenance, and a switch reads what is left."""
-    memory.rebuild("notes", user="ann", chat=bad)
+    memory.builds.rebuild("notes", user="ann", chat=bad)
     memory.add("I live in Evora now.", user="ann")
-    assert memory.builds("notes", user="ann").other.unread == 1
+    assert memory.builds.status("notes", user="ann").other.unread == 1
     memory.maintain()
-    builds = memory.builds("notes", user="ann")
+    builds = memory.builds.status("notes", user="ann")
     assert (builds.serving.unread, builds.other.unread) == (0, 0)
     memory.add("I live in Beja now.", user="ann")
-    assert memory.switch("notes", user="ann").serving.unread == 0
+    assert memory.builds.switch("notes", user="ann").serving.unread == 0
 
 
 def test_growing_goes_on_where_it_was_killed(memory, monkeypatch):
@@ -170,19 +170,19 @@ def test_growing_goes_on_where_it_was_killed(memory, monkeypatch):
 
     other = Dying(32, name="other")
     with pytest.raises(Killed):
-        memory.rebuild(user="ann", embedder=other)
-    assert memory.builds(user="ann").other.read_to == 2
+        memory.builds.rebuild(user="ann", embedder=other)
+    assert memory.builds.status(user="ann").other.read_to == 2
     assert not any(recalled(memory)[1])
-    builds = memory.rebuild(user="ann", embedder=other)
+    builds = memory.builds.rebuild(user="ann", embedder=other)
     assert (builds.other.number, builds.other.unread) == (2, 0)
     assert read == [tuple(TALK[:2]), tuple(TALK[2:4]), tuple(TALK[2:4]), tuple(TALK[4:])]
-    assert memory.diff(user="ann").same == len(TALK)
+    assert memory.builds.diff(user="ann").same == len(TALK)
 
 
 @pytest.mark.parametrize("step", range(1, 9))
 def test_a_switch_that_is_killed_anywhere_is_made_or_not(memory, bad, step):
     """At each of its statements: the one build or the other serves, and doing it again ends it."""
-    memory.rebuild("notes", user="ann", chat=bad)
+    memory.builds.rebuild("notes", user="ann", chat=bad)
     left = step
 
     class Killed(BaseException):
@@ -198,17 +198,17 @@ def test_a_switch_that_is_killed_anywhere_is_made_or_not(memory, bad, step):
     event.listen(engine, "before_cursor_execute", count_down)
     try:
         with contextlib.suppress(Killed):
-            of_view.switch(memory._database, "ann", memory._notes)
+            of_view.switch(memory._database, "ann", memory._wiring.notes)
     finally:
         event.remove(engine, "before_cursor_execute", count_down)
     assert states(memory, "notes") in (
         [(1, 1, ""), (2, 0, "beside")],
         [(1, 0, "kept"), (2, 1, "")],
     )
-    if memory.builds("notes", user="ann").standing == "beside":
-        memory.switch("notes", user="ann")
+    if memory.builds.status("notes", user="ann").standing == "beside":
+        memory.builds.switch("notes", user="ann")
     assert states(memory, "notes") == [(1, 0, "kept"), (2, 1, "")]
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 def test_a_failing_embedder_leaves_everything_as_it_was(memory):
@@ -216,18 +216,18 @@ def test_a_failing_embedder_leaves_everything_as_it_was(memory):
     failing = FailingEmbedder(HashEmbedder(32, name="other"))
     before = recalled(memory)
     with pytest.raises(ModelFailed, match="told to fail"):
-        memory.rebuild(user="ann", embedder=failing)
+        memory.builds.rebuild(user="ann", embedder=failing)
     assert recalled(memory) == before
     assert [behind.view for behind in memory.maintain().behind] == ["messages"]
     failing.failing = False
     assert memory.maintain().behind == ()
-    assert memory.switch(user="ann").serving.unread == 0
+    assert memory.builds.switch(user="ann").serving.unread == 0
 
 
 def test_what_was_chosen_is_not_undone_by_older_settings(opened, memory):
     """A process of the old embedder neither makes its build again nor adds to the other's."""
-    memory.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
-    memory.switch(user="ann")
+    memory.builds.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
+    memory.builds.switch(user="ann")
     memory.close()
     old = opened(embedder=HashEmbedder())
     old.add("Ida moved to Braga.", user="ann")
@@ -236,58 +236,58 @@ def test_what_was_chosen_is_not_undone_by_older_settings(opened, memory):
     assert "chosen over" in behind.reason
     assert states(old) == [(1, 0, "kept"), (2, 1, "")]
     assert "Braga" in recalled(old)[0]
-    assert next(view.lag for view in old.stats(user="ann").views if view.view == "messages") == 1
+    assert next(view.lag for view in old.admin.stats(user="ann").views if view.view == "messages") == 1
     old.close()
     new = opened(embedder=HashEmbedder(32, name="other"))
     assert new.maintain().behind == ()
-    assert new.builds(user="ann").serving.unread == 0
+    assert new.builds.status(user="ann").serving.unread == 0
     assert not any(recalled(new)[1])
     new.close()
     third = opened(embedder=HashEmbedder(16, name="third"))
     third.maintain()
-    assert third.builds(user="ann").serving.fingerprint.endswith("third-16/16")
+    assert third.builds.status(user="ann").serving.fingerprint.endswith("third-16/16")
 
 
 def test_forgetting_reaches_both_builds_and_the_memory_of_both(memory, tmp_path):
     """No row and no file has it, whichever serves; the receipt counts what both lost, and is verified."""
-    memory.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
-    memory.switch(user="ann")
+    memory.builds.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
+    memory.builds.switch(user="ann")
     recalled(memory)
     receipt = memory.forget(user="ann", seqs=[3], keep_texts=True)
     lost = {removed.view: removed.counts for removed in receipt.views}["messages"]
     assert lost[0].rows == 2
-    assert memory.verify(receipt).ok
+    assert memory.admin.verify(receipt).ok
     assert "Porto" not in recalled(memory)[0]
-    memory.rollback(user="ann")
+    memory.builds.rollback(user="ann")
     assert "Porto" not in recalled(memory)[0]
 
 
 def test_verifying_finds_a_leftover_in_the_build_that_does_not_serve(memory):
     """Rows of the kept build are looked at like any others."""
-    memory.rebuild("notes", user="ann", beside=True)
-    memory.switch("notes", user="ann")
+    memory.builds.rebuild("notes", user="ann", beside=True)
+    memory.builds.switch("notes", user="ann")
     receipt = memory.forget(user="ann", seqs=[3], keep_texts=True)
     with memory._database.write() as connection:
         connection.execute(
             text("UPDATE units SET text = :said WHERE view = 'notes' AND generation = 1 AND seq = 1"),
             {"said": TALK[2]},
         )
-    leftovers = memory.verify(receipt).leftovers
+    leftovers = memory.admin.verify(receipt).leftovers
     assert any("units" in leftover.where for leftover in leftovers)
 
 
 def test_the_check_looks_at_the_kept_build(memory):
     """What is damaged in it is named, with what to do; the one that serves is none the worse."""
-    memory.rebuild(user="ann", beside=True)
-    memory.switch(user="ann")
+    memory.builds.rebuild(user="ann", beside=True)
+    memory.builds.switch(user="ann")
     with memory._database.write() as connection:
         connection.execute(
             text("UPDATE units SET vector = x'00' WHERE view = 'messages' AND generation = 1 AND seq = 2")
         )
-    (fault,) = memory.check_integrity().faults
+    (fault,) = memory.admin.check().faults
     assert "the build that is kept: a vector of message 2 of a wrong size; discard('messages'" in fault
-    memory.discard(user="ann")
-    assert memory.check_integrity().ok
+    memory.builds.discard(user="ann")
+    assert memory.admin.check().ok
 
 
 def test_one_user_s_builds_are_nobody_else_s(memory, bad):
@@ -295,50 +295,50 @@ def test_one_user_s_builds_are_nobody_else_s(memory, bad):
     memory.add(TALK, user="bea", session="1")
     memory.maintain()
     before = memory.recall("Where does Ida live?", user="bea").text
-    untouched = memory.builds("notes", user="bea")
-    memory.rebuild("notes", user="ann", chat=bad)
-    memory.switch("notes", user="ann")
+    untouched = memory.builds.status("notes", user="bea")
+    memory.builds.rebuild("notes", user="ann", chat=bad)
+    memory.builds.switch("notes", user="ann")
     memory.maintain()
     assert memory.recall("Where does Ida live?", user="bea").text == before
-    assert memory.builds("notes", user="bea") == untouched
+    assert memory.builds.status("notes", user="bea") == untouched
     with pytest.raises(InvalidInput, match="kept"):
-        memory.rollback("notes", user="bea")
-    memory.discard("notes", user="ann")
-    assert memory.builds("notes", user="bea") == untouched
+        memory.builds.rollback("notes", user="bea")
+    memory.builds.discard("notes", user="ann")
+    assert memory.builds.status("notes", user="bea") == untouched
 
 
 def test_the_kept_build_goes_with_the_next_rebuild(memory, bad):
     """Never more than one stands beside; one that was begun with other models is begun anew."""
-    memory.rebuild("notes", user="ann", chat=bad)
-    memory.switch("notes", user="ann")
+    memory.builds.rebuild("notes", user="ann", chat=bad)
+    memory.builds.switch("notes", user="ann")
     worse = ScriptedModel(everything_ended, "worse")
-    assert memory.rebuild("notes", user="ann", chat=worse).other.chat == "worse"
+    assert memory.builds.rebuild("notes", user="ann", chat=worse).other.chat == "worse"
     assert states(memory, "notes") == [(2, 1, ""), (3, 0, "beside")]
-    assert memory.rebuild("notes", user="ann", chat=None).other.chat == ""
+    assert memory.builds.rebuild("notes", user="ann", chat=None).other.chat == ""
     assert states(memory, "notes") == [(2, 1, ""), (3, 0, "beside")]
 
 
 def test_a_switch_to_what_other_models_began(opened, memory):
     """Who has neither the models nor a complete build is told which to bring."""
-    memory.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
+    memory.builds.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
     memory.close()
     old = opened(embedder=HashEmbedder())
     with pytest.raises(InvalidInput, match=r"made with other models \(\d+/128/other-32/32"):
-        old.switch(user="ann")
-    assert old.rebuild(user="ann", embedder=HashEmbedder(32, name="other")).other.number == 2
-    assert old.switch(user="ann").serving.number == 2
+        old.builds.switch(user="ann")
+    assert old.builds.rebuild(user="ann", embedder=HashEmbedder(32, name="other")).other.number == 2
+    assert old.builds.switch(user="ann").serving.number == 2
 
 
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda memory: memory.switch("notes", user="ann"), "beside=True"),
-        (lambda memory: memory.rollback("notes", user="ann"), "until the next rebuild"),
-        (lambda memory: memory.discard("notes", user="ann"), "only what serves"),
-        (lambda memory: memory.diff("notes", user="ann"), "beside=True"),
-        (lambda memory: memory.estimate("dreams", user="ann"), "no view 'dreams'"),
-        (lambda memory: memory.rebuild(user="ann", beside=1), "beside must be True or False"),
-        (lambda memory: memory.rebuild(user="ann", chat="gpt"), "chat must have a name"),
+        (lambda memory: memory.builds.switch("notes", user="ann"), "beside=True"),
+        (lambda memory: memory.builds.rollback("notes", user="ann"), "until the next rebuild"),
+        (lambda memory: memory.builds.discard("notes", user="ann"), "only what serves"),
+        (lambda memory: memory.builds.diff("notes", user="ann"), "beside=True"),
+        (lambda memory: memory.builds.estimate("dreams", user="ann"), "no view 'dreams'"),
+        (lambda memory: memory.builds.rebuild(user="ann", beside=1), "beside must be True or False"),
+        (lambda memory: memory.builds.rebuild(user="ann", chat="gpt"), "chat must have a name"),
         (lambda memory: Prices(prompt=-1), "prompt must be"),
     ],
 )
@@ -356,53 +356,55 @@ def test_the_kv_view_has_no_second_build(memory):
     class Keys:
         name = "kv"
 
-    memory.attach(lambda database, tokenizer: Keys())
+    memory.admin.attach(lambda database, tokenizer: Keys())
     with pytest.raises(InvalidInput, match=r"rebuild\('kv', user=\.\.\.\) makes it anew"):
-        memory.rebuild("kv", user="ann", beside=True)
-    memory.detach(memory._views["kv"])
+        memory.builds.rebuild("kv", user="ann", beside=True)
+    memory.admin.detach(memory._wiring.views["kv"])
 
 
 def test_of_nobody_nothing_is_made(memory):
     """A user who never said anything has no builds."""
-    builds = memory.rebuild(user="nobody", beside=True)
+    builds = memory.builds.rebuild(user="nobody", beside=True)
     assert (builds.serving, builds.other) == (None, None)
     assert memory.users() == ["ann"]
 
 
 def test_an_estimate_is_what_a_rebuild_then_asks(memory, bad):
     """As many calls and texts, and money by the prices; nothing is asked and nothing is stored."""
-    estimate = memory.estimate("notes", user="ann", chat=bad, prices=Prices(prompt=2.0, completion=8.0))
+    estimate = memory.builds.estimate(
+        "notes", user="ann", chat=bad, prices=Prices(prompt=2.0, completion=8.0)
+    )
     assert bad.requests == []
-    assert memory.usage() == []
+    assert memory.admin.usage() == []
     assert len(states(memory, "notes")) == 1
-    memory.rebuild("notes", user="ann", chat=bad)
+    memory.builds.rebuild("notes", user="ann", chat=bad)
     assert estimate.calls == len(bad.requests) == 1
-    sent = sum(memory.count_tokens(turn.content) for turn in bad.requests[0].turns)
+    sent = sum(memory.admin.count_tokens(turn.content) for turn in bad.requests[0].turns)
     assert estimate.prompt_tokens == sent
     assert estimate.money == pytest.approx((2 * sent + 8 * estimate.completion_tokens) / 1e6)
-    embedded = memory.estimate("messages", user="ann")
+    embedded = memory.builds.estimate("messages", user="ann")
     assert (embedded.calls, embedded.embedded_texts) == (0, len(TALK))
-    assert embedded.embedded_tokens == sum(memory.count_tokens(words) for words in TALK)
+    assert embedded.embedded_tokens == sum(memory.admin.count_tokens(words) for words in TALK)
 
 
 def test_an_estimate_of_a_long_log_is_scaled(opened):
     """It is measured on the newest 512 messages, and says so."""
     memory = opened(embedder=HashEmbedder())
     memory.add([f"Fact {i}." for i in range(1024)], user="ann")
-    estimate = memory.estimate(user="ann")
+    estimate = memory.builds.estimate(user="ann")
     assert (estimate.messages, estimate.rehearsed, estimate.embedded_texts) == (1024, 512, 1024)
 
 
 def test_content_that_changed_is_paired_by_its_sources(memory):
     """Of the same messages and kind, but other words; the rest is added or gone."""
-    memory.rebuild("notes", user="ann", beside=True)
+    memory.builds.rebuild("notes", user="ann", beside=True)
     with memory._database.write() as connection:
         for sql in (
             "UPDATE units SET text = 'Ida lives somewhere.', start = 0 WHERE generation = 2 AND seq = 2",
             "DELETE FROM units WHERE generation = 2 AND seq = 4",
         ):
             connection.execute(text(sql + " AND view = 'notes'"))
-    diff = memory.diff("notes", user="ann")
+    diff = memory.builds.diff("notes", user="ann")
     assert [(pair.before.sources, pair.after.text) for pair in diff.changed] == [
         ((2,), "Ida lives somewhere.")
     ]
@@ -415,8 +417,8 @@ def test_recalls_beside_a_switch_are_of_one_build_or_the_other(memory):
 
     A recall is asked three times at most, so no more than two switches come in one.
     """
-    memory.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
-    memory.switch(user="ann")
+    memory.builds.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
+    memory.builds.switch(user="ann")
     wrong, done, recalls_made = [], threading.Event(), threading.Semaphore(0)
 
     def recalls():
@@ -428,7 +430,7 @@ def test_recalls_beside_a_switch_are_of_one_build_or_the_other(memory):
     thread.start()
     try:
         for _ in range(10):
-            memory.rollback(user="ann")
+            memory.builds.rollback(user="ann")
             while recalls_made.acquire(blocking=False):
                 pass  # those made before the switch
             assert recalls_made.acquire(timeout=30)
@@ -442,6 +444,9 @@ def test_a_difference_is_a_read_of_what_was_said(opened):
     """It is noted where memory is audited."""
     memory = opened(embedder=HashEmbedder(), audit=True)
     memory.add(TALK, user="ann")
-    memory.rebuild(user="ann", beside=True)
-    memory.diff(user="ann")
-    assert [(entry.action, entry.operation) for entry in memory.audit(user="ann")][-1] == ("read", "diff")
+    memory.builds.rebuild(user="ann", beside=True)
+    memory.builds.diff(user="ann")
+    assert [(entry.action, entry.operation) for entry in memory.admin.audit(user="ann")][-1] == (
+        "read",
+        "diff",
+    )

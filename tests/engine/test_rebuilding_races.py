@@ -11,12 +11,12 @@ def test_a_choice_that_is_made_again_stands(opened):
     memory = opened(embedder=HashEmbedder(16))
     memory.add(TALK, user="ann")
     for _ in range(2):
-        memory.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
-        memory.switch(user="ann")
-    chosen = memory.builds(user="ann").serving
+        memory.builds.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
+        memory.builds.switch(user="ann")
+    chosen = memory.builds.status(user="ann").serving
     old = opened(embedder=HashEmbedder(16))
     old.maintain()
-    assert old.builds(user="ann").serving == chosen
+    assert old.builds.status(user="ann").serving == chosen
 
 
 def test_a_step_of_a_discarded_build_is_not_committed_into_the_next(opened):
@@ -26,11 +26,11 @@ def test_a_step_of_a_discarded_build_is_not_committed_into_the_next(opened):
     memory.maintain()
 
     def slow(request):
-        if memory.builds("notes", user="ann").other.chat == "slow":
-            memory.discard("notes", user="ann")
-            of_view.begin(memory._database, "ann", memory._notes, "next")
+        if memory.builds.status("notes", user="ann").other.chat == "slow":
+            memory.builds.discard("notes", user="ann")
+            of_view.begin(memory._database, "ann", memory._wiring.notes, "next")
         return {"notes": [], "ended": [{"id": 1, "by": 2}]}
 
-    memory.rebuild("notes", user="ann", chat=ScriptedModel(slow, "slow"))
-    builds = memory.builds("notes", user="ann")
+    memory.builds.rebuild("notes", user="ann", chat=ScriptedModel(slow, "slow"))
+    builds = memory.builds.status("notes", user="ann")
     assert (builds.other.number, builds.other.chat, builds.other.read_to) == (2, "next", 0)

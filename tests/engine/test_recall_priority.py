@@ -6,7 +6,7 @@ import time
 import pytest
 
 from zibaldone import Memory
-from zibaldone.api.memory import MAINTAINED
+from zibaldone.api.config import MAINTAINED
 from zibaldone.engine.recall_priority import RightOfWay
 from zibaldone.engine.worker import BackgroundWorker
 
@@ -70,20 +70,22 @@ class Counting(RightOfWay):
 @pytest.fixture
 def maintained(tmp_path):
     """A memory with a worker that has not begun, and something to be read."""
-    with Memory(tmp_path / "memory", chat=None) as memory:
+    with Memory(tmp_path / "memory") as memory:
         memory.add([f"My sister Amalia has {n} boats in Porto." for n in range(3, 30)], user="ann")
-        memory._way = Counting()
-        memory._worker = BackgroundWorker(memory._maintain_in_background, memory._backlog.look)
+        memory._wiring.recall_priority = Counting()
+        memory._wiring.worker = BackgroundWorker(
+            memory._wiring.maintain_in_background, memory._wiring.backlog.look
+        )
         yield memory
 
 
 def test_maintenance_gives_way_between_its_steps_and_ends(maintained):
     """A recall that never ends does not keep the views from what is new."""
-    with maintained._way.taken():
-        maintained._maintain_in_background("ann")
-    assert len(maintained._way.seen) > 2
-    assert set(maintained._way.seen) == {1}
-    lags = {view.view: view.lag for view in maintained.stats(user="ann").views}
+    with maintained._wiring.recall_priority.taken():
+        maintained._wiring.maintain_in_background("ann")
+    assert len(maintained._wiring.recall_priority.seen) > 2
+    assert set(maintained._wiring.recall_priority.seen) == {1}
+    lags = {view.view: view.lag for view in maintained.admin.stats(user="ann").views}
     assert {lags[name] for name in MAINTAINED} == {0}
 
 
@@ -91,21 +93,21 @@ def test_maintenance_gives_way_between_its_steps_and_ends(maintained):
 def test_whoever_asks_has_the_way_until_they_are_answered(maintained, monkeypatch, ask):
     """Not before and not afterwards."""
     seen = []
-    taken = maintained._variants.steadily
+    taken = maintained._wiring.variants.steadily
     monkeypatch.setattr(
-        maintained._variants,
+        maintained._wiring.variants,
         "steadily",
-        lambda *given: seen.append(maintained._way._under_way) or taken(*given),
+        lambda *given: seen.append(maintained._wiring.recall_priority._under_way) or taken(*given),
     )
     getattr(maintained, ask)("How many boats?", user="ann")
     assert seen == [1]
-    assert maintained._way._under_way == 0
+    assert maintained._wiring.recall_priority._under_way == 0
 
 
 def test_stopping_waits_for_nobody_who_has_the_way(maintained):
     """The worker ends between two steps."""
-    maintained._worker.start()
-    with maintained._way.taken():
+    maintained._wiring.worker.start()
+    with maintained._wiring.recall_priority.taken():
         began = time.monotonic()
-        assert maintained._worker.stop(20)
+        assert maintained._wiring.worker.stop(20)
     assert time.monotonic() - began < 20

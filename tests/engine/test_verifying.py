@@ -15,7 +15,7 @@ from hashlib import blake2b
 
 import pytest
 
-from zibaldone import InvalidInput, MemAttention, Memory, Placement, RecordedModel, Verification
+from zibaldone import Config, InvalidInput, MemAttention, Memory, Placement, RecordedModel, Verification
 from zibaldone.engine.verification.folding import folded
 from zibaldone.engine.verification.receipt_files import read_receipt
 from zibaldone.engine.verification.wanted import Wanted
@@ -117,7 +117,7 @@ def in_a_record(memory, text):
 def in_an_export(memory, text):
     """In a file that the memory has exported to."""
     path = memory.path.parent / "export.jsonl"
-    memory.export(user="ann", path=path)
+    memory.user("ann").export(path=path)
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"content": text}) + "\n")
     return f"{path}, bytes "
@@ -125,7 +125,7 @@ def in_an_export(memory, text):
 
 def beside_an_export(memory, text):
     """In what a crash left of writing an export."""
-    memory.export(user="ann", path=memory.path.parent / "my[1].jsonl")
+    memory.user("ann").export(path=memory.path.parent / "my[1].jsonl")
     path = memory.path.parent / ".my[1].jsonl.x1y2"
     path.write_text(text, encoding="utf-8")
     return f"{path}, bytes "
@@ -134,7 +134,7 @@ def beside_an_export(memory, text):
 def in_exported_topics(memory, text):
     """In a folder of exported topic documents."""
     folder = memory.path.parent / "notes"
-    memory.topics("ann").export(folder)
+    memory.user("ann").topics.export(folder)
     (folder / "topic-0001.md").write_text(f"- {text}\n", encoding="utf-8")
     return f"{folder}/topic-0001.md, bytes "
 
@@ -197,7 +197,9 @@ def planted(tmp_path_factory):
     path = tmp_path_factory.mktemp("planted") / "memory"
     gate = MemAttention(chunk_gate_tokens=64)
     small = Placement(block_bytes=512)
-    with Memory(path, embedder=HashEmbedder(16), maintained=VIEWS, chunks=gate, placement=small) as memory:
+    with Memory(
+        path, embedder=HashEmbedder(16), config=Config(maintained=VIEWS, chunks=gate, placement=small)
+    ) as memory:
         memory.add([*ALIVE, *GARDEN], user="ann", session="day")
         memory.add(ALIVE, user="bea")
         memory.add([secret(kind) for kind in (*PLANTS, *VARIANTS)], user="ann", session="night")
@@ -205,13 +207,13 @@ def planted(tmp_path_factory):
         receipt = memory.forget(user="ann", session="night", keep_texts=True)
         memory.maintain()
         memory.recall("rye", user="ann")
-        clean = memory.verify(receipt)
+        clean = memory.admin.verify(receipt)
         there = [file for file in path.rglob("*") if file.is_file()]
         files = {file.relative_to(path).as_posix(): file.stat().st_size for file in there}
         where = {kind: plant(memory, secret(kind)) for kind, plant in PLANTS.items()}
         for kind, change in VARIANTS.items():
             where[kind] = in_a_file(kind)(memory, change(secret(kind)))
-        return Planted(clean, files, where, memory.verify(receipt))
+        return Planted(clean, files, where, memory.admin.verify(receipt))
 
 
 @pytest.mark.parametrize("kind", PLANTS)
@@ -254,7 +256,7 @@ def test_pages_that_no_table_uses(memory, checkpoint):
         ("DROP TABLE other",),
         *([("PRAGMA wal_checkpoint(TRUNCATE)",)] if checkpoint else []),
     )
-    files = {left.where.partition(",")[0] for left in memory.verify(receipt).leftovers}
+    files = {left.where.partition(",")[0] for left in memory.admin.verify(receipt).leftovers}
     assert files == {FILE if checkpoint else f"{FILE}-wal"}
 
 
@@ -264,14 +266,14 @@ def test_what_is_still_said_proves_nothing(opened, tmp_path):
     memory.add([SECRET, f"As I said: {SECRET}"], user="ann")
     memory.add(SECRET, user="bea")
     receipt = memory.forget(user="ann", seqs=[1], keep_texts=True)
-    verified = memory.verify(receipt)
+    verified = memory.admin.verify(receipt)
     assert verified.ok
     assert verified.excused > 40
     memory.forget(user="ann", seqs=[2])
-    verified = memory.verify(receipt)  # only Bea says it now
+    verified = memory.admin.verify(receipt)  # only Bea says it now
     assert (verified.ok, verified.excused < 10) == (True, True)
     run_sql(memory, ("INSERT INTO model_usage VALUES ('ann', 'day', ?, 't', 0, 0, 0, 0, 0)", SECRET))
-    assert [left.where[:18] for left in memory.verify(receipt).leftovers] == ["table model_usage,"]
+    assert [left.where[:18] for left in memory.admin.verify(receipt).leftovers] == ["table model_usage,"]
 
 
 def test_words_of_memory_itself(opened):
@@ -280,11 +282,11 @@ def test_words_of_memory_itself(opened):
     said = ["messages", "hierarchy", "assistant", "generation", "document", "semantic", "titled sessions"]
     said += ["fingerprint of the embedder", "What is in messages_by_session or in hierarchy_states?"]
     memory.add([*said, {"content": "Fine.", "role": "assistant"}], user="ann")
-    memory.titled_sessions(user="ann")
+    memory.user("ann").titled_sessions()
     memory.maintain()
     receipt = memory.forget(user="ann", seqs=range(1, len(said) + 1), keep_texts=True)
     memory.maintain()
-    verified = memory.verify(receipt)
+    verified = memory.admin.verify(receipt)
     assert (verified.ok, verified.leftovers) == (True, ())
 
 
@@ -297,7 +299,7 @@ def test_what_memory_notes_of_a_correction(opened):
     receipt = memory.forget(user="ann", seqs=[2], keep_texts=True)
     assert {"mood", "serene", "Black tea, then."} <= set(receipt.texts)
     assert not {"corrects", "assistant", "role"} & set(receipt.texts)
-    assert memory.verify(receipt).leftovers == ()
+    assert memory.admin.verify(receipt).leftovers == ()
 
 
 def test_rows_that_refer_to_what_is_gone(opened):
@@ -313,7 +315,7 @@ def test_rows_that_refer_to_what_is_gone(opened):
         ("INSERT INTO message_files VALUES ('ann', 77, 0, x'00')",),
         ("UPDATE units SET seq = 44 WHERE seq = 3 AND view = 'messages'",),
     )
-    verified = memory.verify(receipt)
+    verified = memory.admin.verify(receipt)
     assert {(left.where, left.words) for left in verified.leftovers if left.kind == "reference"} >= {
         ("table unit_sources", "source 4"),
         ("table notes_unread", "seq 4"),
@@ -338,9 +340,9 @@ def test_a_receipt_comes_back_from_its_file(memory, tmp_path):
     memory.add({"content": SECRET, "name": "Ann", "metadata": {"a": ["Äpfel"]}}, user="ann")
     receipt = memory.forget(user="ann", everything=True, keep_texts=True)
     path = tmp_path / "receipt.json"
-    memory.save_receipt(receipt, path)
+    memory.admin.save_receipt(receipt, path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    verified = memory.verify(path)
+    verified = memory.admin.verify(path)
     assert (verified.ok, verified.texts) == (True, len(receipt.texts))
     assert {SECRET, "Ann", "Äpfel"} <= set(receipt.texts)
     again = read_receipt(path)
@@ -353,7 +355,7 @@ def test_a_file_that_is_no_receipt(memory, tmp_path, content):
     path = tmp_path / "receipt.json"
     path.write_text(content)
     with pytest.raises(InvalidInput, match="no receipt"):
-        memory.verify(path)
+        memory.admin.verify(path)
 
 
 def test_a_receipt_is_not_kept_in_the_memory_itself(memory):
@@ -361,18 +363,18 @@ def test_a_receipt_is_not_kept_in_the_memory_itself(memory):
     memory.add(SECRET, user="ann")
     receipt = memory.forget(user="ann", everything=True, keep_texts=True)
     with pytest.raises(InvalidInput, match="inside the memory's own folder"):
-        memory.save_receipt(receipt, memory.path / "receipt.json")
+        memory.admin.save_receipt(receipt, memory.path / "receipt.json")
 
 
 def test_a_receipt_of_another_memory(memory, opened):
     """That nothing is left where it never was proves nothing; after a forgetting of everything it does."""
     memory.add([SECRET, "More."], user="ann")
     receipt = memory.forget(user="ann", everything=True, keep_texts=True)
-    assert memory.verify(receipt).ok
+    assert memory.admin.verify(receipt).ok
     other = opened("other")
     for never in ("had the user 'ann'", "had message 2 of user 'ann'"):
         with pytest.raises(InvalidInput, match=never):
-            other.verify(receipt)
+            other.admin.verify(receipt)
         other.add("Hello.", user="ann")
 
 
@@ -380,7 +382,7 @@ def test_a_dry_run_cannot_be_verified(memory):
     """It removed nothing."""
     memory.add(SECRET, user="ann")
     with pytest.raises(InvalidInput, match="dry run"):
-        memory.verify(memory.forget(user="ann", everything=True, dry_run=True))
+        memory.admin.verify(memory.forget(user="ann", everything=True, dry_run=True))
 
 
 def test_a_purge_that_is_due(memory):
@@ -392,7 +394,7 @@ def test_a_purge_that_is_due(memory):
         memory._database._busy_timeout_s = 0.0
         receipt = memory.forget(user="ann", seqs=[1], keep_texts=True)
         assert not receipt.purged
-        verified = memory.verify(receipt)
+        verified = memory.admin.verify(receipt)
         assert verified.purge_is_due
         assert [left for left in verified.leftovers if left.where.startswith(FILE)]
 
@@ -407,7 +409,7 @@ def test_looking_leaves_the_locks_alone(memory):
     )
     with memory._database.write() as connection, ThreadPoolExecutor() as pool:
         connection.exec_driver_sql("UPDATE users SET version = version + 1")
-        assert pool.submit(memory.verify, receipt).result().ok
+        assert pool.submit(memory.admin.verify, receipt).result().ok
         other = subprocess.run(
             [sys.executable, "-c", begin, str(memory.path / FILE)], capture_output=True, check=False
         )
@@ -421,8 +423,8 @@ def test_elsewhere(memory, tmp_path):
     backup = tmp_path / "backup"
     backup.mkdir()
     (backup / "old.tar").write_bytes(bytes(100_000) + SECRET.encode() + bytes(100_000))
-    assert memory.verify(receipt, also=[backup]).ok  # no text is known
-    (left,) = memory.verify(receipt, texts=[SECRET], also=[backup]).leftovers
+    assert memory.admin.verify(receipt, also=[backup]).ok  # no text is known
+    (left,) = memory.admin.verify(receipt, texts=[SECRET], also=[backup]).leftovers
     assert left.where == f"{backup}/old.tar, bytes 98304 to 102400"
 
 
@@ -434,7 +436,7 @@ def test_recordings_of_a_model(opened, tmp_path):
     receipt = memory.forget(user="ann", everything=True, keep_texts=True)
     (folder / "task").mkdir()
     (folder / "task" / "1.md").write_text(SECRET, encoding="utf-8")
-    (left,) = memory.verify(receipt).leftovers
+    (left,) = memory.admin.verify(receipt).leftovers
     assert left.where.startswith(f"{folder}/task/1.md")
 
 
@@ -457,7 +459,7 @@ def test_texts_too_short_to_look_for(memory):
     """They are counted: that nothing is left says nothing of them."""
     memory.add(["Code 99", "Größe 7!", "PIN 4711"], user="ann", session="a")
     receipt = memory.forget(user="ann", everything=True)
-    assert memory.verify(receipt, texts=["Code 99", "Größe 7!", "PIN 4711"]).too_short == 1
+    assert memory.admin.verify(receipt, texts=["Code 99", "Größe 7!", "PIN 4711"]).too_short == 1
 
 
 def test_bytes_of_no_text():

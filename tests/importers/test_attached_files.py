@@ -14,7 +14,7 @@ CAT, PLAN = b"\x89PNG cat", b"%PDF plan"
 
 @pytest.fixture
 def memory(tmp_path):
-    with Memory(tmp_path / "memory", chat=None) as opened:
+    with Memory(tmp_path / "memory") as opened:
         yield opened
 
 
@@ -69,29 +69,29 @@ def kept(memory):
     return [
         (attachment.name, attachment.data)
         for message in memory.messages(user="ann")
-        for attachment in memory.attachments(message.seq, user="ann")
+        for attachment in memory.user("ann").attachments(message.seq)
     ]
 
 
 def test_files_of_chatgpt_are_kept_if_asked_for(memory, archive):
     """Found by the id in their names; what the export does not hold is named all the same."""
-    assert memory.import_(archive(EXPORT), user="ben").files == 0
-    assert not any(memory.attachments(m.seq, user="ben")[0].data for m in memory.messages(user="ben"))
-    done = memory.import_(archive(EXPORT), user="ann", attachments=True)
+    assert memory.user("ben").import_(archive(EXPORT)).files == 0
+    assert not any(memory.user("ben").attachments(m.seq)[0].data for m in memory.messages(user="ben"))
+    done = memory.user("ann").import_(archive(EXPORT), attachments=True)
     assert (done.added, done.files, done.refusals) == (3, 2, 0)
     assert kept(memory) == [
         ("file-service://file-AbC123xyz", CAT),
         ("plan.pdf", PLAN),
         ("sediment://file_0000gone00", None),
     ]
-    first, *_ = memory.attachments(memory.messages(user="ann")[0].seq, user="ann")
+    first, *_ = memory.user("ann").attachments(memory.messages(user="ann")[0].seq)
     assert (first.sha256, first.size_bytes) == (sha256(CAT).hexdigest(), len(CAT))
 
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_files_come_with_a_strict_import(memory, archive, strict):
     """Part by part, or all in one transaction."""
-    assert memory.import_(archive(EXPORT), user="ann", attachments=True, strict=strict).files == 2
+    assert memory.user("ann").import_(archive(EXPORT), attachments=True, strict=strict).files == 2
     assert [data for _, data in kept(memory)] == [CAT, PLAN, None]
 
 
@@ -113,7 +113,7 @@ def test_files_of_claude_are_found_by_id_or_by_name(memory, archive):
         "a/twice.png": b"1",
         "b/twice.png": b"2",
     }
-    assert memory.import_(archive(files), user="ann", attachments=True).files == 2
+    assert memory.user("ann").import_(archive(files), attachments=True).files == 2
     assert kept(memory) == [("plan.pdf", PLAN), ("twice.png", None), ("cat.png", CAT)]
 
 
@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_kept_is_in_the_report(memory, archive, monkeypatc
     at = data.index(CAT)
     data[at : at + 4] = b"oops"  # its checksum does not fit any more
     path.write_bytes(data)
-    done = memory.import_(path, user="ann", attachments=True)
+    done = memory.user("ann").import_(path, attachments=True)
     assert (done.added, done.files, done.refusals) == (3, 0, 2)
     assert {refused.where.rpartition("/")[2] for refused in done.refused} == {
         "file-AbC123xyz-cat.png",
@@ -136,7 +136,7 @@ def test_a_file_that_cannot_be_kept_is_in_the_report(memory, archive, monkeypatc
 def test_no_more_is_in_memory_than_a_part_s_files(memory, archive, monkeypatch):
     """What is stored together is cut where files are many."""
     monkeypatch.setattr(attached_files_module, "_TOGETHER_BYTES", 1)
-    assert memory.import_(archive(EXPORT), user="ann", attachments=True).files == 2
+    assert memory.user("ann").import_(archive(EXPORT), attachments=True).files == 2
     assert [data for _, data in kept(memory)] == [CAT, PLAN, None]
 
 
@@ -145,14 +145,14 @@ def test_files_are_exported_and_come_back(memory, archive, tmp_path):
     twice = [picture("file-service://file-AbC123xyz")]
     export = {**EXPORT, "conversations-1.json": chatgpt((twice, []), (twice, []))}
     export["conversations-1.json"][0]["id"] = "again"
-    memory.import_(archive(export), user="ann", attachments=True)
-    count = memory.export(user="ann", path=tmp_path / "mine.zip", attachments=True)
+    memory.user("ann").import_(archive(export), attachments=True)
+    count = memory.user("ann").export(path=tmp_path / "mine.zip", attachments=True)
     with zipfile.ZipFile(tmp_path / "mine.zip") as packed:
         names = [f"attachments/{sha256(data).hexdigest()}" for data in (CAT, PLAN)]
         assert sorted(packed.namelist()) == sorted(["messages.jsonl", names[0], names[1] + ".pdf"])
-    assert memory.import_(tmp_path / "mine.zip", user="eve", attachments=True).added == count == 5
+    assert memory.user("eve").import_(tmp_path / "mine.zip", attachments=True).added == count == 5
     both = [
-        [(m.content, m.metadata, memory.attachments(m.seq, user=user)) for m in memory.messages(user=user)]
+        [(m.content, m.metadata, memory.user(user).attachments(m.seq)) for m in memory.messages(user=user)]
         for user in ("ann", "eve")
     ]
     assert both[0] == both[1]
@@ -160,11 +160,11 @@ def test_files_are_exported_and_come_back(memory, archive, tmp_path):
 
 def test_files_are_forgotten_with_their_message(memory, archive, tmp_path):
     """Their bytes are in no file of the memory any more; an export that still has them is looked at."""
-    memory.import_(archive(EXPORT), user="ann", attachments=True)
-    memory.export(user="ann", path=tmp_path / "mine.zip", attachments=True)
+    memory.user("ann").import_(archive(EXPORT), attachments=True)
+    memory.user("ann").export(path=tmp_path / "mine.zip", attachments=True)
     assert any(CAT in path.read_bytes() for path in (tmp_path / "memory").iterdir() if path.is_file())
     receipt = memory.forget(user="ann", seqs=[1])
     assert receipt.messages == 1
     assert not any(CAT in path.read_bytes() for path in (tmp_path / "memory").rglob("*") if path.is_file())
-    looked_at = {looked.name for looked in memory.verify(receipt).looked_at if looked.kind == "export"}
+    looked_at = {looked.name for looked in memory.admin.verify(receipt).looked_at if looked.kind == "export"}
     assert looked_at == {str(tmp_path / "mine.zip")}

@@ -89,8 +89,8 @@ def test_two_chats_of_one_user_keep_apart(write, tmp_path):
     """Their batches have the same numbers, and neither their messages nor their sessions are mixed."""
     other = json.loads(json.dumps(CHAT).replace("I keep bees", "I keep goats"))
     with Memory(tmp_path / "memory") as memory:
-        memory.import_(write(CHAT), user="ann")
-        assert memory.import_(write(other), user="ann").added == 5
+        memory.user("ann").import_(write(CHAT))
+        assert memory.user("ann").import_(write(other)).added == 5
         assert len({message.session for message in memory.messages(user="ann")}) == 4
 
 

@@ -91,9 +91,9 @@ def test_the_order_of_whatsapp_s_dates_is_that_of_the_whole_file(write, dates, m
 
 def test_whatsapp_again_after_more_was_said(write, tmp_path):
     """A later export of the same chat adds what is new."""
-    with Memory(tmp_path / "memory", chat=None) as memory:
-        assert memory.import_(write(IOS), user="ann").added == 3
-        done = memory.import_(write(IOS + "[02/01/24, 09:00:00] Ann: Back home.\n"), user="ann")
+    with Memory(tmp_path / "memory") as memory:
+        assert memory.user("ann").import_(write(IOS)).added == 3
+        done = memory.user("ann").import_(write(IOS + "[02/01/24, 09:00:00] Ann: Back home.\n"))
         assert (done.read, done.added) == (4, 1)
 
 
@@ -111,10 +111,12 @@ def test_telegram_account(write):
 
 def test_slack(folder, tmp_path):
     """Names of people, mentions, threads, bots, joins; a fault is told, and the rest is there."""
-    with Memory(tmp_path / "memory", chat=None) as memory:
-        done = memory.import_(folder(json.loads(export("slack.json"))), user="ann")
-        stored = memory.messages(user="ann", noise=True)
-        assert [(s.session, s.title) for s in memory.sessions(user="ann")] == [("slack:general", "#general")]
+    with Memory(tmp_path / "memory") as memory:
+        done = memory.user("ann").import_(folder(json.loads(export("slack.json"))))
+        stored = memory.messages(user="ann", include_tool_traffic=True)
+        assert [(s.session, s.title) for s in memory.user("ann").sessions()] == [
+            ("slack:general", "#general")
+        ]
     assert [shape(message) for message in stored] == [
         ("user", "Ben", "@Ben joined", "notice"),
         ("user", "Ann", "Hi @Ben", None),
@@ -237,10 +239,10 @@ def test_mem0(write, tmp_path):
             {"id": "2", "memory": "Likes rye", "user_id": "bea", "metadata": {"app": "x"}},
         ]
     }
-    with Memory(tmp_path / "memory", chat=None) as memory:
-        assert memory.import_(write(given)).users == ("ann", "bea")
+    with Memory(tmp_path / "memory") as memory:
+        assert memory.admin.import_(write(given)).users == ("ann", "bea")
         memory.maintain()
-        assert [entry.text for entry in memory.profile("ann").entries()] == ["Keeps bees"]
+        assert [entry.text for entry in memory.user("ann").profile.entries()] == ["Keeps bees"]
         assert memory.messages(user="bea")[0].metadata["app"] == "x"
 
 
@@ -308,8 +310,8 @@ def test_a_chat_that_breaks_off_keeps_what_stands_before(write, tmp_path):
     """A cut-off download of one long channel is what it holds, and the report says where it ends."""
     message = {"id": "1", "timestamp": "2024-01-15T10:30:00+00:00", "content": "Hi", "author": {"name": "a"}}
     channel = {"guild": {"name": "G"}, "channel": {"id": "2", "name": "c"}, "messages": [message]}
-    with Memory(tmp_path / "memory", chat=None) as memory:
-        done = memory.import_(write(json.dumps(channel)[:-2] + ', {"id": "2", "cont'), user="ann")
+    with Memory(tmp_path / "memory") as memory:
+        done = memory.user("ann").import_(write(json.dumps(channel)[:-2] + ', {"id": "2", "cont'))
     assert (done.added, done.refusals) == (1, 1)
     assert "ends too early" in done.refused[0].why
 
@@ -319,6 +321,6 @@ def test_a_bad_sample_holds_no_other_up(write, tmp_path):
     turns = [{"speaker": "Ann", "text": "Hi"}]
     talks = [{"session_1": turns, "session_1_date_time": when} for when in ("soon", "1:56 pm on 8 May, 2023")]
     samples = [{"sample_id": f"s{number}", "conversation": talk} for number, talk in enumerate(talks)]
-    with Memory(tmp_path / "memory", chat=None) as memory:
-        done = memory.import_(write(samples), user="ann")
+    with Memory(tmp_path / "memory") as memory:
+        done = memory.user("ann").import_(write(samples))
     assert (done.added, done.refused[0].conversation) == (1, "s0")

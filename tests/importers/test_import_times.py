@@ -46,8 +46,8 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
     lines += [{"role": "user", "content": "I'm allergic to parrots.", "session": "1"}]
     lines += [{"role": "user", "content": "My boss sings.", "session": "2", "time": "2023-05-08T09:00:00Z"}]
     path.write_text("\n".join(map(json.dumps, lines)))
-    with Memory(tmp_path / "memory", chat=None) as memory:
-        memory.import_(path, user="ann")
+    with Memory(tmp_path / "memory") as memory:
+        memory.user("ann").import_(path)
         memory.maintain()
         said, known = (
             lambda: memory.recall("Who is my boss?", user="ann").text,
@@ -58,10 +58,10 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
         assert f"(no date)\nuser: My boss is Otto. {mark}\n" in before[0]
         assert "Mon 8 May 2023\nuser: My boss sings." in before[0]
         assert before[1].startswith("Always known:\n- I'm allergic to parrots.\n")
-        assert "- I'm allergic to parrots." in memory.profile("ann").text().splitlines()
-        memory.rebuild(user="ann")
+        assert "- I'm allergic to parrots." in memory.user("ann").profile.text().splitlines()
+        memory.builds.rebuild(user="ann")
         assert (said(), known()) == before
-        memory.export(path=tmp_path / "out.jsonl", user="ann")
+        memory.user("ann").export(path=tmp_path / "out.jsonl")
     assert [m.is_dated for m in read_file(tmp_path / "out.jsonl").conversations[0].messages] == [
         False,
         False,
@@ -81,7 +81,7 @@ def test_a_caption_stays_on_its_speakers_line(tmp_path):
     talk = {"session_1": [turn], "session_1_date_time": "1:56 pm on 8 May, 2023"}
     path = tmp_path / "locomo.json"
     path.write_text(json.dumps([{"sample_id": "conv-1", "conversation": talk, "qa": []}]))
-    with Memory(tmp_path / "memory", chat=None) as memory:
-        memory.import_(path)
-        text = memory.recall("Whose parrot is it?", user="conv-1", floor=0.0).text
+    with Memory(tmp_path / "memory") as memory:
+        memory.admin.import_(path)
+        text = memory.recall("Whose parrot is it?", user="conv-1", min_confidence=0.0).text
     assert text == "Mon 8 May 2023\nAnn: Look!\n  My parrot. [image: a photo of a parrot]"

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from exports import chatgpt_chat, claude_chat
-from zibaldone import ImportInterrupted, InvalidImport, Memory
+from zibaldone import Filter, ImportInterrupted, InvalidImport, Memory
 from zibaldone.importers import source as source_module
 
 BROKEN = {"title": "Odd", "id": "odd", "mapping": 7}
@@ -17,7 +17,7 @@ BROKEN = {"title": "Odd", "id": "odd", "mapping": 7}
 @pytest.fixture
 def memory(tmp_path):
     """An empty one."""
-    with Memory(tmp_path / "memory", chat=None) as opened:
+    with Memory(tmp_path / "memory") as opened:
         yield opened
 
 
@@ -58,7 +58,7 @@ def test_an_export_as_it_was_downloaded(memory, archive, tmp_path, kind):
         with zipfile.ZipFile(archive(FILES)) as packed:
             packed.extractall(path / "export")
     given = io.BytesIO(path.read_bytes()) if kind == "stream" else path
-    done = memory.import_(given, user="ann")
+    done = memory.user("ann").import_(given)
     assert (done.format, done.conversations, done.added, done.refusals) == ("chatgpt", 2, 4, 0)
     assert done.complete
     assert contents(memory) == ["Hello", "Hi", "Rye?", "Rye."]
@@ -77,7 +77,7 @@ def test_a_stream_that_cannot_be_read_twice(memory, archive):
         def readinto(self, buffer):
             return self.data.readinto(buffer)
 
-    assert memory.import_(Pipe(archive(FILES).read_bytes()), user="ann").added == 4
+    assert memory.user("ann").import_(Pipe(archive(FILES).read_bytes())).added == 4
 
 
 def test_claude_s_archive_with_what_it_remembers(memory, archive):
@@ -87,10 +87,10 @@ def test_claude_s_archive_with_what_it_remembers(memory, archive):
         "memories.json": [{"conversations_memory": "**Work**\n\nKeeps bees on the roof."}],
         "projects.json": [{"uuid": "p", "name": "Honey", "prompt_template": "Always use grams."}],
     }
-    done = memory.import_(archive(files), user="ann")
+    done = memory.user("ann").import_(archive(files))
     assert (done.format, done.added, done.refusals) == ("claude", 4, 0)
     memory.maintain(user="ann")
-    known = [(entry.kind, entry.text) for entry in memory.profile("ann").entries()]
+    known = [(entry.kind, entry.text) for entry in memory.user("ann").profile.entries()]
     assert ("fact", "Keeps bees on the roof.") in known
     assert ("instruction", "Always use grams.") in known
 
@@ -107,10 +107,10 @@ def test_a_project_of_claude_has_its_documents(memory, archive):
         {"uuid": "s", "name": "How to use Claude", "is_starter_project": True, "docs": documents},
     ]
     export = archive({"conversations.json": [claude_chat("c", "Hello", "Hi")], "projects.json": projects})
-    done = memory.import_(export, user="ann")
+    done = memory.user("ann").import_(export)
     assert (done.added, done.refusals) == (4, 1)
-    assert memory.import_(export, user="ann").added == 0
-    kept = memory.messages(user="ann", session="claude:project:p")
+    assert memory.user("ann").import_(export).added == 0
+    kept = memory.messages(user="ann", filter=Filter(session="claude:project:p"))
     assert [(message.role, message.name, message.content) for message in kept] == [
         ("document", None, "All about the bees."),
         ("document", "hives.md", "I keep nine hives on the roof of the mill."),
@@ -118,7 +118,7 @@ def test_a_project_of_claude_has_its_documents(memory, archive):
     assert kept[0].metadata["title"] == "Honey"
     assert "hives.md: I keep nine hives" in memory.recall("How many hives?", user="ann").text
     memory.maintain(user="ann")
-    assert not any("hives" in entry.text for entry in memory.profile("ann").entries())
+    assert not any("hives" in entry.text for entry in memory.user("ann").profile.entries())
 
 
 def test_feedback_on_messages_is_no_conversation(archive, memory, tmp_path):
@@ -126,7 +126,7 @@ def test_feedback_on_messages_is_no_conversation(archive, memory, tmp_path):
     path = tmp_path / "message_feedback.json"
     path.write_text(json.dumps(FILES["message_feedback.json"]))
     with pytest.raises(InvalidImport, match=r"no known format.*Tried chatgpt: no 'mapping'.*claude: no"):
-        memory.import_(path, user="ann")
+        memory.user("ann").import_(path)
     assert memory.users() == []
 
 
@@ -137,7 +137,7 @@ def test_a_bad_conversation_holds_nothing_up(memory, archive):
     path = archive(
         {"conversations.json": [chatgpt_chat("a", "Hello"), BROKEN, odd, chatgpt_chat("d", "Bye")]}
     )
-    done = memory.import_(path, user="ann")
+    done = memory.user("ann").import_(path)
     assert contents(memory) == ["Hello", "Good", "Bye"]
     assert [(refused.conversation, refused.where.rpartition(": ")[2]) for refused in done.refused] == [
         ("Odd", "$[1].mapping"),
@@ -150,9 +150,8 @@ def test_a_bad_conversation_holds_nothing_up(memory, archive):
 def test_a_file_that_breaks_off_keeps_what_stands_before(memory, archive):
     """And the next file is read all the same."""
     torn = json.dumps([chatgpt_chat("a", "Hello"), chatgpt_chat("b", "lost")])[:-40]
-    done = memory.import_(
-        archive({"conversations-0.json": torn, "conversations-1.json": [chatgpt_chat("c", "Bye")]}),
-        user="ann",
+    done = memory.user("ann").import_(
+        archive({"conversations-0.json": torn, "conversations-1.json": [chatgpt_chat("c", "Bye")]})
     )
     assert contents(memory) == ["Hello", "Bye"]
     (refused,) = done.refused
@@ -164,16 +163,16 @@ def test_strict_is_all_or_nothing(memory, archive):
     """The first fault is raised, and nothing is stored; without one all is."""
     path = archive({"conversations.json": [chatgpt_chat("a", "Hello"), BROKEN]})
     with pytest.raises(InvalidImport, match=r"\$\[1\]\.mapping: found 7"):
-        memory.import_(path, user="ann", strict=True)
+        memory.user("ann").import_(path, strict=True)
     assert memory.users() == []
-    assert memory.import_(archive(FILES), user="ann", strict=True).added == 4
-    assert "Rye." in memory.recall("Rye?", user="ann", floor=0).text
+    assert memory.user("ann").import_(archive(FILES), strict=True).added == 4
+    assert "Rye." in memory.recall("Rye?", user="ann", min_confidence=0).text
 
 
 def test_nothing_but_faults_is_an_error(memory, archive):
     """Where nothing can be imported, the first reason is raised."""
     with pytest.raises(InvalidImport, match=r"found 7.*\(and 1 more like it"):
-        memory.import_(archive({"conversations.json": [BROKEN, BROKEN]}), user="ann", format="chatgpt")
+        memory.user("ann").import_(archive({"conversations.json": [BROKEN, BROKEN]}), format="chatgpt")
 
 
 def test_ctrl_c_keeps_what_is_complete(memory, archive, monkeypatch):
@@ -188,21 +187,21 @@ def test_ctrl_c_keeps_what_is_complete(memory, archive, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(ImportInterrupted) as stopped:
-        memory.import_(path, user="ann", progress=stop)
+        memory.user("ann").import_(path, progress=stop)
     report = stopped.value.report
     assert not report.complete
     assert 0 < report.added == len(contents(memory)) < 10
-    again = memory.import_(path, user="ann")
+    again = memory.user("ann").import_(path)
     assert (again.read, again.added) == (10, 10 - report.added)
     assert len(set(contents(memory))) == 6
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_progress_is_in_bytes(memory, archive):
     """It rises to all of what is read."""
     seen = []
     path = archive(FILES)
-    memory.import_(path, user="ann", progress=lambda *pair: seen.append(pair))
+    memory.user("ann").import_(path, progress=lambda *pair: seen.append(pair))
     sizes = sum(len(json.dumps(FILES[name])) for name in FILES if name.startswith("conversations"))
     assert seen == sorted(seen)
     assert seen[-1] == (sizes, sizes)
@@ -210,13 +209,13 @@ def test_progress_is_in_bytes(memory, archive):
 
 def test_what_was_forgotten_stays_forgotten(memory, archive):
     """Until it is asked for again; what is new comes in all the same."""
-    memory.import_(archive(FILES), user="ann")
+    memory.user("ann").import_(archive(FILES))
     memory.forget(user="ann", session="a")
     more = {**FILES, "conversations-002.json": [chatgpt_chat("c", "New")]}
-    done = memory.import_(archive(more), user="ann")
+    done = memory.user("ann").import_(archive(more))
     assert (done.added, done.forgotten) == (1, 2)
     assert contents(memory) == ["Rye?", "Rye.", "New"]
-    back = memory.import_(archive(more), user="ann", again=True)
+    back = memory.user("ann").import_(archive(more), again=True)
     assert (back.added, back.forgotten) == (2, 0)
     assert sorted(contents(memory)) == ["Hello", "Hi", "New", "Rye.", "Rye?"]
 
@@ -227,7 +226,7 @@ def test_what_was_forgotten_stays_forgotten(memory, archive):
 def test_names_that_leave_the_archive_are_refused(memory, archive, name):
     """Nothing is read of such an archive."""
     with pytest.raises(InvalidImport, match="would lie outside of it"):
-        memory.import_(archive({**FILES, name: "[]"}), user="ann")
+        memory.user("ann").import_(archive({**FILES, name: "[]"}))
 
 
 def test_bombs_are_refused(memory, archive, monkeypatch, tmp_path):
@@ -235,17 +234,17 @@ def test_bombs_are_refused(memory, archive, monkeypatch, tmp_path):
     monkeypatch.setattr(source_module, "_RATIO_FROM", 10_000)
     bomb = archive({"conversations.json": "[" + " " * 10_000_000 + "]"})
     with pytest.raises(InvalidImport, match="200 times its size and more"):
-        memory.import_(bomb, user="ann")
+        memory.user("ann").import_(bomb)
     monkeypatch.setattr(source_module, "_RATIO_FROM", 10**9)
     monkeypatch.setattr(source_module, "MOST_BYTES", 1_000_000)
     with pytest.raises(InvalidImport, match="no export does"):
-        memory.import_(bomb, user="ann")
+        memory.user("ann").import_(bomb)
     monkeypatch.setattr(source_module, "MOST_FILES", 3)
     with pytest.raises(InvalidImport, match="more than 3 files: unpack it"):
-        memory.import_(archive(FILES), user="ann")
+        memory.user("ann").import_(archive(FILES))
     monkeypatch.setattr(source_module, "_DIRECTORY_BYTES", 100)
     with pytest.raises(InvalidImport, match="its list of files has"):
-        memory.import_(archive(FILES), user="ann")
+        memory.user("ann").import_(archive(FILES))
 
 
 def test_a_size_that_is_a_lie_reads_no_further(memory, archive):
@@ -256,7 +255,7 @@ def test_a_size_that_is_a_lie_reads_no_further(memory, archive):
     struct.pack_into("<L", data, at + 24, 1000)
     path.write_bytes(data)
     with pytest.raises(InvalidImport, match=r"no 'mapping'|download it again|ends too early"):
-        memory.import_(path, user="ann", format="chatgpt")
+        memory.user("ann").import_(path, format="chatgpt")
 
 
 def test_a_damaged_archive(memory, archive):
@@ -264,4 +263,4 @@ def test_a_damaged_archive(memory, archive):
     path = archive(FILES)
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(InvalidImport, match="damaged ZIP archive"):
-        memory.import_(path, user="ann")
+        memory.user("ann").import_(path)

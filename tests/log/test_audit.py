@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from zibaldone import InvalidInput, Retention, StorageBusy
+from zibaldone import Filter, InvalidInput, Memory, Retention, StorageBusy
 from zibaldone.log.audit import acting
 from zibaldone.testing import HashEmbedder
 
@@ -21,26 +21,26 @@ def noted(opened):
 
 def lines(memory, **which):
     """(action, operation, door, count) of each entry."""
-    return [(entry.action, entry.operation, entry.door, entry.count) for entry in memory.audit(**which)]
+    return [(entry.action, entry.operation, entry.door, entry.count) for entry in memory.admin.audit(**which)]
 
 
 def test_who_read_wrote_and_forgot(noted, tmp_path, clock):
     """Each method once, whatever others it calls; what changes nothing for anybody is no entry."""
     noted.add([SECRET, "I bake rye."], user="ann", session="s")
-    noted.recall("eagle", user="ann", floor=0)
+    noted.recall("eagle", user="ann", min_confidence=0)
     noted.search("eagle", user="ann")
     noted.messages(user="ann")
-    noted.sessions(user="ann")
+    noted.user("ann").sessions()
     noted.get(1, user="ann")
     noted.update(2, "I bake wheat.", user="ann")
-    noted.export(user="ann", path=tmp_path / "out")
-    noted.profile("ann").entries()
+    noted.user("ann").export(path=tmp_path / "out")
+    noted.user("ann").profile.entries()
     noted.forget(user="ann", seqs=[1], dry_run=True)
     receipt = noted.forget(user="ann", session="s", keep_texts=True)
-    noted.verify(receipt)
+    noted.admin.verify(receipt)
     noted.maintain()
-    noted.stats()
-    noted.items("ann").put(("a",), "b", {"c": 1})
+    noted.admin.stats()
+    noted.user("ann").items.put(("a",), "b", {"c": 1})
     assert lines(noted) == [
         ("write", "add", "library", 2),
         ("read", "recall", "library", 2),
@@ -57,40 +57,41 @@ def test_who_read_wrote_and_forgot(noted, tmp_path, clock):
         ("read", "items", "library", 1),
         ("write", "add", "library", 1),
     ]
-    entries = noted.audit()
+    entries = noted.admin.audit()
     assert [entry.number for entry in entries] == list(range(1, 15))
     assert {(entry.user, entry.time, entry.key) for entry in entries} == {("ann", clock(), None)}
 
 
 def test_setting_what_goes_by_itself(noted):
     """It is a write: who set it is known, also where the default was set again."""
-    noted.retain(Retention(decay_days=90), user="ann")
-    noted.retain(None, user="ann")
+    noted.user("ann").retain(Retention(decay_days=90))
+    noted.user("ann").retain(None)
     assert lines(noted) == [("write", "retain", "library", 1)] * 2
 
 
 def test_no_word_of_what_it_was(noted):
     """Neither messages nor questions, sessions, names or ids are in an entry."""
     noted.add({"content": SECRET, "session": "plans", "name": "Zoe", "id": "id-7"}, user="ann")
-    noted.recall(SECRET, user="ann", session="plans")
+    noted.recall(SECRET, user="ann", filter=Filter(session="plans"))
     noted.forget(user="ann", session="plans")
     with closing(sqlite3.connect(noted.path / "zibaldone.sqlite3")) as connection:
         rows = str(connection.execute("SELECT * FROM audit").fetchall())
-    assert len(noted.audit()) == 3
+    assert len(noted.admin.audit()) == 3
     assert not any(word in rows for word in ("eagle", "plans", "Zoe", "id-7"))
 
 
-def test_nothing_is_noted_unless_it_is_asked_for(memory, opened, monkeypatch):
+def test_nothing_is_noted_unless_it_is_asked_for(memory, tmp_path, monkeypatch):
     """Off by default; a variable switches it on for the command line and the server."""
     memory.add(SECRET, user="ann")
     memory.recall("eagle", user="ann")
-    assert memory.audit() == []
+    assert memory.admin.audit() == []
     monkeypatch.setenv("ZIBALDONE_AUDIT", "1")
-    opened("other").add(SECRET, user="ann")
-    assert lines(opened("other", audit=False)) == [("write", "add", "library", 1)]
+    with Memory.from_env(tmp_path / "other") as other:
+        other.add(SECRET, user="ann")
+        assert lines(other) == [("write", "add", "library", 1)]
     monkeypatch.setenv("ZIBALDONE_AUDIT", "perhaps")
     with pytest.raises(InvalidInput, match="ZIBALDONE_AUDIT must be 1 or 0"):
-        opened("third")
+        Memory.from_env(tmp_path / "third")
 
 
 def test_an_entry_stands_or_falls_with_what_it_is_of(noted, monkeypatch):
@@ -106,10 +107,10 @@ def test_which_entries(noted, clock):
     noted.add(SECRET, user="ann")
     noted.add(SECRET, user="bea")
     noted.add(SECRET, user="ann")
-    assert [entry.user for entry in noted.audit()] == ["ann", "ann", "bea"]
-    assert [entry.number for entry in noted.audit(user="ann")] == [1, 2]
-    assert [entry.number for entry in noted.audit(user="ann", newest=1)] == [2]
-    assert noted.audit(since="2100-01-01") == []
+    assert [entry.user for entry in noted.admin.audit()] == ["ann", "ann", "bea"]
+    assert [entry.number for entry in noted.admin.audit(user="ann")] == [1, 2]
+    assert [entry.number for entry in noted.admin.audit(user="ann", newest=1)] == [2]
+    assert noted.admin.audit(since="2100-01-01") == []
 
 
 def test_what_is_done_through_another_door(noted):
@@ -117,7 +118,10 @@ def test_what_is_done_through_another_door(noted):
     with acting("rest", "key-1"):
         noted.add(SECRET, user="ann")
     noted.get(1, user="ann")
-    assert [(entry.door, entry.key) for entry in noted.audit()] == [("rest", "key-1"), ("library", None)]
+    assert [(entry.door, entry.key) for entry in noted.admin.audit()] == [
+        ("rest", "key-1"),
+        ("library", None),
+    ]
 
 
 def test_the_command_line(run):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from zibaldone import InvalidInput
-from zibaldone.api.memory import DEFAULT_VIEWS
+from zibaldone import Filter, InvalidInput
+from zibaldone.api.config import DEFAULT_VIEWS
 
 TALK = [
     {"content": "The tulip is red.", "session": "a", "time": "2024-01-01T09:00", "metadata": {"app": "x"}},
@@ -58,25 +58,30 @@ def seqs(units):
 def test_what_is_recalled_is_of_that_part(filled, options, expected):
     """By whatever view, and by search; what else was said is no candidate."""
     for views in (None, *([name] for name in DEFAULT_VIEWS), ["messages", "notes"]):
-        found = filled.recall("tulip", user="ann", floor=0, views=views, **options)
+        found = filled.recall("tulip", user="ann", min_confidence=0, views=views, filter=Filter(**options))
         assert seqs(decision.evidence for decision in found.trace.decisions) <= expected
         assert {citation.seq for citation in found.citations} <= expected
-    assert {c.seq for c in filled.recall("tulip", user="ann", floor=0, **options).citations} == expected
-    assert seqs(filled.search("tulip", user="ann", **options)) == expected
+    assert {
+        c.seq
+        for c in filled.recall("tulip", user="ann", min_confidence=0, filter=Filter(**options)).citations
+    } == expected
+    assert seqs(filled.search("tulip", user="ann", filter=Filter(**options))) == expected
 
 
 def test_what_nobody_has_read_yet_is_narrowed_too(memory):
     """A view's tail is of the same part."""
     memory.add(TALK, user="ann")
-    assert seqs(memory.recall("tulip", user="ann", floor=0, metadata={"app": "x"}).evidence) == {1, 4}
+    assert seqs(
+        memory.recall("tulip", user="ann", min_confidence=0, filter=Filter(metadata={"app": "x"})).evidence
+    ) == {1, 4}
 
 
 def test_a_question_is_as_relevant_as_the_part_is(filled):
     """Words that only the rest of the memory has pass no floor."""
     filled.add("The zeppelin flew over Friedrichshafen.", user="ann", session="z")
     question = "Did the zeppelin fly over Friedrichshafen?"
-    assert filled.recall(question, user="ann", floor=0.6)
-    assert not filled.recall(question, user="ann", floor=0.6, exclude_session="z")
+    assert filled.recall(question, user="ann", min_confidence=0.6)
+    assert not filled.recall(question, user="ann", min_confidence=0.6, filter=Filter(exclude_session="z"))
 
 
 @pytest.mark.parametrize("view", ["messages", "chunks", "hierarchy", "topics"])
@@ -97,10 +102,10 @@ def test_what_is_left_out_takes_no_room(memory, view):
         recalled = memory.recall(
             "Which red tulip is in the tulip bed?",
             user="ann",
-            floor=0,
+            min_confidence=0,
             views=[view],
             budget_tokens=100,
-            **part,
+            filter=Filter(**part),
         )
         assert any("Bergen" in unit.text for unit in recalled.evidence), part
 
@@ -110,7 +115,7 @@ def test_what_is_left_out_takes_no_room(memory, view):
 def test_bad_input_names_the_fix(filled, method, options, says):
     """A typed error, in the words of the argument."""
     with pytest.raises(InvalidInput, match=says):
-        getattr(filled, method)("tulip", user="ann", **options)
+        getattr(filled, method)("tulip", user="ann", filter=Filter(**options))
 
 
 @pytest.mark.parametrize(
@@ -121,4 +126,4 @@ def test_confidence_is_of_that_part(memory, options):
     memory.add({"content": "I began a novel on whales in Bergen.", "time": "2024-05-02"}, user="bea")
     question = "Give me a summary of the novel in May 2024"
     assert memory.recall(question, user="bea", budget_tokens=300).confidence > 0.5
-    assert memory.recall(question, user="bea", budget_tokens=300, **options).confidence == 0
+    assert memory.recall(question, user="bea", budget_tokens=300, filter=Filter(**options)).confidence == 0

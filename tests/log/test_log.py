@@ -22,10 +22,10 @@ FIRST = {
 def test_a_retried_add_adds_nothing(memory, clock):
     """Messages with known ids come back as they were first stored, with their first seqs."""
     first = memory.add([FIRST, {"id": "y", "content": "b"}], user="ann")
-    version = memory.stats()
+    version = memory.admin.stats()
     clock.tick(timedelta(days=1))
     assert memory.add([FIRST, {"id": "y", "content": "b"}], user="ann") == first
-    assert memory.stats() == version
+    assert memory.admin.stats() == version
 
 
 def test_a_retry_with_more(memory):
@@ -34,8 +34,8 @@ def test_a_retry_with_more(memory):
     stored = memory.add([{"id": str(i), "content": str(i)} for i in (3, 1, 4)], user="ann")
     assert [(m.id, m.seq) for m in stored] == [("3", 4), ("1", 2), ("4", 5)]
     assert len(memory.messages(user="ann")) == 5
-    assert memory.recall("4", user="ann", floor=0)
-    assert memory.check_integrity().ok
+    assert memory.recall("4", user="ann", min_confidence=0)
+    assert memory.admin.check().ok
 
 
 def test_the_same_id_twice_in_one_call(memory):
@@ -113,7 +113,7 @@ def test_forgotten_seqs_are_not_given_again(memory):
     assert memory.add("d", user="ann")[0].seq == 4
     memory.forget(user="ann", everything=True)
     assert memory.add("e", user="ann")[0].seq == 5
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_a_forgotten_id_is_free(memory):
@@ -156,7 +156,7 @@ def test_integrity_tells_what_disagrees(memory):
     memory.add(["a", "b"], user="ann")
     with memory._database.write() as connection:
         connection.exec_driver_sql("UPDATE messages SET seq = 9 WHERE seq = 2")
-    faults = memory.check_integrity().faults
+    faults = memory.admin.check().faults
     assert "user 'ann': message 9 is above the last seq 2" in faults
     assert any("message 2" in fault for fault in faults)
 

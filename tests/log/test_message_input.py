@@ -204,7 +204,7 @@ def test_endless_nesting(memory):
         lambda: memory.forget(user="u", seqs=DEEP),
         lambda: memory.forget(user="u", before=DEEP),
         lambda: memory.messages(user="u", limit=DEEP),
-        lambda: memory.export(user="u", path=DEEP),
+        lambda: memory.user("u").export(path=DEEP),
         lambda: Memory(DEEP),
     ):
         with pytest.raises(InvalidInput):

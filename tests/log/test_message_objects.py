@@ -20,7 +20,7 @@ from langchain_core.messages import (
 )
 from openai.types.chat import ChatCompletion, ChatCompletionMessage
 
-from zibaldone import InvalidMessage
+from zibaldone import Filter, InvalidMessage
 from zibaldone.log.message_input import to_messages
 
 PIXEL = b"\x89PNG\r\n\x1a\n not really a picture, but kept as one"
@@ -278,13 +278,13 @@ def test_images(part, memory):
     (without,) = memory.add(turn, user="u")
     (kept,) = memory.add(turn, user="u", keep_files=True)
     assert kept.content == "My cat.\n[image: asleep]"
-    (known,) = memory.attachments(kept.id, user="u")
+    (known,) = memory.user("u").attachments(kept.id)
     assert (known.type, known.caption, known.media_type) == ("image", "asleep", "image/png")
     assert (known.sha256, known.size_bytes, known.data) == (sha256(PIXEL).hexdigest(), len(PIXEL), PIXEL)
-    assert [found.data for found in memory.attachments(without.seq, user="u")] == [None]
-    assert memory.attachments(kept.seq, user="v") == []
+    assert [found.data for found in memory.user("u").attachments(without.seq)] == [None]
+    assert memory.user("v").attachments(kept.seq) == []
     assert memory.get(kept.seq, user="u").files == ()
-    assert memory.recall("What of my cat?", user="u", floor=0).text.count("[image: asleep]") >= 1
+    assert memory.recall("What of my cat?", user="u", min_confidence=0).text.count("[image: asleep]") >= 1
 
 
 def test_the_bytes_of_a_file_go_with_its_message(memory):
@@ -294,9 +294,9 @@ def test_the_bytes_of_a_file_go_with_its_message(memory):
     marker = PIXEL[-20:]
     assert any(marker in path.read_bytes() for path in memory.path.rglob("*") if path.is_file())
     memory.forget(user="u", seqs=[kept.seq])
-    assert memory.attachments(kept.seq, user="u") == []
-    assert memory.attachments(other.seq, user="v")[0].data == PIXEL
-    assert memory.check_integrity().ok
+    assert memory.user("u").attachments(kept.seq) == []
+    assert memory.user("v").attachments(other.seq)[0].data == PIXEL
+    assert memory.admin.check().ok
     memory.forget(user="v", everything=True)
     assert not any(marker in path.read_bytes() for path in memory.path.rglob("*") if path.is_file())
 
@@ -361,6 +361,11 @@ def test_a_result_is_left_out_by_its_role(memory):
         user="u",
     )  # fmt: skip
     memory.maintain()
-    assert "hate" in memory.recall("tulips", user="u", floor=0).text
-    assert "hate" not in memory.recall("tulips", user="u", floor=0, roles=["user", "assistant"]).text
-    assert memory.profile("u").text() == ""
+    assert "hate" in memory.recall("tulips", user="u", min_confidence=0).text
+    assert (
+        "hate"
+        not in memory.recall(
+            "tulips", user="u", min_confidence=0, filter=Filter(roles=["user", "assistant"])
+        ).text
+    )
+    assert memory.user("u").profile.text() == ""

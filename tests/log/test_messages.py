@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from zibaldone import InvalidInput, Message
+from memories import with_filter
+from zibaldone import Filter, InvalidInput, Message
 
 UUID_ID = UUID("12345678-1234-5678-1234-567812345678")
 TALK = [
@@ -54,7 +55,7 @@ def filled(memory):
 )
 def test_listing(filled, options, expected):
     """Narrowed, paged, or the newest; always in the order of the log."""
-    assert [message.seq for message in filled.messages(user="ann", **options)] == expected
+    assert [message.seq for message in filled.messages(user="ann", **with_filter(**options))] == expected
 
 
 def test_limit_and_last_exclude_each_other(filled):
@@ -89,8 +90,10 @@ def test_users_sessions_and_agents_may_be_numbers_and_uuids(memory, user):
     memory.add("I keep bees in Bern.", user=str(user), session=user)
     assert memory.users() == [str(user)]
     assert [m.session for m in memory.messages(user=user)] == ["1", str(user)]
-    assert [m.seq for m in memory.messages(user=user, session=user)] == [2]
-    assert memory.recall("Who keeps bees?", user=user, agent="5", floor=0).evidence[0].sources == (1,)
+    assert [m.seq for m in memory.messages(user=user, filter=Filter(session=user))] == [2]
+    assert memory.recall("Who keeps bees?", user=user, filter=Filter(agent="5"), min_confidence=0).evidence[
+        0
+    ].sources == (1,)
     assert memory.forget(user=user, session=user).messages == 1
 
 
@@ -103,12 +106,15 @@ def test_an_agent_is_noted_and_narrows(memory):
     )
     memory.add("The tulip is green.", user="u")
     assert [m.metadata.get("agent") for m in memory.messages(user="u")] == ["a", "b", None]
-    assert [m.seq for m in memory.messages(user="u", agent="b")] == [2]
-    assert {e.sources for e in memory.search("tulip", user="u", agent="a")} == {(1,)}
+    assert [m.seq for m in memory.messages(user="u", filter=Filter(agent="b"))] == [2]
+    assert {e.sources for e in memory.search("tulip", user="u", filter=Filter(agent="a"))} == {(1,)}
     memory.maintain()
-    assert {e.sources for e in memory.recall("Which tulip?", user="u", agent="a", floor=0).evidence} == {(1,)}
+    assert {
+        e.sources
+        for e in memory.recall("Which tulip?", user="u", filter=Filter(agent="a"), min_confidence=0).evidence
+    } == {(1,)}
     both = {"agent": "a", "metadata": {"agent": {"$exists": True}}}
-    assert [m.seq for m in memory.messages(user="u", **both)] == [1]
+    assert [m.seq for m in memory.messages(user="u", filter=Filter(**both))] == [1]
 
 
 def texts(recalled):
@@ -118,7 +124,7 @@ def texts(recalled):
 
 def ask(memory, question="Where do I live?", **options):
     """A recall that holds back nothing."""
-    return memory.recall(question, user="ann", floor=0, **options)
+    return memory.recall(question, user="ann", min_confidence=0, **with_filter(**options))
 
 
 @pytest.mark.parametrize("maintained", [False, True])
@@ -141,8 +147,8 @@ def test_a_correction_takes_the_place_of_what_it_corrects(filled, maintained):
     found = filled.search("I live in Paris", user="ann")
     assert "I live in Paris." not in texts(found)
     assert "I live in Lyon." in texts(found)
-    assert "Lyon" in filled.profile("ann").text()
-    assert "Paris" not in filled.profile("ann").text()
+    assert "Lyon" in filled.user("ann").profile.text()
+    assert "Paris" not in filled.user("ann").profile.text()
 
 
 def test_what_a_correction_is(filled):
@@ -153,8 +159,8 @@ def test_what_a_correction_is(filled):
     assert filled.get(3, user="ann").content == "I play chess."
     again = filled.update(stored.seq, "I play shogi.", user="ann")
     third = filled.update(3, "I play Go.", user="ann")
-    assert [m.seq for m in filled.versions(stored.id, user="ann")] == [3, stored.seq, again.seq, third.seq]
-    assert texts_of(filled.versions(3, user="ann"))[-1] == "I play Go."
+    assert [m.seq for m in filled.user("ann").versions(stored.id)] == [3, stored.seq, again.seq, third.seq]
+    assert texts_of(filled.user("ann").versions(3))[-1] == "I play Go."
     recalled = ask(filled, "What do I play?")
     assert "I play Go." in texts(recalled.evidence)
     assert not {"I play chess.", "I play go.", "I play shogi."} & set(texts(recalled.evidence))
@@ -168,7 +174,7 @@ def test_of_two_corrections_at_once_the_later_one_holds(filled):
     recalled = ask(filled)
     assert "Nice" in recalled.text
     assert "Lyon" not in recalled.text
-    assert texts_of(filled.versions(1, user="ann"))[-1] == "I live in Nice."
+    assert texts_of(filled.user("ann").versions(1))[-1] == "I live in Nice."
 
 
 def texts_of(messages):
@@ -194,10 +200,10 @@ def test_a_correction_is_read_like_what_it_corrects(filled):
 def test_a_correction_is_found_by_the_role_of_who_is_corrected(filled):
     """It is one of the user's messages; narrowed to the time before, the old words stand."""
     stored = filled.update(1, "I live in Lyon.", user="ann")
-    assert filled.messages(user="ann", roles=[]) == []
-    assert stored.seq in [m.seq for m in filled.messages(user="ann", roles=["user"])]
-    assert stored.seq in [m.seq for m in filled.messages(user="ann", roles=["editor"])]
-    assert stored.seq not in [m.seq for m in filled.messages(user="ann", roles=["assistant"])]
+    assert filled.messages(user="ann", filter=Filter(roles=[])) == []
+    assert stored.seq in [m.seq for m in filled.messages(user="ann", filter=Filter(roles=["user"]))]
+    assert stored.seq in [m.seq for m in filled.messages(user="ann", filter=Filter(roles=["editor"]))]
+    assert stored.seq not in [m.seq for m in filled.messages(user="ann", filter=Filter(roles=["assistant"]))]
     assert "I live in Lyon." in texts(ask(filled, roles=["user"]).evidence)
     assert "I live in Paris." in texts(ask(filled, until=stored.time).evidence)
 
@@ -220,8 +226,8 @@ def test_a_correction_goes_with_what_it_corrects(filled):
     receipt = filled.forget(user="ann", seqs=[1])
     assert set(receipt.seqs) == {1, first.seq, second.seq}
     assert "Lyon" not in ask(filled).text
-    assert filled.versions(1, user="ann") == []
-    assert filled.check_integrity().ok
+    assert filled.user("ann").versions(1) == []
+    assert filled.admin.check().ok
 
 
 def test_a_forgotten_correction_gives_the_word_back(filled):
@@ -253,14 +259,14 @@ def test_a_correction_finds_what_it_corrects_in_another_memory(filled, opened, t
     filled.update(3, "I play go.", user="ann")
     filled.update(3, "I play shogi.", user="ann")
     filled.forget(user="ann", seqs=[1])
-    filled.export(user="ann", path=tmp_path / "ann.jsonl")
+    filled.user("ann").export(path=tmp_path / "ann.jsonl")
     other = opened("other")
     other.add(["Hello.", "Good morning."], user="bob")
-    other.import_(tmp_path / "ann.jsonl", user="bob")
+    other.user("bob").import_(tmp_path / "ann.jsonl")
     of_chess = next(m for m in other.messages(user="bob") if m.content == "I play chess.")
-    versions = texts_of(other.versions(of_chess.seq, user="bob"))
+    versions = texts_of(other.user("bob").versions(of_chess.seq))
     assert versions == ["I play chess.", "I play go.", "I play shogi."]
-    recalled = texts(other.recall("What do I play?", user="bob", floor=0).evidence)
+    recalled = texts(other.recall("What do I play?", user="bob", min_confidence=0).evidence)
     assert {"I play the lute.", "I play shogi."} <= set(recalled)
     assert not {"I play chess.", "I play go."} & set(recalled)
     receipt = other.forget(user="bob", seqs=[of_chess.seq])
@@ -273,14 +279,14 @@ def test_corrections_of_users_that_are_put_together(filled, opened, tmp_path):
     filled.update(1, "I live in Lyon.", user="ann")
     lines = []
     for whose in ("ann", "bea"):
-        filled.export(user=whose, path=tmp_path / whose)
+        filled.user(whose).export(path=tmp_path / whose)
         exported = (tmp_path / whose).read_text(encoding="utf-8").splitlines()
         lines += [json.dumps({**json.loads(line), "user": whose}) for line in exported]
     (tmp_path / "both.jsonl").write_text("\n".join(lines), encoding="utf-8")
     other = opened("other")
-    other.import_(tmp_path / "both.jsonl", user="me")
-    assert texts_of(other.versions("bea/bea", user="me")) == ["Bea lives in Bern.", "Bea lives in Basel."]
-    assert texts_of(other.versions("ann/first", user="me")) == ["I live in Paris.", "I live in Lyon."]
+    other.user("me").import_(tmp_path / "both.jsonl")
+    assert texts_of(other.user("me").versions("bea/bea")) == ["Bea lives in Bern.", "Bea lives in Basel."]
+    assert texts_of(other.user("me").versions("ann/first")) == ["I live in Paris.", "I live in Lyon."]
 
 
 @pytest.mark.parametrize("seqs", [[10**30], [0, -1, 7, "1", True], "1", None, [[]]], ids=str)
@@ -290,16 +296,16 @@ def test_what_somebody_says_is_a_correction_is_read_with_care(filled, seqs):
     (stored,) = filled.add(Message("I live in Rome.", role="editor", metadata=metadata), user="ann")
     assert stored.corrects == ()
     assert stored.voice == "editor"
-    assert texts_of(filled.versions(stored.seq, user="ann")) == ["I live in Rome."]
+    assert texts_of(filled.user("ann").versions(stored.seq)) == ["I live in Rome."]
     assert "I live in Paris." in texts(ask(filled).evidence)
     assert "system" not in ask(filled).text
 
 
 def test_an_edit_of_the_profile_is_corrected_there(filled):
     """It is no message that anybody said."""
-    profile = filled.profile("ann")
+    profile = filled.user("ann").profile
     profile.pin(profile.entries()[0])
-    (edit,) = filled.messages(user="ann", roles=["editor"])
+    (edit,) = filled.messages(user="ann", filter=Filter(roles=["editor"]))
     with pytest.raises(InvalidInput, match="is an edit itself"):
         filled.update(edit.seq, "x", user="ann")
 

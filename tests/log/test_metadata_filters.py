@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone import InvalidInput
+from zibaldone import Filter, InvalidInput
 from zibaldone.log.filters import to_condition
 
 # By place: what each message's metadata are.
@@ -77,10 +77,10 @@ def filled(memory):
 @pytest.mark.parametrize(("metadata", "expected"), FILTERS, ids=str)
 def test_what_a_filter_lets_in(filled, metadata, expected):
     """As in MongoDB; the same for a list of messages, a search and a recall."""
-    assert {m.seq - 1 for m in filled.messages(user="u", metadata=metadata)} == expected
-    found = filled.search("tulip", user="u", metadata=metadata)
+    assert {m.seq - 1 for m in filled.messages(user="u", filter=Filter(metadata=metadata))} == expected
+    found = filled.search("tulip", user="u", filter=Filter(metadata=metadata))
     assert {unit.sources[0] - 1 for unit in found} == expected
-    recalled = filled.recall("tulip", user="u", metadata=metadata, floor=0)
+    recalled = filled.recall("tulip", user="u", filter=Filter(metadata=metadata), min_confidence=0)
     assert {unit.sources[0] - 1 for unit in recalled.evidence} == expected
 
 
@@ -89,7 +89,7 @@ def test_what_is_no_filter(filled, metadata, complaint):
     """A typed error names the operators, or what an operator needs."""
     for call in (filled.messages, lambda **o: filled.search("x", **o), lambda **o: filled.recall("x", **o)):
         with pytest.raises(InvalidInput, match=complaint):
-            call(user="u", metadata=metadata)
+            call(user="u", filter=Filter(metadata=metadata))
 
 
 def test_a_filter_that_is_nested_too_deeply(filled):
@@ -98,7 +98,7 @@ def test_a_filter_that_is_nested_too_deeply(filled):
     for _ in range(100_000):
         deep = {"$not": deep}
     with pytest.raises(InvalidInput, match="nested too deeply"):
-        filled.messages(user="u", metadata=deep)
+        filled.messages(user="u", filter=Filter(metadata=deep))
 
 
 VALUES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "b"])

@@ -56,9 +56,9 @@ def ages(memory, user="ann"):
 )
 def test_what_a_rule_says_goes_in_the_next_maintenance(told, rules, user_s, assistant_s):
     """By age, session and role, of this user alone; a dry run says the same before, and a receipt after."""
-    told.retain(Retention(rules), user="ann")
+    told.user("ann").retain(Retention(rules))
     assert ages(told) == (DAYS, DAYS)
-    dry = told.apply_retention(user="ann", dry_run=True)
+    dry = told.admin.apply_retention(user="ann", dry_run=True)
     done = told.maintain()
     assert ages(told) == (user_s, assistant_s)
     assert ages(told, "bea") == (DAYS, DAYS)
@@ -66,26 +66,26 @@ def test_what_a_rule_says_goes_in_the_next_maintenance(told, rules, user_s, assi
     assert sum(receipt.messages for receipt in done.forgotten) == 10 - len(user_s) - len(assistant_s)
     assert all(receipt.purged and not receipt.dry_run for receipt in done.forgotten)
     assert told.maintain().forgotten == ()
-    assert told.check_integrity().ok
+    assert told.admin.check().ok
 
 
 def test_the_default_holds_for_whom_nothing_else_was_set(told, opened):
     """Of a Memory's own default a user can be taken out; what was set stays for the next who opens it."""
-    told.retain(Retention(), user="bea")
+    told.user("bea").retain(Retention())
     memory = opened(embedder=HashEmbedder(16), retention=Retention([RetentionRule(50)]))
-    assert memory.retention(user="ann") == Retention((RetentionRule(50),))
+    assert memory.user("ann").retention() == Retention((RetentionRule(50),))
     assert [receipt.user for receipt in memory.maintain().forgotten] == ["ann"]
-    memory.retain(None, user="bea")
+    memory.user("bea").retain(None)
     assert [receipt.user for receipt in memory.maintain().forgotten] == ["bea"]
 
 
 def test_items_stay(told, clock):
     """A rule of all messages is no rule of items: they are what they are until somebody deletes them."""
-    told.items("ann").put(("app",), "settings", {"a": 1})
-    told.retain(Retention([RetentionRule(1)]), user="ann")
+    told.user("ann").items.put(("app",), "settings", {"a": 1})
+    told.user("ann").retain(Retention([RetentionRule(1)]))
     clock.now += timedelta(days=500)
     told.maintain()
-    assert told.items("ann").get(("app",), "settings").value == {"a": 1}
+    assert told.user("ann").items.get(("app",), "settings").value == {"a": 1}
     assert len(told.messages(user="ann")) == 1
 
 
@@ -96,15 +96,15 @@ def test_decay_lowers_the_rank_of_what_is_old(opened, clock):
         time = clock() - timedelta(days=age)
         memory.add({"content": "Herons by the river.", "session": str(age), "time": time}, user="ann")
     before = memory.search("herons by the river", user="ann", limit=20)
-    memory.retain(Retention(decay_days=100), user="ann")
+    memory.user("ann").retain(Retention(decay_days=100))
     after = memory.search("herons by the river", user="ann", limit=20)
     assert [unit.session for unit in after] == ["0", "10", "40", "100", "400"]
     assert {unit.sources for unit in after} == {unit.sources for unit in before}
-    recalled = memory.recall("herons by the river", user="ann", floor=0, budget_tokens=20)
+    recalled = memory.recall("herons by the river", user="ann", min_confidence=0, budget_tokens=20)
     assert recalled.evidence[0].session == "0"
     assert memory.maintain().forgotten == ()
     assert len(memory.messages(user="ann")) == len(DAYS)
-    memory.retain(None, user="ann")
+    memory.user("ann").retain(None)
     assert memory.search("herons by the river", user="ann", limit=20) == before
 
 
@@ -116,34 +116,34 @@ def test_an_old_exact_answer_beats_new_ones_that_are_beside_the_point(opened, cl
     ]:
         memory.add({"content": text, "time": clock() - timedelta(days=age)}, user="ann")
     for days in (90, 7):
-        memory.retain(Retention(decay_days=days), user="ann")
+        memory.user("ann").retain(Retention(decay_days=days))
         assert memory.search("What is my passport number?", user="ann")[0].sources == (1,)
         recalled = memory.recall("What is my passport number?", user="ann", budget_tokens=60)
         assert "X4471" in recalled.text
-    memory.retain(Retention(decay_days=7), user="ann")
+    memory.user("ann").retain(Retention(decay_days=7))
     drawers = memory.search("drawer of the cupboard", user="ann", limit=5)
     assert all(unit.time > clock() - timedelta(days=7) for unit in drawers)
 
 
 def test_a_damaged_policy_holds_nobody_else_up(told, opened):
     """Nothing goes by it; whoever asks for it, and the check of all, learns how it is mended."""
-    told.retain(Retention([RetentionRule(50)]), user="ann")
-    told.retain(Retention([RetentionRule(50)]), user="bea")
+    told.user("ann").retain(Retention([RetentionRule(50)]))
+    told.user("bea").retain(Retention([RetentionRule(50)]))
     with closing(sqlite3.connect(told.path / "zibaldone.sqlite3")) as connection:
         connection.execute("UPDATE retention SET policy = '{' WHERE user = 'ann'")
         connection.commit()
     memory = opened(embedder=HashEmbedder(16), retention=Retention([RetentionRule(5)]))
     assert memory.maintain(user="ann").forgotten == ()
     assert [receipt.user for receipt in memory.maintain().forgotten] == ["bea"]
-    assert memory._backlog.look() == []
+    assert memory._wiring.backlog.look() == []
     assert ages(memory) == (DAYS, DAYS)
-    assert memory.recall("herons", user="bea", floor=0).evidence
+    assert memory.recall("herons", user="bea", min_confidence=0).evidence
     with pytest.raises(StorageCorrupt, match="retention of user 'ann' is damaged"):
-        memory.retention(user="ann")
-    (fault,) = memory.check_integrity().faults
+        memory.user("ann").retention()
+    (fault,) = memory.admin.check().faults
     assert "retain(None, user='ann')" in fault
-    memory.retain(None, user="ann")
-    assert memory.check_integrity().ok
+    memory.user("ann").retain(None)
+    assert memory.admin.check().ok
     assert [receipt.user for receipt in memory.maintain().forgotten] == ["ann"]
 
 
@@ -153,7 +153,7 @@ def test_the_files_are_written_anew_once_for_all_users(told, monkeypatch):
     purge = SqliteDatabase.purge
     monkeypatch.setattr(SqliteDatabase, "purge", lambda self: purges.append(self) or purge(self))
     for user in ("ann", "bea"):
-        told.retain(Retention([RetentionRule(50)]), user=user)
+        told.user(user).retain(Retention([RetentionRule(50)]))
     done = told.maintain()
     assert [(receipt.user, receipt.purged) for receipt in done.forgotten] == [("ann", True), ("bea", True)]
     assert len(purges) == 1
@@ -188,11 +188,11 @@ def test_bad_policies(bad):
 def test_a_policy_is_tried_before_it_is_set(told):
     """A dry run with a policy changes nothing; without one it is refused."""
     policy = Retention([RetentionRule(50)])
-    (receipt,) = told.apply_retention(user="ann", policy=policy, dry_run=True)
+    (receipt,) = told.admin.apply_retention(user="ann", policy=policy, dry_run=True)
     assert (receipt.messages, receipt.dry_run) == (4, True)
     with pytest.raises(InvalidInput, match="dry_run=True"):
-        told.apply_retention(user="ann", policy=policy)
-    assert told.retention(user="ann") == Retention()
+        told.admin.apply_retention(user="ann", policy=policy)
+    assert told.user("ann").retention() == Retention()
 
 
 def test_the_command_line(run, tmp_path):
@@ -242,17 +242,17 @@ def test_the_command_line_takes_a_rule_back(run):
 def test_forgetting_everything_leaves_no_session_s_name(told, emptied):
     """Rules that name one go, whenever its messages went; others hold, and a dry run changes none."""
     named = RetentionRule(1, session="Dr. Moss")
-    told.retain(Retention([named, RetentionRule(365)], decay_days=90), user="ann")
-    told.retain(Retention([named]), user="bea")
+    told.user("ann").retain(Retention([named, RetentionRule(365)], decay_days=90))
+    told.user("bea").retain(Retention([named]))
     if emptied:
         told.forget(user="ann", seqs=range(1, 100))
     told.forget(user="ann", session="river")
     told.forget(user="ann", everything=True, dry_run=True)
-    assert told.retention(user="ann").rules == (named, RetentionRule(365))
+    assert told.user("ann").retention().rules == (named, RetentionRule(365))
     assert told.forget(user="ann", everything=True).purged
-    assert told.retention(user="ann") == Retention([RetentionRule(365)], decay_days=90)
-    assert told.retention(user="bea") == Retention([named])
-    told.retain(None, user="bea")
+    assert told.user("ann").retention() == Retention([RetentionRule(365)], decay_days=90)
+    assert told.user("bea").retention() == Retention([named])
+    told.user("bea").retain(None)
     assert told.forget(user="bea", everything=True).purged
     told.close()
     assert not [file for file in told.path.rglob("*") if file.is_file() and b"Dr. Moss" in file.read_bytes()]
@@ -260,8 +260,8 @@ def test_forgetting_everything_leaves_no_session_s_name(told, emptied):
 
 def test_forgetting_everything_takes_a_policy_that_cannot_be_read(told):
     """What it names cannot be known."""
-    told.retain(Retention([RetentionRule(1, session="river")]), user="ann")
+    told.user("ann").retain(Retention([RetentionRule(1, session="river")]))
     with closing(sqlite3.connect(told.path / "zibaldone.sqlite3", isolation_level=None)) as connection:
         connection.execute("UPDATE retention SET policy = '{' WHERE user = 'ann'")
     told.forget(user="ann", everything=True)
-    assert told.retention(user="ann") == Retention()
+    assert told.user("ann").retention() == Retention()

@@ -14,7 +14,7 @@ def test_a_session_has_its_title_or_its_first_words(memory):
     """The title that was imported; without one, what was said first, in one line."""
     add(memory, "a", "Hello", "again", title="Bees in winter")
     add(memory, "b", "What is\n a ferry?", "A ship.", day=2)
-    page, total = memory.titled_sessions(user="ann")
+    page, total = memory.user("ann").titled_sessions()
     assert [(held.title, held.messages) for held in page] == [("What is a ferry?", 2), ("Bees in winter", 2)]
     assert total == 2
 
@@ -24,7 +24,7 @@ def test_those_that_ended_last_come_first(memory):
     add(memory, "new", "N", "Later", day=9)
     add(memory, "old", "O", day=2)
     add(memory, "new", "Still", day=11)
-    (first, second), _ = memory.titled_sessions(user="ann")
+    (first, second), _ = memory.user("ann").titled_sessions()
     assert (first.session, first.first_seq, first.last_seq, first.messages) == ("new", 1, 4, 3)
     assert (first.start.day, first.end.day) == (9, 11)
     assert second.session == "old"
@@ -34,7 +34,7 @@ def test_they_come_in_pages(memory):
     """Of so many, after so many, with how many there are."""
     for day in range(1, 8):
         add(memory, f"s{day}", "Hi", day=day)
-    page, total = memory.titled_sessions(user="ann", limit=2, skip=3)
+    page, total = memory.user("ann").titled_sessions(limit=2, skip=3)
     assert [held.session for held in page] == ["s4", "s3"]
     assert total == 7
 
@@ -44,7 +44,7 @@ def test_words_are_looked_for_in_titles_and_names(memory):
     add(memory, "chat-1", "x", title="Bees in Winter")
     add(memory, "chat-2", "x", title="Bees in summer")
     add(memory, "chat-3", "x", title="Bees in winter", user="bob")
-    page, total = memory.titled_sessions(user="ann", words="WINTER chat")
+    page, total = memory.user("ann").titled_sessions(words="WINTER chat")
     assert [held.session for held in page] == ["chat-1"]
     assert total == 1
 
@@ -54,20 +54,20 @@ def test_they_are_narrowed(memory):
     add(memory, "a", "Hello", "Later")
     add(memory, "b", "Nine", day=9, agent="notes")
     add(memory, "a", "Eleven", "Twelve", day=11, agent="notes")
-    page, total = memory.titled_sessions(user="ann", since="2024-05-05", until="2024-05-09T10:00")
+    page, total = memory.user("ann").titled_sessions(since="2024-05-05", until="2024-05-09T10:00")
     assert [held.session for held in page] == ["a"]
     assert total == 1
-    assert [held.session for held in memory.titled_sessions(user="ann", among=["b", "c"])[0]] == ["b"]
-    (first, second), _ = memory.titled_sessions(user="ann", agent="notes")
+    assert [held.session for held in memory.user("ann").titled_sessions(among=["b", "c"])[0]] == ["b"]
+    (first, second), _ = memory.user("ann").titled_sessions(agent="notes")
     assert (first.session, first.title, first.messages, first.first_seq) == ("a", "Eleven", 2, 4)
     assert (first.start.day, second.session) == (11, "b")
 
 
 def test_what_items_say_is_in_no_session(memory):
     """They are documents, and no talk; a user without messages has none."""
-    memory.items("ann").put(("settings",), "color", {"is": "red"})
-    assert memory.titled_sessions(user="ann") == ([], 0)
-    assert memory.titled_sessions(user="nobody") == ([], 0)
+    memory.user("ann").items.put(("settings",), "color", {"is": "red"})
+    assert memory.user("ann").titled_sessions() == ([], 0)
+    assert memory.user("nobody").titled_sessions() == ([], 0)
 
 
 def test_messages_before_a_seq(memory):

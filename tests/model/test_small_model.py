@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from zibaldone import Memory
+from zibaldone import Config, Memory
 from zibaldone.cli.demo.sample import CONVERSATION
 from zibaldone.models import OpenAIChat
 from zibaldone.models.base import ChatModel
@@ -41,16 +41,17 @@ def test_a_weak_model_does_no_harm(view: str, small_model: str, tmp_path: Path) 
         with Memory(
             tmp_path / "memory",
             chat=asked,
-            chunks=MemAttention(chunk_gate_tokens=256),
-            topics=Consolidation(extraction_tokens=512),
+            config=Config(
+                chunks=MemAttention(chunk_gate_tokens=256), topics=Consolidation(extraction_tokens=512)
+            ),
         ) as memory:
-            memory.import_(file, user="ann")
+            memory.user("ann").import_(file)
             before = memory.messages(user="ann")
             assert memory.maintain(user="ann", views=[view]).behind == ()
             assert memory.messages(user="ann") == before
-            assert memory.check_integrity().faults == ()
+            assert memory.admin.check().faults == ()
             seqs = {message.seq for message in before}
             for message in before:
                 recalled = memory.recall(message.content, user="ann", views=[view])
                 assert {citation.seq for citation in recalled.citations} <= seqs
-            assert sum(task.calls for task in memory.usage()) > 0
+            assert sum(task.calls for task in memory.admin.usage()) > 0

@@ -52,10 +52,10 @@ def test_a_memory_with_an_embedder_by_name(library, tmp_path, monkeypatch):
     with Memory(tmp_path / "a", embedder=name) as memory:
         memory.add("I keep bees.", user="u")
         assert memory.recall("Who keeps bees?", user="u").evidence
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
     assert library == ["org/model:v1"]
     monkeypatch.setenv("ZIBALDONE_EMBED_MODEL", name)
-    with Memory(tmp_path / "a") as memory:
+    with Memory.from_env(tmp_path / "a") as memory:
         assert memory.recall("Who keeps bees?", user="u").trace.views[0].note == ""
 
 
@@ -111,6 +111,8 @@ def test_names_that_mean_nothing(name, tmp_path):
     """Say which do."""
     with pytest.raises(InvalidInput, match="'fastembed:MODEL' or 'openai:MODEL'"):
         Memory(tmp_path, embedder=name)
+    with pytest.raises(InvalidInput, match="'fastembed:MODEL' or 'openai:MODEL'"):
+        Memory.from_env(tmp_path, embedder=name or ":")
 
 
 @pytest.mark.enable_socket
@@ -121,7 +123,7 @@ def test_openai_by_name(tmp_path, monkeypatch):
         monkeypatch.setenv("ZIBALDONE_EMBED_BASE_URL", server.base_url)
         monkeypatch.setenv("ZIBALDONE_EMBED_DIMENSION", "4")
         monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-        with Memory(tmp_path / "a", embedder="openai:text-embedding-3-small") as memory:
+        with Memory.from_env(tmp_path / "a", embedder="openai:text-embedding-3-small") as memory:
             memory.add("I keep bees.", user="u")
             assert memory.recall("Who keeps bees?", user="u").evidence
         assert server.requests
@@ -130,8 +132,10 @@ def test_openai_by_name(tmp_path, monkeypatch):
 
 def test_openai_s_own_key(tmp_path, monkeypatch):
     """Without a server's address, OpenAI's own key is enough; without any key it says what is missing."""
+    with pytest.raises(InvalidInput, match=r"Memory.from_env\(\), or give OpenAIEmbedder"):
+        Memory(tmp_path / "a", embedder="openai:text-embedding-3-small")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InvalidInput, match="ZIBALDONE_EMBED_API_KEY"):
-        Memory(tmp_path / "a", embedder="openai:text-embedding-3-small")
+        Memory.from_env(tmp_path / "a", embedder="openai:text-embedding-3-small")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    Memory(tmp_path / "a", embedder="openai:text-embedding-3-small").close()
+    Memory.from_env(tmp_path / "a", embedder="openai:text-embedding-3-small").close()

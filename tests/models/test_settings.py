@@ -2,29 +2,50 @@
 
 import pytest
 
-from zibaldone import settings
+from zibaldone import Config, Memory, Message, settings
 from zibaldone.errors import InvalidInput
 from zibaldone.models import Ceilings, OpenAIChat, OpenAIEmbedder
-from zibaldone.settings import FROM_ENVIRONMENT
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 
 def test_nothing_set_means_offline():
     """Without variables there is no chat model, the embedded embedder and the default ceilings."""
-    assert settings.chat(FROM_ENVIRONMENT) is None
-    assert settings.embedder(FROM_ENVIRONMENT) is None
+    assert settings.chat() is None
+    assert settings.embedder() is None
     assert settings.ceilings() == Ceilings()
 
 
-def test_what_is_given_wins(monkeypatch):
-    """An argument, None too, is not overruled by a variable."""
+def test_what_is_given_wins(monkeypatch, tmp_path):
+    """A memory that is opened from the environment takes from it what nobody gave, its place too."""
+    monkeypatch.setenv("ZIBALDONE_MEMORY", str(tmp_path / "m"))
     monkeypatch.setenv("ZIBALDONE_CHAT_MODEL", "m")
     monkeypatch.setenv("ZIBALDONE_CHAT_BASE_URL", "http://127.0.0.1:1/v1")
-    model, embedder = ScriptedModel([]), HashEmbedder()
-    assert settings.chat(model) is model
-    assert settings.chat(None) is None
-    assert settings.embedder(embedder) is embedder
-    assert isinstance(settings.chat(FROM_ENVIRONMENT), OpenAIChat)
+    monkeypatch.setenv("ZIBALDONE_EMBED_MODEL", "nobody:knows")
+    monkeypatch.setenv("ZIBALDONE_AUDIT", "0")
+    assert isinstance(settings.chat(), OpenAIChat)
+    model = ScriptedModel(lambda _: "{}")
+    with Memory.from_env(chat=model, embedder=HashEmbedder(), config=Config(audit=True)) as memory:
+        assert memory.path == tmp_path / "m"
+        memory.add(Message("I keep bees."), user="ann")
+        assert memory.recall("Who keeps bees?", user="ann").trace.views[0].note == ""
+        assert len(memory.admin.audit()) == 2
+
+
+def test_a_memory_reads_no_environment(monkeypatch, tmp_path):
+    """Unless it is asked to: no variable reaches one that is opened by its path."""
+    for name in ("CHAT_MODEL", "EMBED_MODEL", "RERANKER", "KEY", "AUDIT", "BLOCKS", "INDEX_MB", "USER_KEYS"):
+        monkeypatch.setenv(f"ZIBALDONE_{name}", "nonsense")
+    with Memory(tmp_path / "m") as memory:
+        assert not memory.admin.can_ask
+        assert not memory.admin.encrypted
+        assert memory.admin.is_embedded
+
+
+def test_a_memory_without_a_name(monkeypatch):
+    """The error says what to give or to set."""
+    monkeypatch.delenv("ZIBALDONE_MEMORY", raising=False)
+    with pytest.raises(InvalidInput, match="give its path, or set ZIBALDONE_MEMORY"):
+        Memory.from_env()
 
 
 def test_models_and_ceilings_by_name(monkeypatch):
@@ -42,8 +63,8 @@ def test_models_and_ceilings_by_name(monkeypatch):
         "MAX_TOKENS_PER_DAY": "4",
     }.items():
         monkeypatch.setenv(f"ZIBALDONE_{name}", value)
-    assert settings.chat(FROM_ENVIRONMENT).name == "qwen"
-    embedder = settings.embedder(FROM_ENVIRONMENT)
+    assert settings.chat().name == "qwen"
+    embedder = settings.embedder()
     assert isinstance(embedder, OpenAIEmbedder)
     assert (embedder.name, embedder.dimension) == ("openai-bge-64", 64)
     assert settings.ceilings() == Ceilings(1000, 2, 3, 4)
@@ -69,4 +90,4 @@ def test_a_bad_number_is_named(monkeypatch, name, value):
         monkeypatch.setenv(f"ZIBALDONE_{key.replace('MODEL', 'API_KEY')}", "k")
     monkeypatch.setenv(f"ZIBALDONE_{name}", value)
     with pytest.raises(InvalidInput, match=f"ZIBALDONE_{name}"):
-        settings.chat(FROM_ENVIRONMENT), settings.embedder(FROM_ENVIRONMENT), settings.ceilings()
+        settings.chat(), settings.embedder(), settings.ceilings()

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from zibaldone import Filter, InvalidInput, Memory, OpenAIChat, TooMany
+from zibaldone import Config, Filter, InvalidInput, Memory, OpenAIChat, TooMany
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatReply
 from zibaldone.testing import FakeOpenAIServer, FrozenClock, Misbehaviour, ScriptedModel
@@ -52,7 +52,7 @@ def client(server):
 @pytest.fixture
 def memory(tmp_path):
     """Ann's memory, and a word of Bob's."""
-    with Memory(tmp_path / "memory", clock=FrozenClock(), chat=None) as opened:
+    with Memory(tmp_path / "memory", config=Config(clock=FrozenClock())) as opened:
         opened.add(FILLER + ANN, user="ann")
         opened.add([{"role": "user", "content": "My beagle Rex bites."}], user="bob")
         yield opened
@@ -317,7 +317,7 @@ def test_recall_in_rounds_gives_the_united_evidence(memory):
 def test_usage_is_metered_for_its_user(memory):
     """Each request counts as the user's, under the task's name."""
     memory.ask("Who is Pip?", user="ann", chat=ScriptedModel([{"answer": "Pip", "sources": [81]}]))
-    (usage,) = memory.usage(user="ann")
+    (usage,) = memory.admin.usage(user="ann")
     assert (usage.view, usage.task, usage.calls) == ("ask", "step", 1)
 
 

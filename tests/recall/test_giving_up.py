@@ -42,7 +42,7 @@ class Steps(UnitsView):
 def steps(memory):
     """One that the memory drives, with a message to be asked about."""
     memory.add("The heron is called Ottokar.", user="ann")
-    return memory.attach(Steps)
+    return memory.admin.attach(Steps)
 
 
 def test_no_step_is_taken_after_the_deadline(memory, steps, monkeypatch):
@@ -89,7 +89,7 @@ def test_a_cancelled_recall_stops(tmp_path):
     async def work():
         async with AsyncMemory(tmp_path) as memory:
             await memory.add("The heron is called Ottokar.", user="ann")
-            steps = await memory.attach(Steps)
+            steps = await memory.admin.attach(Steps)
             begun = threading.Event()
             steps.on_step = begun.set
             task = asyncio.create_task(memory.recall("heron?", user="ann", views=["steps"]))

@@ -154,7 +154,7 @@ def test_a_recall_says_what_its_parts_took(memory):
     assert [part.name for part in found.trace.parts] == ["standing", "evidence"]
     assert all(part.tokens <= part.room_tokens for part in found.trace.parts[:1])
     assert found.text.startswith("Always known:\n- Always list dates when I ask about my boat.")
-    assert memory.recall("Which deck?", user="ann", floor=0).trace.aim == "fact"
+    assert memory.recall("Which deck?", user="ann", min_confidence=0).trace.aim == "fact"
 
 
 @pytest.mark.parametrize("budget", range(60, 120, 7))

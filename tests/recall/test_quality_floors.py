@@ -36,7 +36,7 @@ def answered():
 def memory(tmp_path_factory):
     """The conversation, read by nothing but what an import reads."""
     with Memory(tmp_path_factory.mktemp("quality") / "memory") as opened:
-        opened.import_(CONVERSATION, user=USER)
+        opened.user(USER).import_(CONVERSATION)
         yield opened
 
 
@@ -45,7 +45,7 @@ def evidence_recall(memory, view):
     hits = []
     for question, phrases in answered():
         recall = memory.recall(
-            question, user=USER, views=[view], budget_tokens=BUDGET_TOKENS, floor=0, now=NOW
+            question, user=USER, views=[view], budget_tokens=BUDGET_TOKENS, min_confidence=0, now=NOW
         )
         units = [evidence.text for evidence in recall.evidence]
         hits += [is_found(phrase, units) for phrase in phrases]
@@ -73,6 +73,6 @@ def test_what_one_message_alone_says_is_found_whoever_says_it(memory):
     """Of the questions that `compare` makes of the conversation nine in ten are answered in 500 tokens."""
     shares = []
     for made in made_questions(memory.messages(user=USER)):
-        recall = memory.recall(made.text, user=USER, budget_tokens=500, floor=0, now=made.now)
+        recall = memory.recall(made.text, user=USER, budget_tokens=500, min_confidence=0, now=made.now)
         shares.append(share_found(made.evidence, units_of(recall)))
     assert sum(shares) / len(shares) >= 0.9

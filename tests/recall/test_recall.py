@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from zibaldone import Evidence, Memory, Message
+from zibaldone import Config, Evidence, Memory, Message
 from zibaldone.core import Scope
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.recall import in_period_first
@@ -59,7 +59,7 @@ QUESTIONS = [
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory):
     """A memory that many examples share, each as a user of its own."""
-    with Memory(tmp_path_factory.mktemp("recall") / "memory", clock=lambda: NOW) as memory:
+    with Memory(tmp_path_factory.mktemp("recall") / "memory", config=Config(clock=lambda: NOW)) as memory:
         yield memory
 
 
@@ -72,7 +72,7 @@ def new_user():
 
 def check(memory, user, found, budget):
     """All that is promised of any recall."""
-    assert found.tokens == memory.count_tokens(found.text) <= budget
+    assert found.tokens == memory.admin.count_tokens(found.text) <= budget
     _check_order(found)
     _check_text(found)
     contents = {message.seq: message.content for message in memory.messages(user=user)}
@@ -136,16 +136,16 @@ def _check_text(found):
     budget=st.integers(1, 3000),
     floor=st.sampled_from([0, 0, None, 1]),
 )
-@example(messages=[Message("犬" * 50_000)], question="犬", budget=300, floor=0)
-@example(messages=[Message("bees " * 3000, name="Ann")] * 2, question="bees", budget=200, floor=0)
-@example(messages=[Message("🐝", name="n" * 3000)], question="", budget=40, floor=0)
+@example(messages=[Message("犬" * 50_000)], question="犬", budget=300, min_confidence=0)
+@example(messages=[Message("bees " * 3000, name="Ann")] * 2, question="bees", budget=200, min_confidence=0)
+@example(messages=[Message("🐝", name="n" * 3000)], question="", budget=40, min_confidence=0)
 def test_every_recall_keeps_its_promises(memory, new_user, messages, question, budget, floor):
     """Within the budget to the token, cited verbatim, in order, a date once per header, nothing twice."""
     user = new_user()
     memory.add(messages, user=user)
-    found = memory.recall(question, user=user, budget_tokens=budget, floor=floor)
+    found = memory.recall(question, user=user, budget_tokens=budget, min_confidence=floor)
     check(memory, user, found, budget)
-    assert found.text == memory.recall(question, user=user, budget_tokens=budget, floor=floor).text
+    assert found.text == memory.recall(question, user=user, budget_tokens=budget, min_confidence=floor).text
 
 
 def test_a_word_of_a_quarter_megabyte_fits_any_budget(memory, new_user):
@@ -153,7 +153,7 @@ def test_a_word_of_a_quarter_megabyte_fits_any_budget(memory, new_user):
     user = new_user()
     memory.add("a" * 250_000, user=user)
     for budget in (10, 150, 1000):
-        check(memory, user, memory.recall("aaa", user=user, budget_tokens=budget, floor=0), budget)
+        check(memory, user, memory.recall("aaa", user=user, budget_tokens=budget, min_confidence=0), budget)
 
 
 def test_every_budget_from_one_up(memory, new_user):
@@ -162,7 +162,7 @@ def test_every_budget_from_one_up(memory, new_user):
     memory.add([Message(f"{phrase} {i}", name="Ann") for i, phrase in enumerate(PHRASES)], user=user)
     was_filled = False
     for budget in range(1, 160):
-        found = memory.recall("Who adopted a greyhound?", user=user, budget_tokens=budget, floor=0)
+        found = memory.recall("Who adopted a greyhound?", user=user, budget_tokens=budget, min_confidence=0)
         check(memory, user, found, budget)
         assert found or not was_filled
         was_filled = was_filled or bool(found)
@@ -174,11 +174,11 @@ def test_a_passage_of_a_sentence_shows_that_it_was_cut(memory, new_user):
     user = new_user()
     things = "and ".join(f"thing number {i} fell down the stairs " for i in range(60))
     memory.add(f"While {things}, the greyhound slept.", user=user)
-    (unit, *_) = memory.recall("thing number 30", user=user, budget_tokens=170, floor=0).evidence
+    (unit, *_) = memory.recall("thing number 30", user=user, budget_tokens=170, min_confidence=0).evidence
     assert (unit.begins_inside, unit.ends_inside) == (True, True)
     user = new_user()
     memory.add(" ".join(f"Thing number {i} fell down the stairs." for i in range(60)), user=user)
-    found = memory.recall("thing number 30", user=user, budget_tokens=170, floor=0)
+    found = memory.recall("thing number 30", user=user, budget_tokens=170, min_confidence=0)
     assert not any(unit.begins_inside or unit.ends_inside for unit in found.evidence)
 
 
@@ -187,7 +187,7 @@ def test_a_large_budget_takes_all(memory, new_user):
     user = new_user()
     contents = [f"Fact number {i}." for i in range(20)]
     memory.add([Message(c, time=START + timedelta(hours=i)) for i, c in enumerate(contents)], user=user)
-    found = memory.recall("fact", user=user, budget_tokens=3000, floor=0)
+    found = memory.recall("fact", user=user, budget_tokens=3000, min_confidence=0)
     assert [unit.text for unit in found.evidence] == contents
 
 
@@ -195,7 +195,7 @@ def test_a_budget_is_well_used(memory, new_user):
     """When there is more than fits, nearly all of the budget is filled."""
     user = new_user()
     memory.add([f"Fact number {i} is short." for i in range(200)], user=user)
-    found = memory.recall("fact", user=user, budget_tokens=500, floor=0)
+    found = memory.recall("fact", user=user, budget_tokens=500, min_confidence=0)
     assert 450 <= found.tokens <= 500
 
 
@@ -220,7 +220,7 @@ def test_a_message_too_long_for_the_budget_is_cut_around_what_matched(
     """Whole sentences in one run, the one that matched among them, and the decision says so."""
     user = new_user()
     memory.add(Message(LONG, name="Ann"), user=user)
-    found = memory.recall(question, user=user, budget_tokens=budget, floor=0)
+    found = memory.recall(question, user=user, budget_tokens=budget, min_confidence=0)
     check(memory, user, found, budget)
     (unit,) = found.evidence
     assert inside in unit.text
@@ -236,7 +236,7 @@ def test_passages_of_one_message_are_joined(memory, new_user):
     user = new_user()
     content = " ".join(f"On day {i} we climbed hill number {i} and slept in a hut." for i in range(1, 25))
     memory.add(Message(content, name="Ann"), user=user)
-    found = memory.recall("hills", user=user, budget_tokens=3000, floor=0)
+    found = memory.recall("hills", user=user, budget_tokens=3000, min_confidence=0)
     assert len(found.evidence) > 1
     assert {unit.kind for unit in found.evidence} == {"passage"}
     assert found.text.count("Ann: ") == 1
@@ -249,7 +249,7 @@ def test_a_gap_between_passages_is_marked(memory, new_user):
     parts = [("The bees swarmed in May. " * 12).strip(), "z" * 600, ("The bees came back. " * 12).strip()]
     memory.add(Message("\n".join(parts), name="Ann"), user=user)
     budgets = range(100, 600, 20)
-    texts = [memory.recall("bees", user=user, budget_tokens=b, floor=0).text for b in budgets]
+    texts = [memory.recall("bees", user=user, budget_tokens=b, min_confidence=0).text for b in budgets]
     assert any(" … " in text for text in texts)
 
 
@@ -261,7 +261,7 @@ def test_the_same_words_of_one_day_are_in_once(memory, new_user):
         for i, (name, day) in enumerate([("Ann", 0), ("Ann", 0), ("Bea", 0), ("Ann", 1)])
     ]
     memory.add(again, user=user)
-    found = memory.recall("bees", user=user, floor=0)
+    found = memory.recall("bees", user=user, min_confidence=0)
     assert len(found.evidence) == 3
     dropped = [decision for decision in found.trace.decisions if not decision.kept]
     assert [decision.reason for decision in dropped] == ["the same words of the same day are in already"]
@@ -271,7 +271,7 @@ def test_a_budget_too_small_for_anything_gives_nothing_and_says_why(memory, new_
     """One token holds no evidence: the recall is empty, and every candidate knows how many were left."""
     user = new_user()
     memory.add("The bees swarmed over the mill.", user=user)
-    found = memory.recall("bees", user=user, budget_tokens=1, floor=0)
+    found = memory.recall("bees", user=user, budget_tokens=1, min_confidence=0)
     assert (found.text, found.tokens, found.evidence, found.citations) == ("", 0, (), ())
     assert not found
     assert "only 1 tokens were left" in found.why_not(1)
@@ -288,12 +288,12 @@ def cook(memory, new_user):
 
 def test_below_the_floor_nothing_is_recalled(memory, cook):
     """Confidence and floor are in the trace of the empty recall; with a floor of 0 none is empty."""
-    found = memory.recall("quantum chromodynamics on a lattice", user=cook, floor=1)
+    found = memory.recall("quantum chromodynamics on a lattice", user=cook, min_confidence=1)
     assert not found
     assert found.trace.confidence < found.trace.floor == 1
     assert found.trace.decisions
     assert "memory knows too little of this" in found.why_not(found.trace.decisions[0].evidence.sources[0])
-    assert memory.recall("quantum chromodynamics on a lattice", user=cook, floor=0)
+    assert memory.recall("quantum chromodynamics on a lattice", user=cook, min_confidence=0)
 
 
 @pytest.mark.parametrize(
@@ -465,7 +465,7 @@ def test_what_was_never_said_in_the_language_of_memory_recalls_nothing(memory, n
 
 def test_nobody_s_memory_is_empty(memory):
     """A user without messages gets an empty recall and no error."""
-    found = memory.recall("anything", user="nobody ever", floor=0)
+    found = memory.recall("anything", user="nobody ever", min_confidence=0)
     assert not found
     assert found.why_not(1) == "There was no message 1 for this user when this was recalled."
 
@@ -474,7 +474,7 @@ def test_the_trace_tells_what_each_view_did(memory, new_user):
     """Per view: how many units were scored and offered, and the time that it took."""
     user = new_user()
     memory.add([f"Fact number {i}." for i in range(50)], user=user)
-    found = memory.recall("fact", user=user, budget_tokens=100, floor=0)
+    found = memory.recall("fact", user=user, budget_tokens=100, min_confidence=0)
     (view,) = found.trace.views
     assert view.view == "messages"
     assert view.considered == 50
@@ -486,13 +486,13 @@ def test_the_trace_tells_what_each_view_did(memory, new_user):
 
 def test_tokens_are_those_of_the_default_tokenizer(memory):
     """Budgets are counted as anybody can count them again."""
-    assert memory.count_tokens("hello world") == shared_static_embedder().count(["hello world"])[0]
+    assert memory.admin.count_tokens("hello world") == shared_static_embedder().count(["hello world"])[0]
 
 
 def test_what_is_forgotten_while_views_work_is_left_out(memory, monkeypatch):
     """A recall that began before a forgetting does not give back what its receipt says is gone."""
     memory.add(["My pin is zebra.", "My bank is at the river."], user="ann")
-    retrieve = memory._messages.retrieve
+    retrieve = memory._wiring.messages.retrieve
 
     def slowly(take_snapshot, query):
         retrieved = retrieve(take_snapshot, query)
@@ -500,8 +500,8 @@ def test_what_is_forgotten_while_views_work_is_left_out(memory, monkeypatch):
         assert memory.forget(user="ann", seqs=[1]).purged
         return retrieved
 
-    monkeypatch.setattr(memory._messages, "retrieve", slowly)
-    found = memory.recall("pin of the bank", user="ann", floor=0)
+    monkeypatch.setattr(memory._wiring.messages, "retrieve", slowly)
+    found = memory.recall("pin of the bank", user="ann", min_confidence=0)
     assert "zebra" not in found.text
     assert [seq for unit in found.evidence for seq in unit.sources] == [2]
     assert "no message 1" in found.why_not(1) or "not" in found.why_not(1)

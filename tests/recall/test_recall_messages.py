@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import event
 
-from zibaldone import InvalidInput, log
+from zibaldone import Filter, InvalidInput, log
 from zibaldone.log.filters import Narrowing
 
 STORED = ["My sister Ada lives in Bern.", "Ada has a dog called Rex.", "Ada plays the cello."]
@@ -28,15 +28,15 @@ def filled(memory):
 def test_the_last_message_of_the_user_is_the_question(filled):
     """And what the chat says already is not recalled."""
     filled.add(CHAT[-1], user="ann", session="now")
-    recalled = filled.recall(messages=CHAT, user="ann", floor=0)
+    recalled = filled.recall(messages=CHAT, user="ann", min_confidence=0)
     assert recalled.query == "What else do you know of Ada?"
     assert {unit.text for unit in recalled.evidence} == {STORED[0], STORED[2]}
-    assert "Rex" in filled.recall(recalled.query, user="ann", floor=0).text
+    assert "Rex" in filled.recall(recalled.query, user="ann", min_confidence=0).text
 
 
 def test_a_query_beside_the_chat_is_the_question(filled):
     """The chat then only says what is known."""
-    recalled = filled.recall("Where does Ada live?", messages=CHAT[:3], user="ann", floor=0)
+    recalled = filled.recall("Where does Ada live?", messages=CHAT[:3], user="ann", min_confidence=0)
     assert recalled.query == "Where does Ada live?"
     assert "Rex" not in recalled.text
 
@@ -60,7 +60,7 @@ def test_messages_ready_to_send(filled):
 
 def test_what_is_recalled_comes_right_before_the_last_turn_of_the_user(filled):
     """So all that comes before stays the same, also when tools are asked meanwhile."""
-    recalled = filled.recall(messages=CHAT, user="ann", floor=0)
+    recalled = filled.recall(messages=CHAT, user="ann", min_confidence=0)
     later = [*CHAT, {"role": "assistant", "tool_calls": [{}]}, {"role": "tool", "content": "x"}]
     sent = recalled.as_messages(later)
     assert sent[:3] + sent[4:] == later
@@ -76,7 +76,7 @@ def test_what_tools_gave_back_is_no_turn_of_the_user(filled):
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "nothing"}]},
     ]
-    sent = filled.recall(messages=chat, user="ann", floor=0).as_messages(chat)
+    sent = filled.recall(messages=chat, user="ann", min_confidence=0).as_messages(chat)
     assert len(sent) == 4
     assert sent[1:] == chat
 
@@ -105,7 +105,7 @@ def test_hostile_words_stay_inside_the_quotation(memory):
 def memory_of(memory, content):
     """What is recalled of the cat, with this said too."""
     memory.add(content, user="u")
-    return memory.recall("What of my cat?", user="u", floor=0)
+    return memory.recall("What of my cat?", user="u", min_confidence=0)
 
 
 def test_evidence_says_of_which_messages_it_is(filled):
@@ -115,12 +115,12 @@ def test_evidence_says_of_which_messages_it_is(filled):
     )
     for unit in (
         *filled.search("What does Ada paint?", user="ann", limit=1),
-        *filled.recall("What does Ada paint?", user="ann", budget_tokens=30, floor=0).evidence,
+        *filled.recall("What does Ada paint?", user="ann", budget_tokens=30, min_confidence=0).evidence,
     ):
         if unit.sources == (stored.seq,):
             assert (unit.role, unit.ids, unit.metadata) == ("assistant", ("x1",), {"k": [1]})
             break
-    recalled = filled.recall("What does Ada paint?", user="ann", floor=0)
+    recalled = filled.recall("What does Ada paint?", user="ann", min_confidence=0)
     cited = {citation.id: citation.role for citation in recalled.citations}
     assert cited["x1"] == "assistant"
     for citation in recalled.citations:
@@ -130,11 +130,13 @@ def test_evidence_says_of_which_messages_it_is(filled):
 def test_what_is_named_by_its_seq_is_left_out(memory):
     """However well it would answer; a seq that is none is refused."""
     memory.add(["My cat is Tom.", "My cat Tom is black."], user="ann")
-    assert memory.recall("Who is my cat?", user="ann", exclude_seqs=[1]).evidence[0].sources == (2,)
-    assert not memory.recall("Who is my cat?", user="ann", exclude_seqs={1, 2})
+    assert memory.recall("Who is my cat?", user="ann", filter=Filter(exclude_seqs=[1])).evidence[
+        0
+    ].sources == (2,)
+    assert not memory.recall("Who is my cat?", user="ann", filter=Filter(exclude_seqs={1, 2}))
     for wrong in ("12", ["1"], [-1], 3):
         with pytest.raises(InvalidInput):
-            memory.recall("Who is my cat?", user="ann", exclude_seqs=wrong)
+            memory.recall("Who is my cat?", user="ann", filter=Filter(exclude_seqs=wrong))
 
 
 def test_of_what_the_chat_says_only_messages_as_long_are_read(filled):

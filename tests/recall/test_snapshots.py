@@ -15,7 +15,7 @@ def both(memory, user, view):
         if not statement.startswith(("BEGIN", "COMMIT", "ROLLBACK")):
             statements.append(statement)
 
-    named = memory._named([view])[0]
+    named = memory._wiring.named([view])[0]
     event.listen(memory._database._engine, "before_cursor_execute", note)
     try:
         with generations.snapshots(memory._database, user, named)() as now:
@@ -44,7 +44,7 @@ def test_of_a_user_whom_the_view_has_read(memory):
 def test_while_a_build_is_not_done_yet(memory, beside):
     """One that is being built serves nobody, whether it is to serve when it is done or to wait."""
     memory.add("I moved to Lisbon.", user="ann")
-    chunks = memory._named(["chunks"])[0]
+    chunks = memory._wiring.named(["chunks"])[0]
     with memory._database.write("ann") as connection:
         generations.start(connection, "ann", chunks, serving=False, beside=beside)
     taken, alone, _ = both(memory, "ann", "chunks")

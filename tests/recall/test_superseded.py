@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import Message
+from memories import with_filter
+from zibaldone import Filter, Message
 from zibaldone.core import Scope
 from zibaldone.recall.packing import choose
 from zibaldone.recall.superseded import current_first
@@ -43,7 +44,9 @@ def filled(memory):
 
 def ask(memory, question=QUESTION, user="ann", **options):
     """Recall without a floor; nothing is too little to be recalled."""
-    return memory.recall(question, user=user, **{"floor": 0, "views": ["messages", "notes"]} | options)
+    return memory.recall(
+        question, user=user, **with_filter(**{"min_confidence": 0, "views": ["messages", "notes"]} | options)
+    )
 
 
 def query(memory, **options):
@@ -90,7 +93,7 @@ def test_the_successor_comes_though_nobody_offered_it(filled):
     (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
     candidates = [unit for unit in filled.search("soup", user="ann") if unit.sources == (2,)]
     ranked = current_first(
-        filled._database, filled._notes, [*candidates, old], query(filled), filled._tokenizer
+        filled._database, filled._wiring.notes, [*candidates, old], query(filled), filled._wiring.tokenizer
     )
     assert [unit.text for unit in ranked] == ["I made soup.", NEW, OLD]
     assert ranked[1].score == old.score
@@ -109,7 +112,9 @@ def test_of_a_chain_the_newest_comes(filled):
     """The others are marked, each with the day of what followed it."""
     say(filled, "My manager is Ada Moss now.", start=START + timedelta(days=9))
     (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
-    ranked = current_first(filled._database, filled._notes, [old], query(filled), filled._tokenizer)
+    ranked = current_first(
+        filled._database, filled._wiring.notes, [old], query(filled), filled._wiring.tokenizer
+    )
     assert [unit.text for unit in ranked] == ["My manager is Ada Moss now.", OLD]
     assert sum("no longer holds" in line for line in lines(ask(filled))) == 2
 
@@ -118,9 +123,9 @@ def test_the_mark_is_within_the_budget(filled):
     """It costs what it adds to the text."""
     for budget in range(5, 80):
         found = ask(filled, budget_tokens=budget)
-        assert found.tokens == filled.count_tokens(found.text) <= budget
+        assert found.tokens == filled.admin.count_tokens(found.text) <= budget
     (old,) = (unit for unit in ask(filled).evidence if unit.outdated)
-    both, without = (filled.count_tokens(text) for text in (f"x\nuser: {OLD} {MARK}", "x"))
+    both, without = (filled.admin.count_tokens(text) for text in (f"x\nuser: {OLD} {MARK}", "x"))
     assert old.tokens == both - without
 
 
@@ -175,7 +180,9 @@ def test_a_chain_is_the_same_wherever_the_view_has_read_to(memory, read):
     found = ask(memory)
     assert sum("no longer holds" in line for line in lines(found)) == 2
     (old,) = (unit for unit in memory.search(QUESTION, user="ann") if unit.sources == (1,))
-    ranked = current_first(memory._database, memory._notes, [old], query(memory), memory._tokenizer)
+    ranked = current_first(
+        memory._database, memory._wiring.notes, [old], query(memory), memory._wiring.tokenizer
+    )
     assert ranked[0].text == "My manager is Ada Moss now."
 
 
@@ -216,14 +223,14 @@ def test_the_mark_says_what_holds_now_though_its_message_does_not_fit(memory):
     candidates = memory.search("book budget", user="ann")
     (old,) = (unit for unit in candidates if unit.outdated)
     assert old.outdated.instead == "My book budget is $50 for now."
-    (alone,) = choose([old], query(memory), memory.count_tokens).evidence
+    (alone,) = choose([old], query(memory), memory.admin.count_tokens).evidence
     assert f": “{old.outdated.instead}”]" in render([alone])[0]
-    both = choose(candidates, query(memory), memory.count_tokens).evidence
+    both = choose(candidates, query(memory), memory.admin.count_tokens).evidence
     text = render(both)[0]
     assert f": “{old.outdated.instead}”]" in text
     (marked,) = (unit for unit in both if unit.outdated)
     shown = f"user: {marked.text} {text.partition('$35. ')[2].partition(']')[0]}]"
-    assert marked.tokens == memory.count_tokens(f"x\n{shown}") - memory.count_tokens("x")
+    assert marked.tokens == memory.admin.count_tokens(f"x\n{shown}") - memory.admin.count_tokens("x")
 
 
 def test_every_sentence_of_a_passage_that_holds_no_more_is_marked(memory):
@@ -242,7 +249,7 @@ def test_every_sentence_of_a_passage_that_holds_no_more_is_marked(memory):
     assert (
         "[“My rent is 790 a …” no longer holds, since Tue 9 Jan 2024: “My rent is 835 a month now.”]" in shown
     )
-    counted = memory.count_tokens(f"x\n{shown}") - memory.count_tokens("x")
+    counted = memory.admin.count_tokens(f"x\n{shown}") - memory.admin.count_tokens("x")
     assert old.tokens == counted
 
 
@@ -252,7 +259,7 @@ def test_the_mark_does_not_say_what_the_recall_may_not(filled):
     (found,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
     assert found.outdated.instead == "My manager is Ada Moss now."
     assert "Moss" not in ask(filled, session="1").text
-    narrowed = filled.search(QUESTION, user="ann", session="1")
+    narrowed = filled.search(QUESTION, user="ann", filter=Filter(session="1"))
     assert all(unit.outdated is None or "Moss" not in unit.outdated.instead for unit in narrowed)
 
 
@@ -265,7 +272,7 @@ def test_a_quotation_in_a_mark_cannot_begin_a_line(memory):
 def corrected(memory, act, *texts):
     """What is said, and then the first note of the profile edited."""
     add_only(memory, *texts)
-    profile = memory.profile("ann")
+    profile = memory.user("ann").profile
     return act(profile, profile.entries()[0])
 
 
@@ -274,7 +281,7 @@ HOME, ELSEWHERE = "I live in Oslo and have two cats.", "I live in Bergen and hav
 
 def ask_with_profile(memory, question, **options):
     """As an agent asks: notes say what they know."""
-    return memory.recall(question, user="ann", floor=0, **options)
+    return memory.recall(question, user="ann", min_confidence=0, **with_filter(**options))
 
 
 @pytest.mark.parametrize("maintained", [False, True])
@@ -299,7 +306,7 @@ def test_of_several_edits_the_last_one_holds(memory):
     corrected(memory, twice, HOME)
     marked = {unit.text: unit.outdated for unit in ask_with_profile(memory, "Where do I live?").evidence}
     assert {marked[HOME].instead, marked[ELSEWHERE].instead} == {"I live in Hamar."}
-    profile = memory.profile("ann")
+    profile = memory.user("ann").profile
     profile.edit(profile.entries()[0], HOME)
     held = ask_with_profile(memory, "Where do I live?").evidence
     assert all(unit.outdated is None for unit in held if unit.text == HOME)
@@ -312,7 +319,7 @@ def test_the_sentence_of_a_retired_entry_is_marked(memory):
     found = ask_with_profile(memory, "Where do I live?")
     assert f"user: {HOME} [no longer holds" in found.text
     assert "“" not in found.text
-    profile = memory.profile("ann")
+    profile = memory.user("ann").profile
     profile.pin(profile.edit(profile.entries()[0], HOME))
     assert "no longer holds" not in ask_with_profile(memory, "Where do I live?").text
 
@@ -322,7 +329,7 @@ def test_what_says_a_corrected_entry_again_goes_with_it(memory):
     corrected(
         memory, lambda profile, entry: profile.retire(entry), "I work at Equinor.", "I work at Equinor."
     )
-    assert memory.profile("ann").text() == ""
+    assert memory.user("ann").profile.text() == ""
     marks = [unit.outdated for unit in memory.search("Equinor", user="ann")]
     assert len(marks) == 2
     assert all(marks)
@@ -338,7 +345,7 @@ def test_marks_of_a_correction_go_with_it(memory):
 def test_the_profile_leaves_out_what_was_ended(memory):
     """As recall marks it: nobody puts into a prompt what holds no more; said again, it holds again."""
     add_only(memory, "I live in Oslo.", "I live in Bergen.")
-    profile = memory.profile("ann")
+    profile = memory.user("ann").profile
     assert (profile.entries()[0].holds, profile.entries()[0].ended_by) == (False, 2)
     assert "Oslo" not in profile.text()
     add_only(memory, "I live in Oslo.", start=START + timedelta(days=5))

@@ -26,22 +26,22 @@ def fill(memory):
 def test_each_session_has_a_line(memory):
     """Its day, its title and its first statement; none where no person says anything."""
     fill(memory)
-    assert text_of(memory.timeline(user="ann")).splitlines() == [
+    assert text_of(memory.user("ann").timeline()).splitlines() == [
         "2024-01-08  Boat: I bought a red boat in Faro.",
         "2024-01-11  We chose blue tiles.",
     ]
-    (line,) = memory.timeline("tiles", user="ann")
+    (line,) = memory.user("ann").timeline("tiles")
     assert (line.session, line.sources, line.kind) == ("2", (3,), "session")
 
 
 def test_it_is_narrowed(memory):
     """By session, by time, by number of lines; and to one user."""
     fill(memory)
-    assert [line.session for line in memory.timeline(user="ann", since="2024-01-10")] == ["2"]
-    assert [line.session for line in memory.timeline(user="ann", until="2024-01-10")] == ["1"]
-    assert [line.session for line in memory.timeline(user="ann", session="1")] == ["1"]
-    assert [line.session for line in memory.timeline(user="ann", limit=1)] == ["2"]
-    assert memory.timeline(user="bea") == []
+    assert [line.session for line in memory.user("ann").timeline(since="2024-01-10")] == ["2"]
+    assert [line.session for line in memory.user("ann").timeline(until="2024-01-10")] == ["1"]
+    assert [line.session for line in memory.user("ann").timeline(session="1")] == ["1"]
+    assert [line.session for line in memory.user("ann").timeline(limit=1)] == ["2"]
+    assert memory.user("bea").timeline() == []
 
 
 def test_what_a_model_noted_has_lines(opened):
@@ -49,7 +49,7 @@ def test_what_a_model_noted_has_lines(opened):
     memory = opened(chat=ScriptedModel(lambda _: NOTED))
     fill(memory)
     memory.maintain()
-    lines = memory.timeline(user="ann")
+    lines = memory.user("ann").timeline()
     assert [(line.kind, line.text, line.holds) for line in lines if line.kind != "session"] == [
         ("decision", "We chose blue tiles.", True)
     ]

@@ -8,7 +8,9 @@ from threading import Event
 import pytest
 from sqlalchemy import make_url
 
+from memories import open_memory
 from zibaldone import (
+    Config,
     InvalidInput,
     MemAttention,
     Memory,
@@ -38,7 +40,7 @@ def test_an_export_does_not_destroy_another_memory(tmp_path):
         memory.add("hello", user="u")
         other.add("precious", user="v")
     with Memory(tmp_path / "a") as memory, pytest.raises(InvalidInput, match="is a database"):
-        memory.export(user="u", path=tmp_path / "b" / "zibaldone.sqlite3")
+        memory.user("u").export(path=tmp_path / "b" / "zibaldone.sqlite3")
     with Memory(tmp_path / "b") as other:
         assert other.messages(user="v")
 
@@ -72,7 +74,7 @@ def test_a_heading_goes_with_the_message_whose_word_it_bends(tmp_path, word):
         return "nonsense"
 
     small = Consolidation(current_threshold_tokens=150, split_tokens=400, merge_tokens=100)
-    with Memory(tmp_path / "m", chat=ScriptedModel(chat), topics=small) as memory:
+    with Memory(tmp_path / "m", chat=ScriptedModel(chat), config=Config(topics=small)) as memory:
         lines = [LINES[i % 2].format(i) for i in range(24)]
         lines[10] = "My zorblatt has cancer in Oslo and the red bicycle."
         memory.add(lines, user="u")
@@ -94,12 +96,14 @@ def test_a_strange_count_of_requests_keeps_ceilings_and_meter(anywhere, requests
             asked.append(request)
             raise ModelFailed("x", requests=requests)
 
-    with Memory(anywhere("m"), chat=Model(), ceilings=Ceilings(calls_per_user_per_day=5)) as memory:
+    with Memory(
+        anywhere("m"), chat=Model(), config=Config(ceilings=Ceilings(calls_per_user_per_day=5))
+    ) as memory:
         for i in range(12):
             memory.add(LINES[0].format(i), user="u", session=f"s{i}")
         memory.maintain(user="u", views=["messages", "chunks", "hierarchy", "topics"])
         assert len(asked) <= 5
-        assert sum(usage.calls for usage in memory.usage(user="u")) == len(asked)
+        assert sum(usage.calls for usage in memory.admin.usage(user="u")) == len(asked)
 
 
 def test_a_name_of_blanks_does_not_speak_for_another(anywhere):
@@ -107,16 +111,16 @@ def test_a_name_of_blanks_does_not_speak_for_another(anywhere):
     with Memory(anywhere("m")) as memory:
         memory.add({"role": "user", "name": "Ann", "content": "I like zebras in Oslo."}, user="u")
         memory.add({"role": "user", "name": "  And I stole", "content": "the zebras in Oslo."}, user="u")
-        text = memory.recall("zebras Oslo", user="u", floor=0).text
+        text = memory.recall("zebras Oslo", user="u", min_confidence=0).text
         assert "\nAnd I stole: the zebras" in text
 
 
 def test_counting_takes_one_connection(anywhere):
     """More threads than the pool has connections may ask for counts at once."""
-    with Memory(anywhere("m"), busy_timeout_s=5) as memory:
+    with Memory(anywhere("m"), config=Config(busy_timeout_s=5)) as memory:
         memory.add("hello", user="u")
         with ThreadPoolExecutor(48) as pool:
-            counts = list(pool.map(lambda _: memory.stats().messages, range(96)))
+            counts = list(pool.map(lambda _: memory.admin.stats().messages, range(96)))
     assert counts == [1] * 96
 
 
@@ -127,13 +131,13 @@ def test_a_time_that_no_message_can_have(place, time_us):
         memory.add(["Tulips.", "Rye."], user="u", session="s")
         with memory._database.write() as connection:
             connection.exec_driver_sql(f"UPDATE messages SET time_us = {time_us} WHERE seq = 2")
-        for listed in (lambda: memory.sessions(user="u"), lambda: memory.titled_sessions(user="u")):
+        for listed in (lambda: memory.user("u").sessions(), lambda: memory.user("u").titled_sessions()):
             with pytest.raises(StorageCorrupt, match="session 's' of user 'u' is damaged"):
                 listed()
-        assert memory.stats().sessions == 1  # counts read no time
-        assert any("message 2" in fault for fault in memory.check_integrity().faults)
+        assert memory.admin.stats().sessions == 1  # counts read no time
+        assert any("message 2" in fault for fault in memory.admin.check().faults)
         memory.forget(user="u", seqs=[2])
-        assert memory.stats().messages == 1
+        assert memory.admin.stats().messages == 1
 
 
 NAMES = (
@@ -150,7 +154,7 @@ def test_names_that_bend_the_wall(place):
         for number, name in enumerate(NAMES):
             own = [f"The secret of zebra {number}."]
             assert [message.content for message in memory.messages(user=name)] == own
-            recalled = memory.recall("secret zebra", user=name, floor=0)
+            recalled = memory.recall("secret zebra", user=name, min_confidence=0)
             assert [evidence.text for evidence in recalled.evidence] == own
         assert sorted(memory.users()) == sorted(NAMES)
 
@@ -158,13 +162,13 @@ def test_names_that_bend_the_wall(place):
 def test_a_question_whose_answer_stays(place):
     """Nothing that was made of the answer quotes the question when that is forgotten."""
     views = ("messages", "topics", "hierarchy", "chunks", "notes")
-    with Memory(place, embedder=HashEmbedder(16), maintained=views) as memory:
+    with Memory(place, embedder=HashEmbedder(16), config=Config(maintained=views)) as memory:
         question = {"role": "user", "content": "Does my zorblatt need a vaccination in Oslo?"}
         memory.add([question, {"role": "assistant", "content": "Yes, twice a year, in spring."}], user="u")
         memory.maintain()
         receipt = memory.forget(user="u", seqs=[1], keep_texts=True)
-        assert memory.verify(receipt).ok
-        assert "zorblatt" not in memory.recall("zorblatt", user="u", floor=0, views=["topics"]).text
+        assert memory.admin.verify(receipt).ok
+        assert "zorblatt" not in memory.recall("zorblatt", user="u", min_confidence=0, views=["topics"]).text
 
 
 def test_nobody_waits_for_a_slow_recall(place):
@@ -182,8 +186,10 @@ def test_nobody_waits_for_a_slow_recall(place):
         memory.add(lines, user="u")
         memory.maintain(views=["topics"])
     with (
-        Memory(place, embedder=HashEmbedder(16), chat=ScriptedModel(slow), topics=reader) as asking,
-        Memory(place, embedder=HashEmbedder(16), busy_timeout_s=2) as memory,
+        Memory(
+            place, embedder=HashEmbedder(16), chat=ScriptedModel(slow), config=Config(topics=reader)
+        ) as asking,
+        Memory(place, embedder=HashEmbedder(16), config=Config(busy_timeout_s=2)) as memory,
         ThreadPoolExecutor(1) as pool,
     ):
         recalled = pool.submit(asking.recall, "the bicycle in Oslo", user="u", views=["topics"])
@@ -198,7 +204,7 @@ def test_nobody_waits_for_a_slow_recall(place):
 def test_torn_blocks_in_a_server(url, everything):
     """Views that need none go on, what is wrong is told, and all can still be forgotten or made anew."""
     small = {"chunks": MemAttention(chunk_gate_tokens=100), "placement": Placement(block_bytes=512)}
-    with Memory(
+    with open_memory(
         url, embedder=HashEmbedder(16), maintained=("messages", "chunks", "topics"), **small
     ) as memory:
         memory.add([LINES[number % 2].format(number) for number in range(40)], user="u")
@@ -208,20 +214,20 @@ def test_torn_blocks_in_a_server(url, everything):
             assert connection.exec_driver_sql(torn).rowcount
         memory.add([LINES[number % 2].format(number) for number in range(40, 60)], user="u")
         assert memory.maintain().behind == ()  # without a model nobody reads what earlier chunks say
-        assert any("torn" in fault for fault in memory.check_integrity().faults)
-        assert {view.view: view.lag for view in memory.stats().views}["topics"] == 0
+        assert any("torn" in fault for fault in memory.admin.check().faults)
+        assert {view.view: view.lag for view in memory.admin.stats().views}["topics"] == 0
         assert memory.recall("bicycle", user="u", views=["chunks", "messages"])
         if everything:
             receipt = memory.forget(user="u", everything=True, keep_texts=True)
-            assert memory.verify(receipt).ok
+            assert memory.admin.verify(receipt).ok
         else:
-            memory.rebuild("chunks", user="u")
-            assert memory.check_integrity().ok
+            memory.builds.rebuild("chunks", user="u")
+            assert memory.admin.check().ok
 
 
 def test_a_database_that_is_dropped_while_it_is_open(postgres, url):
     """Nothing is acknowledged, and the error says what cannot be used."""
-    with Memory(url, embedder=HashEmbedder(16), busy_timeout_s=1) as memory:
+    with Memory(url, embedder=HashEmbedder(16), config=Config(busy_timeout_s=1)) as memory:
         memory.add("first", user="u")
         name = make_url(url).database
         postgres.run(f'DROP DATABASE "{name}" WITH (FORCE)')

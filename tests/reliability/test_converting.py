@@ -12,6 +12,7 @@ import pytest
 from children import Child
 
 from zibaldone import (
+    Config,
     InvalidInput,
     KeyMissing,
     MemAttention,
@@ -41,7 +42,7 @@ EVERY = 8  # of these moments in `make test`
 def open_(folder, key=None):
     """As the tests of this file open a folder."""
     chunks, placement = MemAttention(chunk_gate_tokens=100), Placement(block_bytes=512)
-    return Memory(folder, key=key, embedder=HashEmbedder(), chunks=chunks, placement=placement)
+    return Memory(folder, key=key, embedder=HashEmbedder(), config=Config(chunks=chunks, placement=placement))
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def is_whole(folder):
     is_encrypted = (folder / "encryption.json").exists()
     with open_(folder, KEY if is_encrypted else None) as memory:
         said = [message.content for message in memory.messages(user="ann")]
-        assert (said, memory.check_integrity().faults) == (TALK, ())
+        assert (said, memory.admin.check().faults) == (TALK, ())
         assert memory.recall("tulips on 7 May", user="ann", views=["messages", "chunks"])
         assert not is_encrypted or telling(folder) == []
         assert is_encrypted or not [*folder.glob("*.sqlcipher*"), *folder.glob("*.encrypted")]

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 from children import Child
 
-from zibaldone import InvalidInput, Memory, StorageCorrupt, StorageError, StorageFull, StorageUnusable
+from zibaldone import Config, InvalidInput, Memory, StorageCorrupt, StorageError, StorageFull, StorageUnusable
 from zibaldone.testing import HashEmbedder
 
 FILE = "zibaldone.sqlite3"
@@ -39,11 +39,11 @@ def copy(sound, tmp_path):
 def use(path):
     """All that one does with a memory; a StorageError may come out, and nothing else."""
     with Memory(path, embedder=EMBEDDER) as memory:
-        found = memory.check_integrity()
+        found = memory.admin.check()
         memory.recall("rye", user="ann")
         memory.messages(user="ann")
         memory.add("One more.", user="ann")
-        memory.rebuild(user="ann")
+        memory.builds.rebuild(user="ann")
         memory.forget(user="ann", seqs=[5, 301])
         return found
 
@@ -193,7 +193,7 @@ def test_a_full_disk(memory, spare):
     assert memory.messages(user="ann") == first
     assert memory.messages(user="bea") == []
     assert memory.recall("rye", user="ann")
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
     limit_pages(memory, 100_000)
     assert memory.add("bread", user="ann")[0].seq == 3
     assert memory.recall("bread", user="ann")
@@ -232,7 +232,7 @@ def test_a_full_file_system(tiny):
             memory.add("rye" * 100_000, user="ann")
     with Memory(tiny / "memory", embedder=EMBEDDER) as memory:
         assert len(memory.messages(user="ann")) == stored
-        assert memory.check_integrity().faults == ()
+        assert memory.admin.check().faults == ()
         with pytest.raises(StorageFull):
             memory.add("rye " * 5000, user="ann")
         ballast.unlink()
@@ -251,7 +251,7 @@ PLANTED = [
 def built(tmp_path_factory):
     """The closed folder of a memory that all views have read."""
     path = tmp_path_factory.mktemp("built")
-    with Memory(path, embedder=EMBEDDER, maintained=VIEWS) as memory:
+    with Memory(path, embedder=EMBEDDER, config=Config(maintained=VIEWS)) as memory:
         for session in ("1", "2"):
             talk = [f"On day {i} Ann bought {i} tulips in Porto, and Rex ate {i} of them." for i in range(20)]
             memory.add(talk, user="ann", session=session)
@@ -292,27 +292,24 @@ def plant(path, chance):
 def use_all(path):
     """Everything that one does with a memory and its views; what is told is of StorageError."""
     told = []
-    with Memory(path, embedder=EMBEDDER, maintained=VIEWS) as memory:
+    with Memory(path, embedder=EMBEDDER, config=Config(maintained=VIEWS)) as memory:
         for call in (
             *(
                 partial(memory.recall, "Where did Ann buy 5 tulips?", user="ann", views=[view])
                 for view in VIEWS
             ),
             partial(memory.messages, user="ann"),
-            partial(memory.sessions, user="ann"),
-            memory.stats,
-            memory.check_integrity,
-            *(
-                partial(look, user="ann")
-                for look in (memory.chunks, memory.history, memory.themes, memory.episodes)
-            ),
-            memory.topics("ann").documents,
-            memory.topics("ann").tools,
+            memory.user("ann").sessions,
+            memory.admin.stats,
+            memory.admin.check,
+            *(getattr(memory.user("ann"), name) for name in ("chunks", "superseded", "themes", "episodes")),
+            memory.user("ann").topics.documents,
+            memory.user("ann").topics.tools,
             partial(memory.add, "One more.", user="ann"),
             partial(memory.maintain, user="ann"),
             partial(memory.forget, user="ann", seqs=[3], dry_run=True),
             partial(memory.forget, user="ann", seqs=[3, 4]),
-            *(partial(memory.rebuild, user="ann", view=view) for view in VIEWS),
+            *(partial(memory.builds.rebuild, user="ann", view=view) for view in VIEWS),
             partial(memory.forget, user="ann", everything=True),
         ):
             try:
@@ -356,17 +353,17 @@ def damaged(built, tmp_path, change):
     path = shutil.copytree(built, tmp_path / "copy")
     with contextlib.closing(sqlite3.connect(path / FILE, isolation_level=None)) as connection:
         connection.execute(change)
-    return Memory(path, embedder=EMBEDDER, maintained=VIEWS)
+    return Memory(path, embedder=EMBEDDER, config=Config(maintained=VIEWS))
 
 
 def test_states_that_are_lost_are_made_anew(built, tmp_path):
     """Views whose rows no state tells of begin again, and end as they were."""
-    with Memory(built, embedder=EMBEDDER, maintained=VIEWS) as memory:
+    with Memory(built, embedder=EMBEDDER, config=Config(maintained=VIEWS)) as memory:
         before = [recalled(memory, view) for view in VIEWS]
     with damaged(built, tmp_path, "DELETE FROM view_states") as memory:
         assert memory.maintain(user="ann").behind == ()
         assert [recalled(memory, view) for view in VIEWS] == before
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
 
 
 def recalled(memory, view):
@@ -405,6 +402,6 @@ def test_a_damaged_view_can_be_made_anew(built, tmp_path, view, change):
     with damaged(built, tmp_path, change) as memory:
         with pytest.raises(StorageCorrupt, match=rf"rebuild\(user=.*, view='{view}'\)"):
             memory.forget(user="ann", seqs=[3])
-        memory.rebuild(user="ann", view=view)
+        memory.builds.rebuild(user="ann", view=view)
         assert memory.forget(user="ann", seqs=[3]).messages
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok

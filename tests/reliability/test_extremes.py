@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anywhere import PLACES
-from zibaldone import InvalidMessage, Memory
+from zibaldone import Filter, InvalidMessage, Memory
 from zibaldone.testing import HashEmbedder
 
 
@@ -106,10 +106,12 @@ def test_odd_texts(memory, text):
     assert stored[0].content == text
     assert memory.messages(user="ann") == stored
     if text:
-        assert memory.messages(user="ann", session=text) == stored[:1]
+        assert memory.messages(user="ann", filter=Filter(session=text)) == stored[:1]
     memory.recall(text, user="ann")
-    assert any(e.sources == (2,) for e in memory.recall("Where is the tulip?", user="ann", floor=0).evidence)
-    assert memory.check_integrity().ok
+    assert any(
+        e.sources == (2,) for e in memory.recall("Where is the tulip?", user="ann", min_confidence=0).evidence
+    )
+    assert memory.admin.check().ok
     assert memory.forget(user="ann", seqs=[1]).messages == 1
 
 
@@ -136,7 +138,7 @@ def test_forty_scripts(memory):
 def test_forms_of_one_text(memory, form):
     """A word is found in whatever Unicode form it is asked for."""
     memory.add(["Da waren Öl, Käse und Ærø.", "Nothing else."], user="ann")
-    found = memory.recall(unicodedata.normalize(form, "Öl Käse"), user="ann", floor=0)
+    found = memory.recall(unicodedata.normalize(form, "Öl Käse"), user="ann", min_confidence=0)
     assert found.trace.decisions[0].evidence.sources == (1,)
     assert found.trace.decisions[0].evidence.channels[1].rank == 1
 
@@ -174,7 +176,7 @@ def test_lone_surrogates(memory, where):
         memory.add({"content": "x", where: "abc\ud83d"}, user="ann")
     assert memory.users() == []
     memory.add("x", user="ann")
-    assert memory.recall("what \ud83d is x", user="ann", floor=0)
+    assert memory.recall("what \ud83d is x", user="ann", min_confidence=0)
 
 
 @pytest.mark.exhaustive
@@ -188,7 +190,7 @@ def test_a_megabyte(memory):
     found = memory.recall("What is the number of the vault under the fern?", user="ann", budget_tokens=300)
     assert "4711" in found.text
     assert found.tokens <= 300
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
     receipt = memory.forget(user="ann", seqs=[2])
     assert receipt.purged or memory._database.shared
     assert memory._database.shared or memory._database.bytes_on_disk() < 500_000
@@ -200,8 +202,8 @@ def test_many_thousand_in_one_call(opened, count):
     memory = opened(embedder=HashEmbedder(16))
     stored = memory.add([f"Number {i} of the long list is a tulip." for i in range(count)], user="ann")
     assert [m.seq for m in stored] == list(range(1, count + 1))
-    assert memory.stats(user="ann").messages == count
+    assert memory.admin.stats(user="ann").messages == count
     found = memory.recall("Which is number 3141?", user="ann")
     assert "3141" in found.text
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
     assert memory.forget(user="ann", seqs=range(1, count - 1)).messages == count - 2

@@ -47,7 +47,7 @@ def test_ten_processes_open_a_fresh_database_at_once(postgres):
     assert sorted(seq for seqs in given for seq in seqs) == list(range(1, 41))
     with Memory(url, embedder=EMBEDDER) as memory:
         assert [message.seq for message in memory.messages(user="ann")] == list(range(1, 41))
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
         assert len(postgres.run("SELECT * FROM migrations", "fresh")) == len(set(schema_numbers(memory)))
 
 
@@ -74,7 +74,7 @@ def test_a_writer_that_is_killed(url):
             assert {seq for seqs in told for seq in seqs} <= {message.seq for message in messages}
             assert [message.seq for message in messages] == list(range(1, len(messages) + 1))
             assert len(messages) % 3 == 0
-            assert memory.check_integrity().ok
+            assert memory.admin.check().ok
 
 
 @pytest.mark.wide
@@ -109,7 +109,7 @@ def test_the_server_goes_down_in_the_midst_of_adds(url, postgres):
         assert [message.seq for message in messages] == list(range(1, wanted + 1))
         assert {type(error) for error in failed} <= {StorageUnreachable}
         memory.maintain()
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
 
 
 def test_a_forked_child_has_connections_of_its_own(url):
@@ -119,7 +119,7 @@ def test_a_forked_child_has_connections_of_its_own(url):
 
         def run(tell, hear):
             memory.add("A tulip of the child.", user="ann")
-            tell(len(memory.recall("tulip", user="ann", floor=0).evidence))
+            tell(len(memory.recall("tulip", user="ann", min_confidence=0).evidence))
 
         assert Child(run).wait() == [2]
         assert len(memory.messages(user="ann")) == 2
@@ -178,14 +178,14 @@ def test_workers_share_the_users_and_take_over_from_one_that_is_killed(url):
 
         def work(tell, hear):
             with Memory(url, embedder=EMBEDDER) as mine:
-                mine.start_worker(threads=1, poll_s=0.2, lease_s=2)
+                mine.admin.start_worker(threads=1, poll_s=0.2, lease_s=2)
                 tell("works")
                 hear()
 
         def stuck(tell, hear):
-            with Memory(url, embedder=EMBEDDER, chat=None) as mine:
-                mine._maintain_one = lambda user, check: (tell(user), hear())
-                mine.start_worker(threads=1, poll_s=0.2, lease_s=2)
+            with Memory(url, embedder=EMBEDDER) as mine:
+                mine._wiring._maintain_one = lambda user, check: (tell(user), hear())
+                mine.admin.start_worker(threads=1, poll_s=0.2, lease_s=2)
                 hear()
 
         killed = Child(stuck)
@@ -193,15 +193,15 @@ def test_workers_share_the_users_and_take_over_from_one_that_is_killed(url):
         killed.kill()
         workers = [Child(work), Child(work)]
         until = time.monotonic() + 60
-        views = [memory._views[name] for name in memory._maintained]
-        while time.monotonic() < until and memory._backlog.look():
+        views = [memory._wiring.views[name] for name in memory._maintained]
+        while time.monotonic() < until and memory._wiring.backlog.look():
             time.sleep(0.05)
         assert taken in users
-        assert memory._backlog.look() == []
+        assert memory._wiring.backlog.look() == []
         for worker in workers:
             worker.say()
             worker.wait()
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
         assert all(lag == 0 for lag in lags(memory, users, views))
         with memory._database.read() as connection:
             assert connection.execute(schema.leases.select()).all() == []
@@ -219,10 +219,10 @@ def test_maintenance_in_the_foreground_takes_turns_with_workers(url, database):
 
     def foreground():
         memory.maintain(user="ann")
-        memory.rebuild("notes", user="ann", beside=False)
+        memory.builds.rebuild("notes", user="ann", beside=False)
         done.set()
 
-    with Memory(url, embedder=Watched(16), chat=None) as memory:
+    with Memory(url, embedder=Watched(16)) as memory:
         memory.add("I moved to Oslo.", user="ann")
         asked.clear()
         with worker.hold("ann") as held:
@@ -234,7 +234,7 @@ def test_maintenance_in_the_foreground_takes_turns_with_workers(url, database):
         thread.join()
         assert asked
         assert set(asked) == {None}
-        assert memory._backlog.look() == []
+        assert memory._wiring.backlog.look() == []
 
 
 def lags(memory, users, views):

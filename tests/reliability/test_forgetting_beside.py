@@ -35,7 +35,7 @@ def test_forgetting_beside_maintenance_and_recall(opened_anywhere):
         for call in (
             lambda: memory.maintain(user="ann"),
             lambda: memory.recall("Where did Ann buy tulips?", user="ann", views=VIEWS),
-            lambda: memory.topics("ann").documents(),
+            lambda: memory.user("ann").topics.documents(),
             lambda: memory.forget(user="ann", seqs=[1, 2], dry_run=True),
         )
     ]
@@ -49,4 +49,4 @@ def test_forgetting_beside_maintenance_and_recall(opened_anywhere):
         thread.join()
     assert untyped == []
     memory.maintain(user="ann")
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok

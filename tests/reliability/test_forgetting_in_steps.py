@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
-from zibaldone import Memory, Retention, RetentionRule
+from memories import open_memory
+from zibaldone import Filter, Retention, RetentionRule
 from zibaldone.engine import forgetting_steps as steps
 from zibaldone.engine import shredding
 from zibaldone.storage.sqlite import SqliteDatabase
@@ -22,7 +23,7 @@ class Killed(BaseException):
 
 def open_(path, **options):
     """The memory of the folder."""
-    return Memory(path, embedder=EMBEDDER, **options)
+    return open_memory(path, embedder=EMBEDDER, **options)
 
 
 @pytest.fixture
@@ -92,10 +93,10 @@ def test_the_receipt_says_what_went_in_all_steps(path):
         receipt = memory.forget(user="ann", everything=True, keep_texts=True)
         assert (receipt.seqs, receipt.views) == (dry.seqs, dry.views)
         assert len(receipt.texts) >= 352
-        assert memory.verify(receipt).ok
-        entries = [entry for entry in memory.audit(user="ann") if entry.action == "forget"]
+        assert memory.admin.verify(receipt).ok
+        entries = [entry for entry in memory.admin.audit(user="ann") if entry.action == "forget"]
         assert [entry.count for entry in entries] == [352]
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
         assert [m.content for m in memory.messages(user="bea")] == ["My dentist is Dr. Pike."]
 
 
@@ -128,8 +129,10 @@ def test_a_kill_at_each_step_is_finished_by_the_next_to_open(path, monkeypatch):
         memory.close()
         with open_(path) as reopened:
             assert [m.session for m in reopened.messages(user="ann")] == ["long", "kept"]
-            assert not any("ulip" in e.text for e in reopened.recall("tulips", user="ann", floor=0).evidence)
-            assert reopened.check_integrity().ok
+            assert not any(
+                "ulip" in e.text for e in reopened.recall("tulips", user="ann", min_confidence=0).evidence
+            )
+            assert reopened.admin.check().ok
             assert not reopened._database.purge_waits()
             stored = [{"content": f"Secret number {i} of the tulips."} for i in range(350)]
             reopened.add(stored, user="ann", session="tulips")
@@ -145,10 +148,10 @@ def test_a_kill_is_finished_before_the_user_is_read_or_written(path, monkeypatch
     memory = stopped_after(path, monkeypatch, 2, session="tulips")
     with memory:
         assert len(memory.messages(user="bea")) == 1
-        assert memory.stats(user="bea").messages == 1
+        assert memory.admin.stats(user="bea").messages == 1
         (again,) = memory.add({"id": "x", "content": "A tulip bulb."}, user="ann", session="tulips")
         assert again.seq > stored[0].seq
-        assert [m.seq for m in memory.messages(user="ann", session="tulips")] == [again.seq]
+        assert [m.seq for m in memory.messages(user="ann", filter=Filter(session="tulips"))] == [again.seq]
 
 
 def test_maintenance_finishes_what_was_stopped(path, monkeypatch):
@@ -167,9 +170,9 @@ def test_maintenance_finishes_what_was_stopped(path, monkeypatch):
 def test_retention_goes_in_steps_too(path, monkeypatch):
     """What is old goes as if it was forgotten by hand."""
     with open_(path, clock=lambda: datetime(2100, 1, 1, tzinfo=UTC)) as memory:
-        memory.retain(Retention(rules=(RetentionRule(days=1),)), user="ann")
+        memory.user("ann").retain(Retention(rules=(RetentionRule(days=1),)))
         with written(monkeypatch) as transactions:
-            (receipt,) = memory.apply_retention(user="ann")
+            (receipt,) = memory.admin.apply_retention(user="ann")
         assert receipt.messages == 352
         assert max(transactions) <= 2 * steps.STEP_UNITS + 10
         assert memory.messages(user="ann") == []

@@ -8,7 +8,7 @@ from children import Child
 from anywhere import serials_at
 from traces import Traceable, serial
 from zibaldone import Memory
-from zibaldone.api import memory as memory_module
+from zibaldone.api import wiring as memory_module
 from zibaldone.testing import HashEmbedder
 
 pytestmark = pytest.mark.wide
@@ -53,7 +53,7 @@ def test_a_killed_writer(anywhere, kills):
                     one: told["seq"] + i for i, one in enumerate(told["acknowledged"])
                 }
         with open_(path) as memory:
-            assert memory.check_integrity().faults == ()
+            assert memory.admin.check().faults == ()
             present = {user: {m.id: m.seq for m in memory.messages(user=user)} for user in acknowledged}
             for user, expected in acknowledged.items():
                 assert expected.items() <= present[user].items()
@@ -88,20 +88,20 @@ def test_a_killed_rebuild(anywhere, filled, kills, monkeypatch):
 
     def answer():
         with open_(path) as memory:
-            assert memory.check_integrity().faults == ()
+            assert memory.admin.check().faults == ()
             return memory.recall(filled[17], user="ann").evidence, memory.messages(user="ann")
 
     def rebuild(tell, hear):
         memory = open_(path)
         tell("open")
-        memory.rebuild(user="ann")
+        memory.builds.rebuild(user="ann")
 
     before = answer()
     for _ in range(kills):
         Child(rebuild).until_killed(chance.random() * 0.4)
         assert answer() == before
     with open_(path) as memory:
-        memory.rebuild(user="ann")
+        memory.builds.rebuild(user="ann")
     assert answer() == before
 
 
@@ -119,7 +119,7 @@ def test_a_killed_forget(anywhere, filled):
 
         Child(forget).until_killed(chance.random() * 0.12)
         with open_(path) as memory:
-            assert memory.check_integrity().faults == ()
+            assert memory.admin.check().faults == ()
             now = {m.seq for m in memory.messages(user="ann")}
             assert now in (left, left - set(seqs))
             left -= set(seqs)
@@ -142,4 +142,4 @@ def test_a_killed_first_open(tmp_path):
         with open_(path) as memory:
             memory.add("y", user="u")
             assert [m.content for m in memory.messages(user="u")] in (["y"], ["x", "y"])
-            assert memory.check_integrity().ok
+            assert memory.admin.check().ok

@@ -8,7 +8,7 @@ import pytest
 from children import Child
 
 from zibaldone import Memory, ModelFailed
-from zibaldone.api import memory as memory_module
+from zibaldone.api import wiring as memory_module
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 pytestmark = pytest.mark.wide
@@ -88,13 +88,13 @@ def test_killed_with_notes_and_questions_at_work(anywhere, kills, monkeypatch):
             if each["did"] == "forget":
                 perhaps_gone[each["user"]].add(each["seq"])
         with open_(path) as memory:
-            assert memory.check_integrity().faults == ()
+            assert memory.admin.check().faults == ()
             for user, expected in kept.items():
                 there = {message.seq: message.content for message in memory.messages(user=user)}
                 for seq, text in expected.items():
                     assert there.get(seq, text if seq in perhaps_gone[user] else None) == text
                 assert set(Counter(there.values()).values()) <= {1}
-                notes = memory.profile(user).entries()
+                notes = memory.user(user).profile.entries()
                 assert {seq for note in notes for seq in note.sources} <= there.keys()
                 hold = Counter(note.text for note in notes if note.ended is None)
                 assert set(hold.values()) <= {1}
@@ -102,4 +102,4 @@ def test_killed_with_notes_and_questions_at_work(anywhere, kills, monkeypatch):
     assert doing["maintain"] > kills / 20
     with open_(path) as memory:
         memory.maintain()
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 from children import Child
 
-from zibaldone import MemAttention, Memory, Placement
-from zibaldone.api import memory as memory_module
-from zibaldone.api.memory import MAINTAINED
+from zibaldone import Config, MemAttention, Memory, Placement
+from zibaldone.api import wiring as memory_module
+from zibaldone.api.config import MAINTAINED
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.chunks.storage.reclaim import reclaim_orphans
 
@@ -25,10 +25,11 @@ def open_(path):
     return Memory(
         path,
         embedder=EMBEDDER,
-        chat=None,
-        chunks=MemAttention(chunk_gate_tokens=40, top_p=3),
-        placement=RESTLESS,
-        maintained=[*MAINTAINED, "chunks"],
+        config=Config(
+            chunks=MemAttention(chunk_gate_tokens=40, top_p=3),
+            placement=RESTLESS,
+            maintained=[*MAINTAINED, "chunks"],
+        ),
     )
 
 
@@ -54,7 +55,7 @@ def keep_maintaining(path, seed):
             memory.maintain(user=user)
             for _ in range(3):
                 query = f"clock {chance.randrange(20)} in {chance.choice(TOWNS)}"
-                memory.recall(query, user=user, views=["chunks"], floor=0)
+                memory.recall(query, user=user, views=["chunks"], min_confidence=0)
 
     return run
 
@@ -71,25 +72,25 @@ def test_a_killed_maintainer(anywhere, kills, monkeypatch):
         told = child.until_killed(chance.random() * 0.1, words=chance.randint(1, 6))
         doing[told[-1] if told else "opening"] += 1
         with open_(path) as memory:
-            assert memory.check_integrity().faults == ()
+            assert memory.admin.check().faults == ()
             for user in memory.users():
-                chunks = memory.chunks(user=user)
+                chunks = memory.user(user).chunks()
                 said = {message.seq: message.content for message in memory.messages(user=user)}
                 found = Counter((item.sources, item.text) for chunk in chunks for item in chunk.items)
                 assert set(found.values()) <= {1}
                 for sources, text in found:
                     assert any(text in said[seq] or said[seq].startswith(text) for seq in sources)
-            moved = moved or any(memory._chunks.store.blocks.names())
-            reclaim_orphans(memory._database, memory._chunks.store, older_than_s=0)
+            moved = moved or any(memory._wiring.chunks.store.blocks.names())
+            reclaim_orphans(memory._database, memory._wiring.chunks.store, older_than_s=0)
             with memory._database.read() as connection:
                 known = {row[0] for row in connection.exec_driver_sql("SELECT block FROM blocks")}
-            assert {key for key, _ in memory._chunks.store.blocks.names()} == known
-            assert memory.check_integrity().faults == ()
+            assert {key for key, _ in memory._wiring.chunks.store.blocks.names()} == known
+            assert memory.admin.check().faults == ()
     assert moved
     assert doing["maintain"] > kills / 5
     assert doing["forget"] > 0 or kills < 100
     with open_(path) as memory:
         memory.maintain()
-        assert memory.check_integrity().faults == ()
-        for view in memory.stats().views:
+        assert memory.admin.check().faults == ()
+        for view in memory.admin.stats().views:
             assert view.lag == 0 or view.view not in MAINTAINED

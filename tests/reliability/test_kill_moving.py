@@ -12,8 +12,8 @@ from sqlalchemy import select
 
 from anywhere import EVERYWHERE
 from bucket_server import BucketMisbehaviour
+from memories import open_memory
 from small_blocks import SMALL_BLOCKS
-from zibaldone import Memory
 from zibaldone.storage.folder_layout import BLOCKS
 from zibaldone.storage.moving import move_blocks, undo_move
 from zibaldone.storage.opening import open_database
@@ -28,9 +28,9 @@ CLI = "from zibaldone.cli.app import app; app()"
 
 def told(where):
     """What everybody's chunks say."""
-    with Memory(where, **SMALL_BLOCKS) as memory:
-        assert memory.check_integrity().faults == ()
-        return {user: memory.chunks(user=user) for user in ("ann", "bea")}
+    with open_memory(where, **SMALL_BLOCKS) as memory:
+        assert memory.admin.check().faults == ()
+        return {user: memory.user(user).chunks() for user in ("ann", "bea")}
 
 
 def of_memory(bucket, folder):
@@ -80,7 +80,7 @@ def test_a_killed_move(anywhere, bucket, kills, monkeypatch):
     requests = 16  # of a whole move, at first a guess
     for kill in range(kills):
         where = anywhere(f"memory-{kill}")
-        with Memory(where, **SMALL_BLOCKS) as memory:
+        with open_memory(where, **SMALL_BLOCKS) as memory:
             memory.add(TEXTS[:10], user="ann")
             memory.add(TEXTS[10:], user="bea")
             memory.maintain()
@@ -108,7 +108,7 @@ def test_a_killed_move(anywhere, bucket, kills, monkeypatch):
             assert told(where) == before
             ends["undone"] += 1
         else:
-            with Memory(where, **SMALL_BLOCKS) as memory:
+            with open_memory(where, **SMALL_BLOCKS) as memory:
                 memory.forget(user="ann", everything=True)
             if place.moving:
                 move_blocks(database, bucket.url)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from memories import open_memory
 from zibaldone import (
     Ceilings,
+    Config,
     Consolidation,
     InvalidInput,
     MemAttention,
-    Memory,
     Message,
     Placement,
     XMemory,
@@ -21,6 +22,7 @@ from zibaldone import (
 from zibaldone.testing import HashEmbedder
 
 VIEWS = ["messages", "chunks", "hierarchy", "topics", "notes"]
+MODELS_AND_KEY = ("embedder", "chat", "reranker", "key")
 OPTIONS = {
     "ceilings": Ceilings,
     "chunks": MemAttention,
@@ -76,12 +78,14 @@ def typed(call):
         call()
 
 
-@pytest.mark.parametrize("name", [*inspect.signature(Memory).parameters][1:])
+@pytest.mark.parametrize(
+    "name", ["embedder", "chat", "reranker", "key", *inspect.signature(Config).parameters]
+)
 def test_options_of_a_memory(tmp_path, name):
     """An option of a wrong kind is refused where it is given, or works."""
 
     def use():
-        with Memory(tmp_path / "memory", **{"embedder": HashEmbedder(8), name: value}) as memory:
+        with open_memory(tmp_path / "memory", **{"embedder": HashEmbedder(8), name: value}) as memory:
             memory.add("x", user="ann")
             memory.maintain(user="ann")
 
@@ -105,11 +109,13 @@ def test_a_clock_that_tells_no_time(opened, value):
         opened(clock=lambda: value).add("x", user="ann")
 
 
-@pytest.mark.parametrize("whose", ["memory", "topics", "tools"])
+@pytest.mark.parametrize("whose", ["memory", "user", "builds", "admin", "topics", "tools"])
 def test_arguments_of_the_methods(filled, whose):
     """Every argument of every method, with everything that it is not."""
-    topics = filled.topics("ann")
-    owner = {"memory": filled, "topics": topics, "tools": topics.tools()}[whose]
+    ann = filled.user("ann")
+    owners = {"user": ann, "builds": filled.builds, "admin": filled.admin}
+    owners |= {"memory": filled, "topics": ann.topics, "tools": ann.topics.tools()}
+    owner = owners[whose]
     for method, call in inspect.getmembers(owner, callable):
         if method.startswith("_") or method in ("close", "attach", "detach"):
             continue

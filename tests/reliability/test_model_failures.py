@@ -55,7 +55,7 @@ OTHERS = [misbehaviour for misbehaviour in Misbehaviour if misbehaviour not in F
 
 def covered(memory):
     """Seqs that some item of some chunk names."""
-    return {s for chunk in memory.chunks(user="ann") for item in chunk.items for s in item.sources}
+    return {s for chunk in memory.user("ann").chunks() for item in chunk.items for s in item.sources}
 
 
 @pytest.mark.parametrize(
@@ -68,20 +68,20 @@ def test_nothing_is_lost_whatever_the_server_does(with_model, server, misbehavio
     stored = memory.add(FACTS, user="ann")
     report = memory.maintain()
     assert report.behind == ()
-    assert memory.stats(user="ann").views[1].lag == 0
-    chunks = memory.chunks(user="ann")
+    assert memory.admin.stats(user="ann").views[1].lag == 0
+    chunks = memory.user("ann").chunks()
     assert len(chunks) >= 3
     assert all(chunk.degraded and chunk.made_by == "offline" for chunk in chunks)
     last = max(seq for seq in covered(memory))
     assert covered(memory) == set(range(1, last + 1))
-    found = memory.recall("clock number 3", user="ann", views=["chunks"], floor=0)
+    found = memory.recall("clock number 3", user="ann", views=["chunks"], min_confidence=0)
     assert {seq for evidence in found.evidence for seq in evidence.sources}
     assert "selected offline" in found.trace.views[0].note
     assert [m.content for m in memory.messages(user="ann")] == [m.content for m in stored] == FACTS
-    usage = memory.usage(user="ann")
+    usage = memory.admin.usage(user="ann")
     assert report.degraded >= len(chunks)
     assert sum(one.degraded for one in usage) == report.degraded + 1
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 def test_a_server_that_recovers_is_asked_again(with_model, server):
@@ -93,12 +93,12 @@ def test_a_server_that_recovers_is_asked_again(with_model, server):
     server.always = None
     memory.add(FACTS[3:], user="ann")
     memory.maintain()
-    made_by = [chunk.made_by.split("/")[0] for chunk in memory.chunks(user="ann")]
+    made_by = [chunk.made_by.split("/")[0] for chunk in memory.user("ann").chunks()]
     assert made_by[0] == "offline"
     assert made_by[-1] == "fake"
-    memory.rebuild(user="ann", view="chunks")
-    assert {chunk.degraded for chunk in memory.chunks(user="ann")} == {""}
-    assert memory.check_integrity().faults == ()
+    memory.builds.rebuild(user="ann", view="chunks")
+    assert {chunk.degraded for chunk in memory.user("ann").chunks()} == {""}
+    assert memory.admin.check().faults == ()
 
 
 def test_one_bad_answer_among_good_ones_is_repaired(with_model, server):
@@ -108,8 +108,8 @@ def test_one_bad_answer_among_good_ones_is_repaired(with_model, server):
     memory.add(FACTS[:3], user="ann")
     report = memory.maintain()
     assert report.degraded == 0
-    assert report.model_calls == 1 + len(memory.chunks(user="ann"))
-    assert {chunk.degraded for chunk in memory.chunks(user="ann")} == {""}
+    assert report.model_calls == 1 + len(memory.user("ann").chunks())
+    assert {chunk.degraded for chunk in memory.user("ann").chunks()} == {""}
 
 
 def test_ceilings_degrade_and_never_lose(with_model):
@@ -119,9 +119,9 @@ def test_ceilings_degrade_and_never_lose(with_model):
     report = memory.maintain()
     assert report.model_calls == 2
     assert report.degraded > 0
-    assert "calls_per_user_per_day is 2" in memory.chunks(user="ann")[-1].degraded
+    assert "calls_per_user_per_day is 2" in memory.user("ann").chunks()[-1].degraded
     assert covered(memory)
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 def test_an_embedding_server_that_fails_loses_nothing(opened, server):
@@ -132,10 +132,10 @@ def test_an_embedding_server_that_fails_loses_nothing(opened, server):
     memory.add(FACTS, user="ann")
     assert len(memory.maintain().behind) == 2
     assert memory.recall("clock number 3", user="ann").evidence
-    assert memory.recall("clock number 3", user="ann", views=["chunks"], floor=0).evidence
+    assert memory.recall("clock number 3", user="ann", views=["chunks"], min_confidence=0).evidence
     server.always = None
     assert memory.maintain().behind == ()
-    assert memory.chunks(user="ann")
+    assert memory.user("ann").chunks()
     embedder.close()
 
 
@@ -150,7 +150,7 @@ def test_a_run_is_repeated_from_recordings(opened, server, tmp_path):
         assert memory.maintain().behind == ()
         memories.append(memory)
         asked = len(server.requests)
-    first, again = (memory.chunks(user="ann") for memory in memories)
+    first, again = (memory.user("ann").chunks() for memory in memories)
     assert first == again
     assert len(server.requests) == asked
     client.close()
@@ -172,9 +172,9 @@ def test_open_questions_are_answered_and_the_run_goes_on(opened, tmp_path):
             path.write_text(text + json.dumps(answer))
         assert rounds < 20
     assert rounds > 1
-    assert {chunk.degraded for chunk in memory.chunks(user="ann")} == {""}
+    assert {chunk.degraded for chunk in memory.user("ann").chunks()} == {""}
     assert len(covered(memory)) >= 6
-    assert all(one.degraded == 0 for one in memory.usage())
+    assert all(one.degraded == 0 for one in memory.admin.usage())
 
 
 def test_the_background_worker_waits_for_a_model_that_is_down(with_model, server, monkeypatch):
@@ -189,17 +189,17 @@ def test_the_background_worker_waits_for_a_model_that_is_down(with_model, server
     while len(server.requests) < 3 and time.monotonic() < until:
         threading.Event().wait(0.01)
     assert len(server.requests) >= 3
-    assert memory.chunks(user="ann") == []
+    assert memory.user("ann").chunks() == []
     assert memory.recall("clock number 3", user="ann").evidence
     server.always = None
-    assert memory._worker.idle(20)
-    assert {chunk.degraded for chunk in memory.chunks(user="ann")} == {""}
-    assert {chunk.made_by.split("/")[0] for chunk in memory.chunks(user="ann")} == {"fake"}
+    assert memory._wiring.worker.idle(20)
+    assert {chunk.degraded for chunk in memory.user("ann").chunks()} == {""}
+    assert {chunk.made_by.split("/")[0] for chunk in memory.user("ann").chunks()} == {"fake"}
 
 
 def test_closing_does_not_wait_for_a_model_that_hangs(with_model, server, monkeypatch):
     """The worker is given some time to end, and no more; what it had not committed is done again later."""
-    from zibaldone.api import memory as module
+    from zibaldone.api import wiring as module
 
     monkeypatch.setattr(module, "_STOP_S", 0.05)
     client = OpenAIChat("fake", base_url=server.base_url, timeout_s=30, max_retries=0)
@@ -214,7 +214,7 @@ def test_closing_does_not_wait_for_a_model_that_hangs(with_model, server, monkey
     assert time.monotonic() - began < 10
     again = with_model(chat=None)
     assert again.maintain().behind == ()
-    assert again.check_integrity().faults == ()
+    assert again.admin.check().faults == ()
     server.close()
     client.close()
 
@@ -248,7 +248,7 @@ def test_more_recalls_at_once_than_there_are_connections(opened):
 
     def recall():
         try:
-            found = memory.recall("clock number 3", user="ann", views=["chunks"], floor=0)
+            found = memory.recall("clock number 3", user="ann", views=["chunks"], min_confidence=0)
             notes.append(found.trace.views[0].note)
         except ZibaldoneError as error:
             errors.append(error)
@@ -259,4 +259,4 @@ def test_more_recalls_at_once_than_there_are_connections(opened):
     for thread in threads:
         thread.join(60)
     assert (errors, notes) == ([], [""] * 40)
-    assert sum(one.calls for one in memory.usage(user="ann")) == 40
+    assert sum(one.calls for one in memory.admin.usage(user="ann")) == 40

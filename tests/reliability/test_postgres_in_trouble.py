@@ -33,7 +33,7 @@ BUMP = 'UPDATE users SET version = version + 1 WHERE "user" = :name'
 @pytest.fixture
 def memory(url):
     """An empty memory in PostgreSQL."""
-    with Memory(url, embedder=EMBEDDER, chat=None) as memory:
+    with Memory(url, embedder=EMBEDDER) as memory:
         yield memory
 
 
@@ -63,8 +63,8 @@ def test_an_add_that_collides_is_repeated_whole(memory, state):
     assert tries(memory) == 4
     assert [message.seq for message in stored] == [1]
     assert [message.content for message in memory.messages(user="ann")] == ["A tulip."]
-    assert memory.stats(user="ann").views[0].lag == 0
-    assert memory.check_integrity().ok
+    assert memory.admin.stats(user="ann").views[0].lag == 0
+    assert memory.admin.check().ok
 
 
 def test_what_collides_again_and_again_raises(memory):
@@ -81,18 +81,18 @@ def test_maintenance_forgetting_and_choosing_that_collide(memory):
     memory.add(["I moved to Oslo.", "My sister Ida lives in Porto."], user="ann")
     collide(memory, "view_states", 2)
     assert memory.maintain().behind == ()
-    memory.rebuild("notes", user="ann", beside=True)
+    memory.builds.rebuild("notes", user="ann", beside=True)
     with memory._database.write() as connection:
         connection.execute(text("ALTER SEQUENCE tries RESTART"))
-    memory.switch("notes", user="ann")
+    memory.builds.switch("notes", user="ann")
     with memory._database.write() as connection:
         connection.execute(text("DROP TRIGGER colliding ON view_states"))
         connection.execute(text("CREATE TRIGGER colliding AFTER DELETE ON units EXECUTE FUNCTION collide()"))
         connection.execute(text("ALTER SEQUENCE tries RESTART"))
     assert memory.forget(user="ann", seqs=[2]).seqs == (2,)
     assert [message.seq for message in memory.messages(user="ann")] == [1]
-    assert memory.builds("notes", user="ann").standing == "kept"
-    assert memory.check_integrity().ok
+    assert memory.builds.status("notes", user="ann").standing == "kept"
+    assert memory.admin.check().ok
 
 
 def test_two_that_wait_for_each_other_both_come_through(opened_database):
@@ -233,10 +233,10 @@ def test_a_wall_that_was_taken_down_is_noticed_and_stands_again(memory, url, dam
     memory.add("A tulip.", user="ann")
     with memory._database.write() as connection:
         connection.execute(text(damage))
-    (fault,) = memory.check_integrity().faults
+    (fault,) = memory.admin.check().faults
     assert "table units has no row level security" in fault
     with Memory(url, embedder=EMBEDDER) as again:
-        assert again.check_integrity().ok
+        assert again.admin.check().ok
     with memory._database.read("bea") as connection:
         assert connection.execute(text("SELECT count(*) FROM units")).scalar_one() == 0
 

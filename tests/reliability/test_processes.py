@@ -5,7 +5,7 @@ from children import Child
 
 from anywhere import EVERYWHERE
 from traces import Traceable, serial, serials
-from zibaldone import Memory
+from zibaldone import Config, Memory
 from zibaldone.testing import HashEmbedder
 
 pytestmark = pytest.mark.usefixtures("made_from_nothing")
@@ -38,10 +38,10 @@ def test_two_writers_and_two_readers(anywhere):
                 found[i].content == found[i + 1].content == found[i + 2].content
                 for i in range(0, len(found), 3)
             )
-            recalled = memory.recall("rye", user="ann", floor=0)
+            recalled = memory.recall("rye", user="ann", min_confidence=0)
             assert recalled or not found
             seen = len(found)
-        tell(memory.check_integrity().faults)
+        tell(memory.admin.check().faults)
 
     children = [Child(writer(0)), Child(writer(1)), Child(reader), Child(reader)]
     told = [child.wait() for child in children]
@@ -49,9 +49,9 @@ def test_two_writers_and_two_readers(anywhere):
     with Memory(path, embedder=EMBEDDER) as memory:
         assert len(memory.messages(user="ann")) == 2 * 3 * BATCHES
         assert [len(memory.messages(user=f"own {n}")) for n in (0, 1)] == [BATCHES] * 2
-        stats = memory.stats()
+        stats = memory.admin.stats()
         assert (stats.views[0].lag, stats.views[0].counts[0].rows) == (0, stats.messages)
-        assert memory.check_integrity().faults == ()
+        assert memory.admin.check().faults == ()
 
 
 @pytest.mark.parametrize("folders", [3, pytest.param(12, marks=pytest.mark.exhaustive)])
@@ -75,7 +75,7 @@ def test_many_open_a_fresh_folder_at_once(tmp_path, folders):
             child.wait()
         with Memory(path, embedder=EMBEDDER) as memory:
             assert [m.seq for m in memory.messages(user="ann")] == [1, 2, 3, 4]
-            assert memory.check_integrity().ok
+            assert memory.admin.check().ok
 
 
 def test_many_open_and_close_at_once(anywhere):
@@ -120,13 +120,13 @@ def test_fork_after_open(opened_anywhere):
     child.wait()
     assert len(memory.messages(user="ann")) == 8
     memory.add("The last.", user="ann")
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_forgetting_while_others_have_it_open(tmp_path):
     """Text is gone from every file also when other processes had read it; one that reads on delays it."""
     make = Traceable()
-    memory = Memory(tmp_path, embedder=EMBEDDER, busy_timeout_s=0.3)
+    memory = Memory(tmp_path, embedder=EMBEDDER, config=Config(busy_timeout_s=0.3))
     texts = [make.text(8) for _ in range(200)]
     memory.add(texts, user="ann")
 

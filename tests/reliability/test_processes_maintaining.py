@@ -5,8 +5,8 @@ import random
 import pytest
 from children import Child
 
-from zibaldone import MemAttention, Memory, Placement
-from zibaldone.api.memory import MAINTAINED
+from zibaldone import Config, MemAttention, Memory, Placement
+from zibaldone.api.config import MAINTAINED
 from zibaldone.testing import HashEmbedder
 
 pytestmark = pytest.mark.wide
@@ -20,10 +20,7 @@ def open_(path):
     return Memory(
         path,
         embedder=HashEmbedder(16),
-        chat=None,
-        chunks=small,
-        placement=RESTLESS,
-        maintained=[*MAINTAINED, "chunks"],
+        config=Config(chunks=small, placement=RESTLESS, maintained=[*MAINTAINED, "chunks"]),
     )
 
 
@@ -37,8 +34,8 @@ def work(path, seed, rounds):
                 facts = [f"Otto {seed} repaired clock {number} {i} in his cellar." for i in range(3)]
                 memory.add(facts, user="ann")
                 memory.maintain(user="ann")
-                memory.recall(f"clock {number}", user="ann", views=["messages", "chunks"], floor=0)
-                memory.chunks(user="ann")
+                memory.recall(f"clock {number}", user="ann", views=["messages", "chunks"], min_confidence=0)
+                memory.user("ann").chunks()
                 seqs = [message.seq for message in memory.messages(user="ann")]
                 memory.forget(user="ann", seqs=chance.sample(seqs, 2), dry_run=chance.random() < 0.7)
 
@@ -63,9 +60,9 @@ def test_three_processes_on_one_memory(anywhere, rounds):
         child.wait()
     with open_(path) as memory:
         assert memory.maintain().behind == ()
-        assert memory.check_integrity().faults == ()
+        assert memory.admin.check().faults == ()
         said = {message.seq for message in memory.messages(user="ann")}
-        held = [seq for chunk in memory.chunks(user="ann") for item in chunk.items for seq in item.sources]
+        held = [seq for chunk in memory.user("ann").chunks() for item in chunk.items for seq in item.sources]
         assert len(held) == len(set(held))
         assert set(held) <= said
-        assert memory.stats(user="ann").views[1].lag == 0
+        assert memory.admin.stats(user="ann").views[1].lag == 0

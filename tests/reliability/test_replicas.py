@@ -8,7 +8,7 @@ import pytest
 
 from postgres_process import PostgresServer
 from postgres_server import NoServer, Server
-from zibaldone import InvalidInput, Memory
+from zibaldone import Config, InvalidInput, Memory
 from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
@@ -42,7 +42,7 @@ def memory(primary, standby, monkeypatch):
     url = primary.new()
     name = url.partition("?")[0].rpartition("/")[2]
     caught_up(primary, standby)
-    with Memory(url, replica=standby.url(name), embedder=EMBEDDER) as memory:
+    with Memory(url, embedder=EMBEDDER, config=Config(replica=standby.url(name))) as memory:
         yield memory
     standby.run("SELECT pg_wal_replay_resume()")
 
@@ -58,12 +58,12 @@ def caught_up(primary, standby):
 
 def texts(memory, question="tulips"):
     """What is recalled."""
-    return [evidence.text for evidence in memory.recall(question, user="ann", floor=0).evidence]
+    return [evidence.text for evidence in memory.recall(question, user="ann", min_confidence=0).evidence]
 
 
 def counts(memory):
     """Recalls of the replica, and of the primary in its place."""
-    return memory._replica.served, memory._replica.refused
+    return memory._wiring.replica.served, memory._wiring.replica.refused
 
 
 def test_a_replica_that_keeps_up_is_read(memory, primary, standby):
@@ -106,14 +106,14 @@ def test_what_is_forgotten_while_the_replica_is_read(memory, primary, standby, m
     """The recall is done again, of the primary."""
     memory.add(["The tulips are for Qantril.", "The tulips are red."], user="ann")
     caught_up(primary, standby)
-    read, forgotten = memory._replica._standby.read, []
+    read, forgotten = memory._wiring.replica._standby.read, []
 
     def reading(user):
         if not forgotten:
             forgotten.append(memory.forget(user="ann", seqs=[1]))
         return read(user)
 
-    monkeypatch.setattr(memory._replica._standby, "read", reading)
+    monkeypatch.setattr(memory._wiring.replica._standby, "read", reading)
     standby.run("SELECT pg_wal_replay_pause()")
     assert texts(memory) == ["The tulips are red."]
     assert counts(memory) == (0, 1)
@@ -140,7 +140,7 @@ def test_a_replica_that_is_down_costs_no_answer(memory, primary, standby, monkey
     assert texts(memory) == ["I planted tulips."]
     standby.start()
     assert counts(memory) == (0, 2)
-    monkeypatch.setattr(memory._replica, "_not_before", 0.0)
+    monkeypatch.setattr(memory._wiring.replica, "_not_before", 0.0)
     caught_up(primary, standby)
     assert texts(memory) == ["I planted tulips."]
     assert counts(memory) == (1, 2)
@@ -151,7 +151,7 @@ def test_nothing_is_written_to_a_replica(memory):
     """By no way that the database has."""
     from zibaldone import StorageUnusable
 
-    with pytest.raises(StorageUnusable, match="replica"), memory._replica._standby.write("ann"):
+    with pytest.raises(StorageUnusable, match="replica"), memory._wiring.replica._standby.write("ann"):
         pass
 
 
@@ -159,4 +159,4 @@ def test_nothing_is_written_to_a_replica(memory):
 def test_what_is_no_replica(tmp_path, replica):
     """A folder has none."""
     with pytest.raises(InvalidInput, match="replica must be"):
-        Memory(tmp_path, replica=replica, embedder=EMBEDDER)
+        Memory(tmp_path, embedder=EMBEDDER, config=Config(replica=replica))

@@ -11,7 +11,8 @@ import pytest
 from children import Child
 
 from chunk_model import good
-from zibaldone import MemAttention, Memory, OpenAIChat
+from memories import open_memory
+from zibaldone import MemAttention, OpenAIChat
 from zibaldone.storage import schema
 from zibaldone.testing import FakeOpenAIServer, HashEmbedder
 
@@ -30,8 +31,8 @@ def work(place, base_url, name):
 
     def run(tell, hear):
         chat = OpenAIChat(name, base_url=base_url, timeout_s=60, max_retries=0)
-        with Memory(place, chat=chat, **SETTINGS) as memory:
-            memory.start_worker(threads=2, poll_s=0.1, lease_s=1.5, turn_s=0.2)
+        with open_memory(place, chat=chat, **SETTINGS) as memory:
+            memory.admin.start_worker(threads=2, poll_s=0.1, lease_s=1.5, turn_s=0.2)
             tell("works")
             hear()
 
@@ -51,7 +52,7 @@ def test_no_two_workers_ask_a_model_the_same(anywhere, users):
     """Three workers, one killed while it waits for answers: only what it had not committed is asked again."""
     path = anywhere("memory")
     names = [f"user{number}" for number in range(users)]
-    with Memory(path, chat=None, **SETTINGS) as memory:
+    with open_memory(path, chat=None, **SETTINGS) as memory:
         for user in names:
             memory.add([f"{user} repaired clock {i} in cellar {i} by day." for i in range(12)], user=user)
     asked, under_way, twice_at_once = defaultdict(list), defaultdict(set), []
@@ -81,22 +82,22 @@ def test_no_two_workers_ask_a_model_the_same(anywhere, users):
             assert worker.next() == "works"
         assert stuck.wait(30)
         workers[0].kill()
-        with Memory(path, chat=None, **SETTINGS) as memory:
+        with open_memory(path, chat=None, **SETTINGS) as memory:
             with memory._database.read() as connection:
                 leases = connection.execute(schema.leases.select()).all()
             in_hand = {row.user for row in leases if f"/{workers[0].pid}/" in row.holder}
             assert in_hand
             until = time.monotonic() + 60
-            while memory._backlog.look() and time.monotonic() < until:
+            while memory._wiring.backlog.look() and time.monotonic() < until:
                 time.sleep(0.05)
-            assert memory._backlog.look() == []
+            assert memory._wiring.backlog.look() == []
             for worker in workers[1:]:
                 worker.say()
                 worker.wait()
             gone.set()
-            assert memory.check_integrity().faults == ()
+            assert memory.admin.check().faults == ()
             for user in names:
-                items = [item for chunk in memory.chunks(user=user) for item in chunk.items]
+                items = [item for chunk in memory.user(user).chunks() for item in chunk.items]
                 assert len({item.sources for item in items}) == len(items)
     repeated = {question: told for question, told in asked.items() if len(told) > 1}
     assert {user for told in repeated.values() for _, user in told} <= in_hand

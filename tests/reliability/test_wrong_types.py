@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anywhere import PLACES
-from zibaldone import Memory, Message, ZibaldoneError
+from zibaldone import Config, Filter, Memory, Message, ZibaldoneError
 
 
 class Kind(StrEnum):
@@ -63,25 +63,25 @@ def test_wrong_types_at_any_depth(shared, values):
         lambda: shared.add([{"content": a, "metadata": b, "time": c, "id": d}], user="u"),
         lambda: shared.add([Message(a, b, c, d)], user="u", session=c),
         lambda: shared.add("x", user=a, session=b),
-        lambda: shared.recall(a, user="u", session=b, budget_tokens=c, now=d),
-        lambda: shared.recall("x", user=a, views=b, floor=c),
-        lambda: shared.recall(messages=a, user="u", metadata=b, agent=c, roles=d),
-        lambda: shared.search("x", user="u", metadata={"n": a, "$or": b}),
-        lambda: shared.messages(user="u", last=a, roles=b, metadata=c, agent=d),
+        lambda: shared.recall(a, user="u", filter=Filter(session=b), budget_tokens=c, now=d),
+        lambda: shared.recall("x", user=a, views=b, min_confidence=c),
+        lambda: shared.recall(messages=a, user="u", filter=Filter(metadata=b, agent=c, roles=d)),
+        lambda: shared.search("x", user="u", filter=Filter(metadata={"n": a, "$or": b})),
+        lambda: shared.messages(user="u", last=a, filter=Filter(roles=b, metadata=c, agent=d)),
         lambda: shared.get(a, user="u"),
-        lambda: shared.versions(a, user=b),
-        lambda: shared.attachments(a, user="u"),
-        lambda: shared.messages(user="u", session=a, after=b, limit=c),
+        lambda: shared.user(b).versions(a),
+        lambda: shared.user("u").attachments(a),
+        lambda: shared.messages(user="u", filter=Filter(session=a), after=b, limit=c),
         lambda: shared.forget(user="u", seqs=a, session=b, before=c, everything=d, dry_run=True),
         lambda: shared.forget(user="u", seqs=a, dry_run=True),
         lambda: shared.forget(user="u", before=a, dry_run=True),
         lambda: shared.forget(user="u", session=a, dry_run=b),
-        lambda: shared.sessions(user=a),
-        lambda: shared.stats(user=a),
-        lambda: shared.rebuild(user=a, view=b),
-        lambda: shared.import_(a, user=b, format=c),
-        lambda: shared.count_tokens(a),
-        lambda: Memory(b"x" if isinstance(a, str) else a, busy_timeout_s=b),
+        lambda: shared.user(a).sessions(),
+        lambda: shared.admin.stats(user=a),
+        lambda: shared.builds.rebuild(user=a, view=b),
+        lambda: shared.user(b).import_(a, format=c),
+        lambda: shared.admin.count_tokens(a),
+        lambda: Memory(b"x" if isinstance(a, str) else a, config=Config(busy_timeout_s=b)),
     ]
     for call in calls:
         before = len(shared.messages(user="u"))

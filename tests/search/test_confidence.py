@@ -30,7 +30,7 @@ def memory(tmp_path):
 
 def confidence(memory, question):
     return memory.recall(
-        question, user="u", budget_tokens=300, now="2023-06-01T00:00:00Z", floor=0
+        question, user="u", budget_tokens=300, now="2023-06-01T00:00:00Z", min_confidence=0
     ).confidence
 
 

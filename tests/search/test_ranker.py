@@ -176,7 +176,7 @@ def test_a_session_narrows_what_is_recalled(talk):
 def test_the_lexical_channel_is_bm25(tmp_path, talk):
     """Without synonyms it is BM25 over terms, as counted by hand with natural logarithms."""
     static = shared_static_embedder()
-    talk.memory._views["messages"] = MessagesView(Speechless(), Speechless(), static)
+    talk.memory._wiring.views["messages"] = MessagesView(Speechless(), Speechless(), static)
     lines = [
         "The bees swarmed over the roof.",
         "Bees, bees, bees and honey.",

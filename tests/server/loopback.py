@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from zibaldone import AsyncMemory
+from memories import open_async_memory
 from zibaldone.server.app import base_url, check_binding, create_app, listening, server_of
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.memory_pool import DividedMemory
@@ -29,7 +29,7 @@ def servers(home: Path) -> Iterator[Serving]:
         settings = ServerSettings(**{"port": 0, "upstream": upstream, **chosen})
         keys = KeyStore(path, busy_timeout_s=options.get("busy_timeout_s", 30.0))
         check_binding(settings, keys)
-        memory = AsyncMemory(path, **options)
+        memory = open_async_memory(path, **options)
         bound = listening(settings)
         divided = DividedMemory(memory, path, processes) if processes else None
         server = server_of(create_app(memory, settings=settings, keys=keys, divided=divided), settings)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hostile import HostileFolder
+from memories import open_async_memory, open_memory
 from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.errors import InvalidInput, RecallGivenUp, StorageUnreachable
@@ -33,7 +34,7 @@ def divided(path, work, *, processes=2, **options):
 
     async def run():
         before = children()
-        async with AsyncMemory(path, **options) as memory:
+        async with open_async_memory(path, **options) as memory:
             parts = DividedMemory(memory, path, processes)
             try:
                 await parts.start()
@@ -104,20 +105,18 @@ def test_what_is_raised_there_is_raised_here(shared):
 
 
 @pytest.mark.wide
-def test_who_acts_is_noted_there(tmp_path, monkeypatch):
+def test_who_acts_is_noted_there(tmp_path):
     """A process knows the door and the key of who asked its server."""
     from zibaldone.log.audit import acting
-
-    monkeypatch.setenv("ZIBALDONE_AUDIT", "1")
 
     async def work(parts, _):
         with acting("gateway", "k1"):
             await parts.add([{"content": TOLD[0]}], user="ann")
             await parts.recall(QUESTION, user="ann")
 
-    divided(tmp_path, work, processes=1)
+    divided(tmp_path, work, processes=1, audit=True)
     with Memory(tmp_path) as memory:
-        noted = [(entry.operation, entry.door, entry.key) for entry in memory.audit(user="ann")]
+        noted = [(entry.operation, entry.door, entry.key) for entry in memory.admin.audit(user="ann")]
     assert noted == [("add", "gateway", "k1"), ("recall", "gateway", "k1")]
 
 
@@ -128,18 +127,18 @@ def test_what_was_forgotten_by_the_server_is_recalled_by_no_process(shared):
         await parts.add([{"content": TOLD[0]}], user="who forgets")
         assert "Porto" in (await parts.recall(QUESTION, user="who forgets")).text
         await parts.forget(user="who forgets", everything=True)
-        assert not await parts.recall(QUESTION, user="who forgets", floor=0)
+        assert not await parts.recall(QUESTION, user="who forgets", min_confidence=0)
 
     shared(work)
 
 
 def test_a_process_lets_go_of_what_its_server_has_forgotten(tmp_path):
     """Without a recall that would show it: of the user who forgot, and of nobody else."""
-    with Memory(tmp_path, chat=None) as there, Memory(tmp_path, chat=None) as here:
+    with Memory(tmp_path) as there, Memory(tmp_path) as here:
         for user in ("amalias-sister", "bob"):
             there.add(TOLD[0], user=user)
             assert there.recall(QUESTION, user=user)
-        index = there._views["messages"]._cache._slots
+        index = there._wiring.views["messages"]._cache._slots
         bobs = index.get("bob")
         here.forget(user="amalias-sister", everything=True)
         assert index.users() == {"amalias-sister", "bob"}
@@ -159,14 +158,14 @@ def test_what_a_process_forgets_by_itself_stays_in_no_memory(tmp_path):
         loops.keep(b"loop", "ann-who-forgets", await parts.recall(QUESTION, user="ann-who-forgets"))
         assert await parts.search(QUESTION, user="ann-who-forgets")  # by the server itself
         assert "ann-who-forgets" in users_held()
-        await parts.retain(Retention((RetentionRule(1),)), user="ann-who-forgets")
-        (receipt,) = await parts._processes[0].call("apply_retention", {"user": "ann-who-forgets"})
+        await parts.user("ann-who-forgets").retain(Retention((RetentionRule(1),)))
+        (receipt,) = await parts._processes[0].call("admin.apply_retention", {"user": "ann-who-forgets"})
         assert receipt.messages == 1
         until = time.monotonic() + 30
         while "ann-who-forgets" in users_held() or loops._kept:
             assert time.monotonic() < until
             await asyncio.sleep(0.01)
-        assert not await parts.recall(QUESTION, user="ann-who-forgets", floor=0)
+        assert not await parts.recall(QUESTION, user="ann-who-forgets", min_confidence=0)
 
     divided(tmp_path, work)
 
@@ -175,18 +174,18 @@ def test_what_others_forget_is_looked_for(tmp_path):
     """A worker of another process, that tells nobody: nothing is left of it, and of other users all."""
 
     async def run():
-        with Memory(tmp_path, chat=None) as here, Memory(tmp_path, chat=None) as elsewhere:
+        with Memory(tmp_path) as here, Memory(tmp_path) as elsewhere:
             for user in ("ann-elsewhere", "bob"):
                 here.add(TOLD[0], user=user)
                 here.recall(QUESTION, user=user)
-            bobs = here._views["messages"]._cache._slots.get("bob")
+            bobs = here._wiring.views["messages"]._cache._slots.get("bob")
             looking = asyncio.create_task(let_go_of_what_others_forget(here, every_s=0.01))
             elsewhere.forget(user="ann-elsewhere", everything=True)
             until = time.monotonic() + 30
             while "ann-elsewhere" in users_held():
                 assert time.monotonic() < until
                 await asyncio.sleep(0.01)
-            assert here._views["messages"]._cache._slots.get("bob") is bobs
+            assert here._wiring.views["messages"]._cache._slots.get("bob") is bobs
             looking.cancel()
 
     asyncio.run(run())
@@ -197,8 +196,8 @@ def test_a_process_lets_go_of_keys_that_its_server_has_destroyed(tmp_path):
     pytest.importorskip("cryptography")
     keys = {"key": "k" * 32, "user_keys": tmp_path / "keys"}
     with (
-        Memory(tmp_path / "m", chat=None, **keys) as there,
-        Memory(tmp_path / "m", chat=None, **keys) as here,
+        open_memory(tmp_path / "m", chat=None, **keys) as there,
+        open_memory(tmp_path / "m", chat=None, **keys) as here,
     ):
         for user in ("ann", "bob"):
             there.add(TOLD[0], user=user)
@@ -276,9 +275,9 @@ def test_the_key_that_a_command_printed_opens_the_memory_there(tmp_path, monkeyp
     async def work(parts, _):
         await parts.add([{"content": TOLD[0]}], user="ann")
 
-    divided(tmp_path, work, processes=1)
+    divided(tmp_path, work, processes=1, key="5a" * 32)
     with Memory(tmp_path, key="5a" * 32) as memory:
-        assert memory.stats().messages == 1
+        assert memory.admin.stats().messages == 1
 
 
 def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path, monkeypatch):

@@ -16,8 +16,8 @@ def rules(path):
     """What is taken for a rule that nobody gave, once a model that swallows them has read everything."""
     with Memory(path, chat=ScriptedModel(swallowing)) as memory:
         memory.maintain()
-        assert memory.messages(user="ann", noise=True)
-        return [note.text for note in swallowed(memory.profile("ann").entries())]
+        assert memory.messages(user="ann", include_tool_traffic=True)
+        return [note.text for note in swallowed(memory.user("ann").profile.entries())]
 
 
 def test_rest(client, memory_path):
@@ -30,7 +30,7 @@ def test_rest(client, memory_path):
 @pytest.mark.anyio
 async def test_mcp(memory_path):
     """What an agent remembers of a document."""
-    async with AsyncMemory(memory_path, chat=None) as memory, mcp_client(memory) as session:
+    async with AsyncMemory(memory_path) as memory, mcp_client(memory) as session:
         for role, text in INJECTIONS:
             if role == "user":
                 await session.call_tool("remember", {"content": text})

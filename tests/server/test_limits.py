@@ -11,7 +11,7 @@ from statistics import median
 import httpx2
 import pytest
 
-from zibaldone import AsyncMemory
+from zibaldone import AsyncMemory, AsyncUser
 from zibaldone.server.limits import _Bucket
 
 ADD = "/v1/memory/messages?user=ann"
@@ -196,7 +196,7 @@ def test_a_question_of_who_hangs_up_is_given_up(serving, monkeypatch, method, re
         finally:
             cancelled.set()
 
-    monkeypatch.setattr(AsyncMemory, method, endless)
+    monkeypatch.setattr(AsyncUser if method == "timeline" else AsyncMemory, method, endless)
     base = serving()
     body = b'{"query": "heron"}' if request_line.startswith("POST") else b""
     head = f"{request_line} HTTP/1.1\r\nHost: {base.removeprefix('http://')}\r\n"

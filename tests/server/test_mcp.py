@@ -9,7 +9,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from zibaldone import AsyncMemory, Memory, StorageCorrupt
+from zibaldone import AsyncMemory, Config, Filter, Memory, StorageCorrupt
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.server.mcp.serving import memory_server
 
@@ -32,7 +32,7 @@ def anyio_backend() -> str:
 @pytest.fixture
 async def amemory(memory_path, clock):
     """A memory with a few messages of two users."""
-    async with AsyncMemory(memory_path, clock=clock) as memory:
+    async with AsyncMemory(memory_path, config=Config(clock=clock)) as memory:
         await memory.add(TALK, user="ann")
         await memory.add("My cat is called Tulip.", user="bea", session="pets")
         yield memory
@@ -94,7 +94,7 @@ async def test_remember_and_recall(amemory):
         nothing = await asked(session, "recall", query="Which rockets fly to Saturn?")
         assert nothing.splitlines()[1] == "Nothing clearly about this. The nearest:"
         assert sum(line.startswith("#") for line in nothing.splitlines()) == 3
-    (stored,) = await amemory.messages(user="ann", session="food")
+    (stored,) = await amemory.messages(user="ann", filter=Filter(session="food"))
     assert (stored.role, stored.content) == ("user", "I am allergic to peanuts.")
 
 
@@ -136,7 +136,7 @@ async def test_a_recall_keeps_to_its_budget(amemory):
     async with client(amemory) as session:
         for budget in (100, 200, 300):
             found = await asked(session, "recall", query="When did Biscuit eat cherries?", budget=budget)
-            assert await amemory.count_tokens(found) <= budget
+            assert await amemory.admin.count_tokens(found) <= budget
             assert "cherries" in found
 
 
@@ -189,7 +189,7 @@ async def test_a_session_is_read(amemory):
             "#2 assistant: A fine name for a dog.",
         ]
         window = await asked(session, "read_session", around=15, budget=150)
-        assert await amemory.count_tokens(window) <= 150
+        assert await amemory.admin.count_tokens(window) <= 150
         numbers = [int(line[1:].split()[0]) for line in window.splitlines() if line.startswith("#")]
         assert min(numbers) < 15 < max(numbers)
         assert f"Before this: around={min(numbers) - 1}\nAfter this: start='{max(numbers) + 1}'" in window
@@ -249,7 +249,7 @@ async def test_topics(amemory):
         await amemory.maintain(user="ann", views=["topics"])
         assert {tool.name for tool in (await session.list_tools()).tools} >= TOPICS
         listed = await asked(session, "topics_list_docs")
-        (doc_id,) = [document.id for document in await amemory.topics("ann").documents()]
+        (doc_id,) = [document.id for document in await amemory.user("ann").topics.documents()]
         assert doc_id in listed
         assert "Biscuit" in await asked(session, "topics_grep", pattern="bisc[a-z]+")
         assert "Biscuit" in await asked(session, "topics_grep_doc", doc_id=doc_id, pattern="Biscuit")
@@ -401,7 +401,7 @@ EVERY_LOOK = [
 
 async def test_users_are_apart(amemory, tmp_path, clock):
     """By words, numbers or names: what a user is told is what it would be without the others."""
-    async with AsyncMemory(tmp_path / "alone", clock=clock) as alone:
+    async with AsyncMemory(tmp_path / "alone", config=Config(clock=clock)) as alone:
         await alone.add("My cat is called Tulip.", user="bea", session="pets")
         async with client(amemory, user="bea") as session, client(alone, user="bea") as as_alone:
             for tool, arguments in EVERY_LOOK:
@@ -416,7 +416,7 @@ async def test_users_are_apart(amemory, tmp_path, clock):
 
 async def test_http_with_keys(serving, make_key, memory_path, clock):
     """The key says who asks; a header that says otherwise, or no key at all, gets nothing."""
-    with Memory(memory_path, clock=clock) as memory:
+    with Memory(memory_path, config=Config(clock=clock)) as memory:
         memory.add(TALK, user="ann")
         memory.add("My cat is called Tulip.", user="bea")
     ann, bea, reader, admin = make_key("ann"), make_key("bea"), make_key("ann", read_only=True), make_key()

@@ -202,7 +202,7 @@ def test_an_export_is_read_back(told, tmp_path):
     assert answer.headers["content-type"].startswith("application/jsonl")
     (tmp_path / "ann.jsonl").write_text(answer.text, encoding="utf-8")
     with Memory(tmp_path / "other") as other:
-        other.import_(tmp_path / "ann.jsonl", user="ann")
+        other.user("ann").import_(tmp_path / "ann.jsonl")
         assert [message.id for message in other.messages(user="ann")] == ["a", "b", "c"]
     assert told.get("/v1/memory/export", params={"user": "nobody"}).text == ""
 

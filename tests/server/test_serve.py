@@ -156,7 +156,7 @@ def test_killed_under_load_it_has_all_that_it_acknowledged(memory_path):
             for future in done:
                 future.result()
     with Memory(memory_path) as memory:
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
         stored = {
             message.id: message.content for user in memory.users() for message in memory.messages(user=user)
         }

@@ -12,7 +12,9 @@ import pytest
 from sqlalchemy import text
 
 from bucket_server import BucketMisbehaviour
+from memories import open_memory
 from zibaldone import (
+    Config,
     InvalidInput,
     MemAttention,
     Memory,
@@ -64,7 +66,7 @@ def place(request, tmp_path):
 @pytest.fixture
 def memory(place, bucket) -> Iterator[Memory]:
     """With blocks and saved indexes in the bucket, of what two users said."""
-    with Memory(place, blocks=bucket.url, **SETTINGS) as memory:
+    with open_memory(place, blocks=bucket.url, **SETTINGS) as memory:
         fill(memory)
         yield memory
 
@@ -160,7 +162,7 @@ def test_a_listing_of_several_pages_is_whole(bucket, objects):
 def test_what_names_no_bucket(tmp_path, url):
     """The error shows the form, and no secret that stood in the URL."""
     with pytest.raises(InvalidInput) as raised:
-        Memory(tmp_path, blocks=url, embedder=EMBEDDER)
+        Memory(tmp_path, embedder=EMBEDDER, config=Config(blocks=url))
     assert "hush" not in str(raised.value)
 
 
@@ -168,7 +170,7 @@ def test_without_obstore_the_extra_is_named(tmp_path, monkeypatch):
     """MissingExtra, before anything is noted."""
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(MissingExtra, match=r"zibaldone\[s3\]"):
-        Memory(tmp_path, blocks="s3://bucket/x", embedder=EMBEDDER)
+        Memory(tmp_path, embedder=EMBEDDER, config=Config(blocks="s3://bucket/x"))
 
 
 def test_the_environment_names_the_bucket(run, bucket, tmp_path):
@@ -192,8 +194,8 @@ def test_blocks_and_indexes_are_objects_of_their_users(memory, bucket, place):
     with memory._database.read() as connection:
         assert connection.execute(text("SELECT count(*) FROM stored_objects")).scalar_one() == 0
     assert not any((memory.path / name).exists() for name in ("blocks", "index"))
-    assert memory.check_integrity().ok
-    with_objects = memory.stats().bytes_on_disk
+    assert memory.admin.check().ok
+    with_objects = memory.admin.stats().bytes_on_disk
     assert with_objects > sum(len(data) for data, _ in bucket.objects.values())
 
 
@@ -208,11 +210,11 @@ def test_a_comparison_puts_nothing_into_the_bucket(memory, bucket, monkeypatch, 
 
 def test_another_process_knows_the_bucket(memory, bucket, place):
     """It is told nothing, begins with the saved index, and reads the blocks."""
-    expected = memory.recall("Qantril pump", user="ann", views=["messages", "chunks"], floor=0)
+    expected = memory.recall("Qantril pump", user="ann", views=["messages", "chunks"], min_confidence=0)
     bucket.requests.clear()
-    with Memory(place, **SETTINGS) as other:
+    with open_memory(place, **SETTINGS) as other:
         assert (
-            other.recall("Qantril pump", user="ann", views=["messages", "chunks"], floor=0).text
+            other.recall("Qantril pump", user="ann", views=["messages", "chunks"], min_confidence=0).text
             == expected.text
         )
     read = [request for request in bucket.requests if request.startswith("GET ")]
@@ -223,18 +225,18 @@ def test_another_process_knows_the_bucket(memory, bucket, place):
 def test_another_bucket_is_refused(memory, bucket, place):
     """The memory's own is named; the same with other options is the same."""
     with pytest.raises(InvalidInput, match="s3://memories/tests"):
-        Memory(place, blocks=bucket.url.replace("tests", "elsewhere"), **SETTINGS)
-    with Memory(place, blocks=bucket.url + "&region=eu-west-1", **SETTINGS) as other:
-        assert other.check_integrity().ok
+        open_memory(place, blocks=bucket.url.replace("tests", "elsewhere"), **SETTINGS)
+    with open_memory(place, blocks=bucket.url + "&region=eu-west-1", **SETTINGS) as other:
+        assert other.admin.check().ok
 
 
 def test_a_memory_with_blocks_keeps_them_where_they_are(place, bucket):
     """It is said when the memory is made, or at least before it has any."""
-    with Memory(place, **SETTINGS) as memory:
+    with open_memory(place, **SETTINGS) as memory:
         memory.add([WORDS.format(number) for number in range(12)], user="ann")
         memory.maintain()
     with pytest.raises(InvalidInput, match="has blocks already"):
-        Memory(place, blocks=bucket.url, **SETTINGS)
+        open_memory(place, blocks=bucket.url, **SETTINGS)
     assert bucket.objects == {}
 
 
@@ -243,21 +245,21 @@ def test_a_bucket_and_a_key_do_not_go_together(tmp_path, bucket):
     pytest.importorskip("sqlcipher3.dbapi2", reason="pip install 'zibaldone[encryption]'")
     key = "correct horse battery staple"
     with pytest.raises(InvalidInput, match="not encrypted by the memory's key"):
-        Memory(tmp_path / "encrypted", key=key, blocks=bucket.url, **SETTINGS)
+        open_memory(tmp_path / "encrypted", key=key, blocks=bucket.url, **SETTINGS)
     assert bucket.objects == {}
-    with Memory(tmp_path / "plain", blocks=bucket.url, **SETTINGS) as memory:
+    with open_memory(tmp_path / "plain", blocks=bucket.url, **SETTINGS) as memory:
         fill(memory)
     with pytest.raises(InvalidInput, match="are in a bucket"):
         encrypt_folder(tmp_path / "plain", key)
-    with Memory(tmp_path / "plain", **SETTINGS) as memory:
-        assert memory.check_integrity().ok
+    with open_memory(tmp_path / "plain", **SETTINGS) as memory:
+        assert memory.admin.check().ok
 
 
 def test_who_does_not_know_of_the_bucket_yet_writes_nothing_beside_it(place, bucket):
     """A process of before the bucket was named: what it wrote, nobody else would find or forget."""
-    with Memory(place, **SETTINGS) as before:
+    with open_memory(place, **SETTINGS) as before:
         before.add([WORDS.format(number) for number in range(12)], user="ann")
-        with Memory(place, blocks=bucket.url, **SETTINGS):
+        with open_memory(place, blocks=bucket.url, **SETTINGS):
             assert ["open it again" in late.reason for late in before.maintain().behind] == [True]
         with before._database.read() as connection:
             assert connection.execute(text("SELECT count(*) FROM stored_objects")).scalar_one() == 0
@@ -269,7 +271,7 @@ def test_a_bucket_that_overwrites_is_refused(tmp_path, bucket, monkeypatch):
     put = bucket._put
     monkeypatch.setattr(bucket, "_put", lambda key, data, create: put(key, data, create=False))
     with pytest.raises(StorageUnusable, match="If-None-Match"):
-        Memory(tmp_path, blocks=bucket.url, embedder=EMBEDDER)
+        Memory(tmp_path, embedder=EMBEDDER, config=Config(blocks=bucket.url))
     with Memory(tmp_path, embedder=EMBEDDER) as memory:
         assert memory._database.bucket is None
 
@@ -277,15 +279,15 @@ def test_a_bucket_that_overwrites_is_refused(tmp_path, bucket, monkeypatch):
 def test_two_memories_below_one_prefix(tmp_path, bucket):
     """Neither sweeps away, lists or verifies what is the other's, though their users have the same names."""
     with (
-        Memory(tmp_path / "1", blocks=bucket.url, **SETTINGS) as one,
-        Memory(tmp_path / "2", blocks=bucket.url, **SETTINGS) as two,
+        open_memory(tmp_path / "1", blocks=bucket.url, **SETTINGS) as one,
+        open_memory(tmp_path / "2", blocks=bucket.url, **SETTINGS) as two,
     ):
         for memory in (one, two):
             memory.add([WORDS.format(number) for number in range(12)], user="ann")
             memory.maintain()
         one.forget(user="ann", everything=True)
-        assert two.check_integrity().ok
-        assert two.recall("Qantril", user="ann", views=["chunks"], floor=0).evidence
+        assert two.admin.check().ok
+        assert two.recall("Qantril", user="ann", views=["chunks"], min_confidence=0).evidence
 
 
 def test_what_is_forgotten_leaves_the_bucket(memory, bucket):
@@ -297,7 +299,7 @@ def test_what_is_forgotten_leaves_the_bucket(memory, bucket):
     assert not any(words in data for data, _ in bucket.objects.values() for words in gone)
     assert kinds(bucket)[1] == 1
     assert any(WORDS.format(53).encode() in data for data, _ in bucket.objects.values())
-    verified = memory.verify(receipt)
+    verified = memory.admin.verify(receipt)
     assert (verified.ok, verified.leftovers) == (True, ())
     assert sum(looked.kind == "object" for looked in verified.looked_at) == len(bucket.objects) > 0
 
@@ -310,27 +312,30 @@ def test_verifying_finds_what_was_left_in_the_bucket(memory, bucket):
     memory.forget(user="bea", everything=True)
     for name in names:
         bucket.objects[f"{folder}/blocks/{name}/planted"] = (WORDS.format(3).encode(), datetime.now(UTC))
-    leftovers = [(left.kind, left.where) for left in memory.verify(receipt).leftovers]
+    leftovers = [(left.kind, left.where) for left in memory.admin.verify(receipt).leftovers]
     assert len([kind for kind, where in leftovers if kind == "text" and "planted" in where]) == 2
     assert len([kind for kind, where in leftovers if kind == "reference" and "planted" in where]) == 1
 
 
 def test_rows_in_postgresql_and_the_rest_in_a_bucket(url, bucket):
     """One process writes, another reads what it saved, forgets, and verifies."""
-    with Memory(url, blocks=bucket.url, **SETTINGS) as memory, Memory(url, **SETTINGS) as other:
+    with open_memory(url, blocks=bucket.url, **SETTINGS) as memory, open_memory(url, **SETTINGS) as other:
         fill(memory)
         views = ["messages", "chunks"]
-        expected = memory.recall("Qantril pump", user="ann", views=views, floor=0).text
-        assert other.recall("Qantril pump", user="ann", views=views, floor=0).text == expected
+        expected = memory.recall("Qantril pump", user="ann", views=views, min_confidence=0).text
+        assert other.recall("Qantril pump", user="ann", views=views, min_confidence=0).text == expected
         receipt = other.forget(user="ann", seqs=[3], keep_texts=True)
-        assert memory.verify(receipt).ok
-        assert WORDS.format(2) not in memory.recall("Qantril pump", user="ann", views=views, floor=0).text
+        assert memory.admin.verify(receipt).ok
+        assert (
+            WORDS.format(2)
+            not in memory.recall("Qantril pump", user="ann", views=views, min_confidence=0).text
+        )
 
 
 def test_opening_a_memory_asks_nothing_of_the_bucket(memory, bucket, place):
     """It may be down: what a crash left is swept by whoever maintains."""
     bucket.requests.clear()
-    with Memory(place, **SETTINGS) as other:
+    with open_memory(place, **SETTINGS) as other:
         other.add("A tulip.", user="ann")
     assert bucket.requests == []
 
@@ -339,12 +344,12 @@ def test_opening_a_memory_asks_nothing_of_the_bucket(memory, bucket, place):
 def test_a_bucket_that_does_not_answer_costs_no_message(memory, bucket, happens, place):
     """Adds and recalls go on without it; chunks say what they could not read."""
     bucket.always = happens
-    with Memory(place, **SETTINGS) as other:
+    with open_memory(place, **SETTINGS) as other:
         assert other.add("A tulip.", user="ann")[0].seq == 13
-        assert other.recall("tulip", user="ann", floor=0).evidence
-        assert other.recall("Qantril pump", user="ann", floor=0).evidence
+        assert other.recall("tulip", user="ann", min_confidence=0).evidence
+        assert other.recall("Qantril pump", user="ann", min_confidence=0).evidence
     bucket.always = None
-    assert memory.recall("Qantril", user="ann", views=["chunks"], floor=0).evidence
+    assert memory.recall("Qantril", user="ann", views=["chunks"], min_confidence=0).evidence
 
 
 def test_what_could_not_be_deleted_yet_is_deleted_later(memory, bucket):
@@ -361,7 +366,7 @@ def test_what_could_not_be_deleted_yet_is_deleted_later(memory, bucket):
     memory.maintain()
     gone = [WORDS.format(number).encode() for number in range(3)]
     assert not any(words in data for data, _ in bucket.objects.values() for words in gone)
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_an_index_that_a_killed_writer_left_is_swept(memory, bucket):
@@ -380,7 +385,7 @@ def test_an_index_that_a_killed_writer_left_is_swept(memory, bucket):
         )
     database.saved.sweep("bea")
     assert kinds(bucket)[1] == with_draft
-    memory.start_worker()
+    memory.admin.start_worker()
     assert kinds(bucket)[1] == with_draft - 1
 
 
@@ -401,21 +406,21 @@ def test_blocks_that_a_killed_move_left_are_swept(memory, bucket):
 @pytest.mark.parametrize("damage", ["flipped", "cut", "gone"])
 def test_an_index_that_is_damaged_or_gone_is_made_anew(memory, bucket, place, damage):
     """The answer is that of the rows; and the next maintenance saves another."""
-    expected = memory.recall("Qantril pump", user="ann", floor=0).text
+    expected = memory.recall("Qantril pump", user="ann", min_confidence=0).text
     for key in [key for key in bucket.objects if "/index/" in key]:
         data, since = bucket.objects.pop(key)
         if damage == "flipped":
             bucket.objects[key] = (data[:-9] + bytes([data[-9] ^ 1]) + data[-8:], since)
         elif damage == "cut":
             bucket.objects[key] = (data[:-9], since)
-    with Memory(place, **SETTINGS) as other:
-        assert other.recall("Qantril pump", user="ann", floor=0).text == expected
+    with open_memory(place, **SETTINGS) as other:
+        assert other.recall("Qantril pump", user="ann", min_confidence=0).text == expected
         assert other.add("Rye.", user="ann")
         assert not other.maintain(user="ann").behind
     assert kinds(bucket)[1] == 1 + (damage != "gone")
     bucket.requests.clear()
-    with Memory(place, **SETTINGS) as other:
-        assert other.recall("Qantril pump", user="ann", floor=0).text.startswith(expected)
+    with open_memory(place, **SETTINGS) as other:
+        assert other.recall("Qantril pump", user="ann", min_confidence=0).text.startswith(expected)
     assert sum("/index/" in request for request in bucket.requests) == 1
 
 
@@ -439,12 +444,12 @@ def test_a_damaged_block_is_named_and_left_out(memory, bucket):
     for key in [key for key in bucket.objects if "/blocks/" in key]:
         data, since = bucket.objects[key]
         bucket.objects[key] = (data[:-3], since)
-    assert any("torn" in fault for fault in memory.check_integrity().faults)
-    traced = memory.recall("Qantril", user="ann", views=["chunks"], floor=0).trace
+    assert any("torn" in fault for fault in memory.admin.check().faults)
+    traced = memory.recall("Qantril", user="ann", views=["chunks"], min_confidence=0).trace
     assert "left out" in traced.views[0].note
     for user in ("ann", "bea"):
-        memory.rebuild(user=user, view="chunks")
-    assert memory.check_integrity().ok
+        memory.builds.rebuild(user=user, view="chunks")
+    assert memory.admin.check().ok
 
 
 def test_a_forked_child_is_told(memory, bucket):

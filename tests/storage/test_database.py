@@ -7,7 +7,7 @@ import time
 import pytest
 from sqlalchemy import text
 
-from zibaldone import ClosedMemory, InvalidInput, Memory, StorageBusy, StorageUnusable
+from zibaldone import ClosedMemory, Config, InvalidInput, Memory, StorageBusy, StorageUnusable
 from zibaldone.storage import opening
 from zibaldone.storage.folder_layout import FILE
 
@@ -174,7 +174,7 @@ def test_closed(open_database):
 def test_bad_timeouts(tmp_path, seconds):
     """A timeout that is no number of seconds is refused before anything is opened."""
     with pytest.raises(InvalidInput, match="busy_timeout_s must be"):
-        Memory(tmp_path / "memory", busy_timeout_s=seconds)
+        Memory(tmp_path / "memory", config=Config(busy_timeout_s=seconds))
     assert list(tmp_path.iterdir()) == []
 
 

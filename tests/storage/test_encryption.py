@@ -21,7 +21,7 @@ from zibaldone import (
     WrongKey,
     change_key,
 )
-from zibaldone.api.memory import DEFAULT_VIEWS
+from zibaldone.api.config import DEFAULT_VIEWS
 from zibaldone.cli.compare import compare as comparing
 from zibaldone.storage import encryption
 from zibaldone.testing import HashEmbedder
@@ -84,7 +84,7 @@ def telling(folder, word=SECRET):
 def test_no_file_says_a_word(encrypted):
     """Neither while it is open, with its log, blocks and indexes, nor after a forgetting, nor when closed."""
     memory = fill(encrypted())
-    assert memory.encrypted
+    assert memory.admin.encrypted
     kinds = {path.relative_to(memory.path).parts[0] for path in memory.path.rglob("*")}
     assert kinds == {
         "encryption.json",
@@ -107,16 +107,16 @@ def test_no_file_says_a_word(encrypted):
 def everything(memory):
     """What a user gets out of a memory."""
     recalled = [
-        memory.recall(question, user=SECRET, views=views, floor=0)
+        memory.recall(question, user=SECRET, views=views, min_confidence=0)
         for question in ("tulips on 7 May?", f"Who is {SECRET}?")
         for views in (None, ["chunks"], ["topics"], ["hierarchy"])
     ]
     return (
         [(r.text, r.citations, r.confidence) for r in recalled],
         memory.messages(user=SECRET),
-        memory.profile(SECRET).entries(),
-        memory.episodes(user=SECRET),
-        memory.check_integrity().faults,
+        memory.user(SECRET).profile.entries(),
+        memory.user(SECRET).episodes(),
+        memory.admin.check().faults,
     )
 
 
@@ -128,7 +128,7 @@ def test_an_encrypted_memory_answers_as_a_plain_one(encrypted):
     memory.close()
     again = encrypted()
     assert everything(again) == plain
-    again.rebuild(user=SECRET)
+    again.builds.rebuild(user=SECRET)
     assert everything(again) == plain
 
 
@@ -241,9 +241,9 @@ def test_a_block_in_another_ones_place_is_noticed(encrypted):
     memory = fill(encrypted())
     one, other = sorted(memory.path.glob("blocks.encrypted/*/*.block"))[:2]
     one.write_bytes(other.read_bytes())
-    assert any("damaged" in fault for fault in memory.check_integrity().faults)
-    memory.rebuild("chunks", user=SECRET)
-    assert memory.check_integrity().ok
+    assert any("damaged" in fault for fault in memory.admin.check().faults)
+    memory.builds.rebuild("chunks", user=SECRET)
+    assert memory.admin.check().ok
 
 
 def forget_all_but_a_leftover(memory, plant):
@@ -251,9 +251,9 @@ def forget_all_but_a_leftover(memory, plant):
     memory.add([LEFT, *(message["content"] for message in TALK)], user="ann")
     memory.maintain(views=VIEWS)
     receipt = memory.forget(user="ann", seqs=[1], keep_texts=True)
-    assert memory.verify(receipt).ok
+    assert memory.admin.verify(receipt).ok
     plant(memory)
-    return memory.verify(receipt)
+    return memory.admin.verify(receipt)
 
 
 def in_a_free_page(memory):
@@ -337,20 +337,23 @@ def test_a_key_for_a_server(monkeypatch):
         Memory("postgresql+psycopg://nobody@127.0.0.1:1/none", key=KEY)
 
 
-def test_the_key_of_the_environment(encrypted, monkeypatch, opened):
+def test_the_key_of_the_environment(encrypted, monkeypatch):
     """As it is, or printed by a command; what fails says which command, and never the key."""
-    fill(encrypted()).close()
+    memory = fill(encrypted())
+    memory.close()
     monkeypatch.setenv("ZIBALDONE_KEY", KEY.hex())
-    assert opened(embedder=HashEmbedder()).recall("tulips", user=SECRET)
+    with Memory.from_env(memory.path, embedder=HashEmbedder()) as again:
+        assert again.recall("tulips", user=SECRET)
     with pytest.raises(KeyMissing):
-        opened(key=None)
+        Memory(memory.path)
     monkeypatch.setenv("ZIBALDONE_KEY", "")
     monkeypatch.setenv("ZIBALDONE_KEY_COMMAND", f"echo {KEY.hex()}")
-    assert opened(embedder=HashEmbedder()).recall("tulips", user=SECRET)
+    with Memory.from_env(memory.path, embedder=HashEmbedder()) as again:
+        assert again.recall("tulips", user=SECRET)
     for command in ("false", "true", "/no/such/program", "echo 'half"):
         monkeypatch.setenv("ZIBALDONE_KEY_COMMAND", command)
         with pytest.raises(InvalidInput, match="ZIBALDONE_KEY_COMMAND"):
-            opened()
+            Memory.from_env(memory.path)
 
 
 def test_without_the_extra(encrypted, monkeypatch, tmp_path):
@@ -399,6 +402,6 @@ def test_an_export_into_the_folder_is_refused(encrypted, opened):
     other = opened("other")
     other.add("tulip", user="ann")
     with pytest.raises(InvalidInput):
-        other.export(user="ann", path=memory.path / "zibaldone.sqlcipher")
+        other.user("ann").export(path=memory.path / "zibaldone.sqlcipher")
     with pytest.raises(StorageError):
-        Memory(memory.path, key=None)
+        Memory(memory.path)

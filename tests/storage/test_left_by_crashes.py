@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
-from zibaldone import MemAttention, Memory, Placement
+from memories import open_memory
+from zibaldone import MemAttention, Placement
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.chunks import view as chunks_view
 from zibaldone.views.chunks.storage import placement
@@ -26,7 +27,7 @@ class Killed(BaseException):
 @pytest.fixture
 def memory(url):
     """Ann's, with all in blocks."""
-    with Memory(url, **CHUNKS) as memory:
+    with open_memory(url, **CHUNKS) as memory:
         memory.add([f"Otto repaired clock {i} in his cellar in Porto." for i in range(30)], user="ann")
         memory.maintain()
         assert stored(memory)
@@ -56,9 +57,9 @@ def test_blocks_that_were_forgotten_go_with_the_next_look_of_a_worker(memory, mo
         with pytest.raises(Killed):
             memory.forget(user="ann", everything=True)
     assert stored(memory)
-    assert memory._backlog.look() == ["ann"]
-    memory.start_worker(threads=1)
-    assert memory._worker.idle(20)
+    assert memory._wiring.backlog.look() == ["ann"]
+    memory.admin.start_worker(threads=1)
+    assert memory._wiring.worker.idle(20)
     assert stored(memory) == in_use(memory) == set()
 
 

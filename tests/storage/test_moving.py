@@ -7,8 +7,9 @@ from sqlalchemy import func, select
 
 from anywhere import EVERYWHERE
 from bucket_server import BucketMisbehaviour
+from memories import open_memory
 from small_blocks import SMALL_BLOCKS
-from zibaldone import InvalidInput, Memory, StorageCorrupt, StorageUnreachable
+from zibaldone import InvalidInput, StorageCorrupt, StorageUnreachable
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage import moving
 from zibaldone.storage.folder_layout import BLOCKS
@@ -30,7 +31,7 @@ def soon(monkeypatch):
 def filled(anywhere):
     """Where a memory with blocks is."""
     where = anywhere("memory")
-    with Memory(where, **SMALL_BLOCKS) as memory:
+    with open_memory(where, **SMALL_BLOCKS) as memory:
         memory.add(TEXTS[:15], user="ann")
         memory.add(TEXTS[15:], user="bea")
         memory.maintain()
@@ -47,9 +48,9 @@ def database(filled):
 
 def told(where):
     """What both users' chunks say."""
-    with Memory(where, **SMALL_BLOCKS) as memory:
-        assert memory.check_integrity().faults == ()
-        return {user: memory.chunks(user=user) for user in ("ann", "bea")}
+    with open_memory(where, **SMALL_BLOCKS) as memory:
+        assert memory.admin.check().faults == ()
+        return {user: memory.user(user).chunks() for user in ("ann", "bea")}
 
 
 def in_use(database):
@@ -83,7 +84,7 @@ def test_a_memory_is_the_same_after_its_blocks_moved(filled, database, bucket):
     assert in_bucket(bucket) == keys
     assert left(database, filled) == 0
     assert told(filled) == before
-    with Memory(filled, **SMALL_BLOCKS) as memory:
+    with open_memory(filled, **SMALL_BLOCKS) as memory:
         memory.add(TEXTS, user="cid")
         assert memory.maintain().behind == ()
         assert memory.forget(user="ann", everything=True).messages == 15
@@ -107,12 +108,12 @@ def test_one_that_was_stopped_goes_on(filled, database, bucket, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             move_blocks(database, bucket.url)
     assert told(filled) == before
-    with Memory(filled, **SMALL_BLOCKS) as memory:
+    with open_memory(filled, **SMALL_BLOCKS) as memory:
         memory.forget(user="ann", everything=True)
         memory.add(TEXTS, user="cid")
         memory.maintain()
         with pytest.raises(InvalidInput, match="--undo"):
-            Memory(filled, blocks=bucket.url, **SMALL_BLOCKS)
+            open_memory(filled, blocks=bucket.url, **SMALL_BLOCKS)
     kept = told(filled)["bea"]
     assert kept == before["bea"]
     with pytest.raises(InvalidInput, match="was begun"):
@@ -124,7 +125,7 @@ def test_one_that_was_stopped_goes_on(filled, database, bucket, monkeypatch):
 
 def test_one_that_was_killed_after_the_switch_leaves_no_files(tmp_path, bucket, monkeypatch):
     """Whoever opens the folder next takes away what the bucket has by now."""
-    with Memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
+    with open_memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
         memory.add(TEXTS, user="ann")
         memory.maintain()
     database = open_database(tmp_path / "m", busy_timeout_s=5)
@@ -132,17 +133,17 @@ def test_one_that_was_killed_after_the_switch_leaves_no_files(tmp_path, bucket, 
         patched.setattr(moving, "remove_files", lambda _: None)
         move_blocks(database, bucket.url)
     assert left(database, tmp_path / "m")
-    with Memory(tmp_path / "m", **SMALL_BLOCKS):
+    with open_memory(tmp_path / "m", **SMALL_BLOCKS):
         assert left(database, tmp_path / "m") == 0
     database.close()
 
 
 def test_what_arrives_otherwise_stops_the_move(tmp_path, bucket, monkeypatch):
     """Nothing is switched, and nothing is lost."""
-    with Memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
+    with open_memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
         memory.add(TEXTS, user="ann")
         memory.maintain()
-        said = memory.chunks(user="ann")
+        said = memory.user("ann").chunks()
     database = open_database(tmp_path / "m", busy_timeout_s=5)
     get = BucketObjects.get
     with monkeypatch.context() as patched:
@@ -153,15 +154,15 @@ def test_what_arrives_otherwise_stops_the_move(tmp_path, bucket, monkeypatch):
     with pytest.raises(StorageUnreachable):
         move_blocks(database, bucket.url)
     bucket.always = None
-    with Memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
-        assert memory.chunks(user="ann") == said
+    with open_memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
+        assert memory.user("ann").chunks() == said
     undone = undo_move(database)
     assert undone.blocks > 0
     assert bucket.objects == {}
     with pytest.raises(InvalidInput, match="nothing to undo"):
         undo_move(database)
-    with Memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
-        assert memory.chunks(user="ann") == said
+    with open_memory(tmp_path / "m", **SMALL_BLOCKS) as memory:
+        assert memory.user("ann").chunks() == said
     database.close()
 
 
@@ -212,7 +213,7 @@ def test_one_that_is_done_meanwhile_is_not_undone(filled, database, bucket, monk
 
 def test_the_command(run, tmp_path, bucket):
     """It says how much it moved; without a bucket it says what to give."""
-    with Memory(tmp_path / "memory", **SMALL_BLOCKS) as memory:
+    with open_memory(tmp_path / "memory", **SMALL_BLOCKS) as memory:
         memory.add(TEXTS, user="me")
         memory.maintain()
     assert run("move-blocks")[0] == 2

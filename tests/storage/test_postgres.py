@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from zibaldone import InvalidInput, Memory, StorageBusy, StorageError, StorageUnusable
+from zibaldone import Filter, InvalidInput, Memory, StorageBusy, StorageError, StorageUnusable
 from zibaldone.storage import schema
 from zibaldone.storage.columns import with_nul, without_nul
 from zibaldone.storage.database import place_shown, url_in
@@ -183,12 +183,12 @@ def test_messages_are_kept_word_for_word(memory):
     """NUL and what stands for it, in contents, sessions and metadata, are stored and compared as they are."""
     content = "The \0 tulip \x1a0 of \x1a\0 Ghent"
     memory.add({"content": content, "session": "a\0b", "metadata": {"title": "T\0"}}, user="ann")
-    (stored,) = memory.messages(user="ann", session="a\0b")
+    (stored,) = memory.messages(user="ann", filter=Filter(session="a\0b"))
     assert (stored.content, stored.session, stored.metadata["title"]) == (content, "a\0b", "T\0")
-    assert "tulip" in memory.recall("tulip of Ghent", user="ann", floor=0).text
+    assert "tulip" in memory.recall("tulip of Ghent", user="ann", min_confidence=0).text
     chat = [{"role": "user", "content": content}]
-    assert memory.recall("tulip", messages=chat, user="ann", floor=0).evidence == ()
-    assert memory.titled_sessions(user="ann")[0][0].title == "T\0"
+    assert memory.recall("tulip", messages=chat, user="ann", min_confidence=0).evidence == ()
+    assert memory.user("ann").titled_sessions()[0][0].title == "T\0"
 
 
 def test_the_address_shows_no_password():
@@ -236,11 +236,11 @@ def test_what_is_saved_beside_the_rows_goes_with_what_is_forgotten(memory, monke
         indexes = text("SELECT count(*) FROM stored_objects WHERE kind = 'index'")
         assert connection.execute(indexes).scalar_one() >= 1
     with Memory(f"{memory._database._url.render_as_string(hide_password=False)}", embedder=EMBEDDER) as other:
-        first = other.recall("moss", user="ann", floor=0)
-        assert first.text == memory.recall("moss", user="ann", floor=0).text
+        first = other.recall("moss", user="ann", min_confidence=0)
+        assert first.text == memory.recall("moss", user="ann", min_confidence=0).text
     receipt = memory.forget(user="ann", seqs=[1], keep_texts=True)
     assert (receipt.purged, "backups" in receipt.remains) == (False, True)
     with memory._database.read() as connection:
         assert connection.execute(indexes).scalar_one() == 0
-    verified = memory.verify(receipt)
+    verified = memory.admin.verify(receipt)
     assert (verified.ok, verified.leftovers) == (True, ())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, event, select
 
-from zibaldone import Memory, StorageError
+from zibaldone import Config, Memory, StorageError
 from zibaldone.storage.database import Database
 from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import metadata, users
@@ -64,7 +64,7 @@ def test_every_table_can_be_prepared(database: Database) -> None:
 def test_sealed_words_are_sealed(tmp_path: Path) -> None:
     """Where users have keys, no value goes to the driver as it is."""
     pytest.importorskip("cryptography")
-    with Memory(tmp_path / "m", chat=None, key="k" * 32, user_keys=tmp_path / "keys") as memory:
+    with Memory(tmp_path / "m", key="k" * 32, config=Config(user_keys=tmp_path / "keys")) as memory:
         memory.add("The otter sleeps.", user="ann")
         with memory._database.read("ann") as connection:
             (stored,) = connection.exec_driver_sql("SELECT content FROM messages").scalars()
@@ -73,7 +73,7 @@ def test_sealed_words_are_sealed(tmp_path: Path) -> None:
 
 def test_one_message_is_few_statements(tmp_path: Path) -> None:
     """Of an add, SQLAlchemy runs the two that read; a time of its own is that of the clock."""
-    with Memory(tmp_path, chat=None, clock=lambda: datetime(2024, 1, 1, tzinfo=UTC)) as memory:
+    with Memory(tmp_path, config=Config(clock=lambda: datetime(2024, 1, 1, tzinfo=UTC))) as memory:
         memory.add("The otter sleeps.", user="ann")
         said: list[str] = []
         event.listen(memory._database._engine, "before_cursor_execute", lambda *args: said.append(args[2]))

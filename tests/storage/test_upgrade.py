@@ -192,15 +192,15 @@ def is_upgraded(memory):
     assert [(m.seq, m.content) for m in memory.messages(user="ann")] == list(zip(SEQS, WORDS, strict=True))
     assert "Moss" in memory.recall("Who is my dentist?", user="ann").text
     memory.maintain()
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
     assert memory.add("Rye bread rises slowly.", user="ann")[0].seq == 6
     receipt = memory.forget(user="ann", seqs=[2], keep_texts=True)
-    assert memory.verify(receipt).leftovers == ()
+    assert memory.admin.verify(receipt).leftovers == ()
 
 
 def test_a_folder_of_before_goes_on(tmp_path):
     """With its seqs; its files of indexes and blocks go, and forgetting reaches all that is left."""
-    with Memory(old_folder(tmp_path / "m"), embedder=HashEmbedder(16), chat=None) as memory:
+    with Memory(old_folder(tmp_path / "m"), embedder=HashEmbedder(16)) as memory:
         is_upgraded(memory)
         memory.maintain(views=["chunks"])
     assert not (tmp_path / "m" / INDEX).exists()
@@ -209,9 +209,9 @@ def test_a_folder_of_before_goes_on(tmp_path):
 
 def test_what_is_forgotten_at_once_is_in_no_file_of_before(tmp_path):
     """Before anything is maintained: a saved index goes with the first forgetting."""
-    with Memory(old_folder(tmp_path / "m"), embedder=HashEmbedder(16), chat=None) as memory:
+    with Memory(old_folder(tmp_path / "m"), embedder=HashEmbedder(16)) as memory:
         receipt = memory.forget(user="ann", seqs=[2], keep_texts=True)
-        assert memory.verify(receipt).leftovers == ()
+        assert memory.admin.verify(receipt).leftovers == ()
 
 
 def test_an_encrypted_folder_of_before_goes_on(tmp_path):
@@ -219,7 +219,7 @@ def test_an_encrypted_folder_of_before_goes_on(tmp_path):
     pytest.importorskip("sqlcipher3.dbapi2", reason="pip install 'zibaldone[encryption]'")
     folder, key = old_folder(tmp_path / "m"), "correct horse battery staple"
     encrypt_folder(folder, key)
-    with Memory(folder, key=key, embedder=HashEmbedder(16), chat=None) as memory:
+    with Memory(folder, key=key, embedder=HashEmbedder(16)) as memory:
         files = [path for path in folder.rglob("*") if path.is_file()]
         assert not any(b"Moss" in path.read_bytes() for path in files)
         is_upgraded(memory)

@@ -12,6 +12,7 @@ from sqlalchemy.exc import StatementError
 
 from anywhere import EVERYWHERE
 from zibaldone import (
+    Filter,
     InvalidInput,
     KeyDestroyed,
     KeyMissing,
@@ -28,7 +29,7 @@ from zibaldone import (
     encrypt_folder,
     log,
 )
-from zibaldone.api.memory import DEFAULT_VIEWS
+from zibaldone.api.config import DEFAULT_VIEWS
 from zibaldone.engine import maintenance, shredding
 from zibaldone.engine.ingest import ingest
 from zibaldone.models.base import ChatReply
@@ -88,8 +89,8 @@ def filled(memory):
     """With all that Ann said, read by every view."""
     memory.add(TALK, user="ann")
     memory.add("My sister plays the bassoon in Lisbon.", user="zoe")
-    memory.items(user="ann").put(("greenhouse",), "windflower", {"kind": "Xochimilco"})
-    memory.retain(Retention(rules=[RetentionRule(days=9000, session="garden of Quetzalcoatl")]), user="ann")
+    memory.user("ann").items.put(("greenhouse",), "windflower", {"kind": "Xochimilco"})
+    memory.user("ann").retain(Retention(rules=[RetentionRule(days=9000, session="garden of Quetzalcoatl")]))
     memory.maintain(views=VIEWS)
     return memory
 
@@ -119,7 +120,7 @@ def test_no_word_of_a_user_is_stored_as_it_was_said(sealed):
     assert [message.content for message in memory.messages(user="ann")][: len(TALK)] == [
         message["content"] for message in TALK
     ]
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 @WIDELY
@@ -130,16 +131,16 @@ def test_what_is_looked_up_is_found(sealed):
     assert memory.add(TALK, user="ann")[6].seq == 7
     assert memory.get("xochimilco-7", user="ann").seq == 7
     assert memory.get("xochimilco-7", user="zoe") is None
-    assert len(memory.messages(user="ann", session="garden of Quetzalcoatl")) == len(TALK)
-    assert memory.messages(user="ann", session="garden") == []
-    assert len(memory.messages(user="ann", metadata={"where": "greenhouse"})) == len(TALK)
-    assert memory.items(user="ann").get(("greenhouse",), "windflower").value == {"kind": "Xochimilco"}
-    assert [item.key for item in memory.items(user="ann").search(("greenhouse",))] == ["windflower"]
-    assert [one.title for one in memory.titled_sessions(user="ann")[0]] == [TALK[0]["content"]]
+    assert len(memory.messages(user="ann", filter=Filter(session="garden of Quetzalcoatl"))) == len(TALK)
+    assert memory.messages(user="ann", filter=Filter(session="garden")) == []
+    assert len(memory.messages(user="ann", filter=Filter(metadata={"where": "greenhouse"}))) == len(TALK)
+    assert memory.user("ann").items.get(("greenhouse",), "windflower").value == {"kind": "Xochimilco"}
+    assert [item.key for item in memory.user("ann").items.search(("greenhouse",))] == ["windflower"]
+    assert [one.title for one in memory.user("ann").titled_sessions()[0]] == [TALK[0]["content"]]
     edited = memory.update(7, "On 7 May nobody planted anything.", user="ann")
     assert memory.recall("7 May", user="ann").text.count("nobody planted") == 1
     assert memory.forget(user="ann", seqs=[7]).seqs == (7, edited.seq)
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 @WIDELY
@@ -251,7 +252,7 @@ def test_a_shredded_user_is_gone_and_may_come_anew(sealed):
     receipt = memory.forget(user="ann", everything=True, shred=True, keep_texts=True)
     assert (receipt.messages, receipt.key, receipt.purged) == (len(TALK) + 1, before, True)
     assert any(counted.rows for view in receipt.views for counted in view.counts)
-    verified = memory.verify(receipt)
+    verified = memory.admin.verify(receipt)
     assert (verified.ok, verified.leftovers) == (True, ())
     assert memory.messages(user="ann") == []
     assert not memory.recall("tulips", user="ann")
@@ -260,7 +261,7 @@ def test_a_shredded_user_is_gone_and_may_come_anew(sealed):
     memory.maintain(views=VIEWS)
     assert memory._database.keyring.of_user("ann").number.hex() != before
     assert "new here" in memory.recall("who is new", user="ann").text
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 def test_a_backup_of_a_shredded_user_says_nothing(sealed, tmp_path):
@@ -269,18 +270,18 @@ def test_a_backup_of_a_shredded_user_says_nothing(sealed, tmp_path):
     shutil.copytree(tmp_path / "memory", tmp_path / "backup")
     memory = sealed()
     receipt = memory.forget(user="ann", everything=True, shred=True, keep_texts=True)
-    verified = memory.verify(receipt, also=[tmp_path / "backup"])
+    verified = memory.admin.verify(receipt, also=[tmp_path / "backup"])
     assert verified.ok
     assert verified.unreadable > len(TALK)
     restored = sealed("backup")
     assert "bassoon" in restored.recall("sister", user="zoe").text
-    assert restored.stats().messages == len(TALK) + 2
-    assert any("'ann' was destroyed" in fault for fault in restored.check_integrity().faults)
+    assert restored.admin.stats().messages == len(TALK) + 2
+    assert any("'ann' was destroyed" in fault for fault in restored.admin.check().faults)
     for read in (
         lambda: restored.messages(user="ann"),
         lambda: restored.recall("tulips", user="ann"),
         lambda: restored.recall("tulips", user="ann", views=["chunks"]),
-        lambda: restored.topics(user="ann").documents(),
+        lambda: restored.user("ann").topics.documents(),
         lambda: restored.add("Said after.", user="ann"),
     ):
         with pytest.raises(KeyDestroyed, match="'ann'"):
@@ -288,7 +289,7 @@ def test_a_backup_of_a_shredded_user_says_nothing(sealed, tmp_path):
     again = restored.forget(user="ann", everything=True, shred=True)
     assert again.messages == len(TALK) + 1
     restored.add("Said after.", user="ann")
-    assert restored.check_integrity().faults == ()
+    assert restored.admin.check().faults == ()
 
 
 @EVERYWHERE
@@ -367,7 +368,7 @@ def test_a_key_that_came_back_is_a_leftover(sealed, tmp_path):
     receipt = memory.forget(user="ann", everything=True, shred=True)
     for path in (tmp_path / "copy").rglob("*.key"):
         shutil.copy(path, tmp_path / "keys" / path.relative_to(tmp_path / "copy"))
-    (leftover,) = memory.verify(receipt).leftovers
+    (leftover,) = memory.admin.verify(receipt).leftovers
     assert (leftover.kind, leftover.words) == ("key", receipt.key)
 
 
@@ -432,7 +433,7 @@ def test_whoever_is_killed_while_shredding_is_gone_on_for(sealed, step, monkeypa
     memory.add("Said after.", user="ann")
     assert "Said after" in memory.recall("what was said after", user="ann").text
     assert "bassoon" in memory.recall("sister", user="zoe").text
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 @WIDELY
@@ -472,11 +473,11 @@ def test_two_who_shred_at_once_take_nothing_of_who_comes_anew(sealed, monkeypatc
 @WIDELY
 def test_what_was_exported_is_imported_elsewhere(sealed, opened_anywhere, tmp_path):
     """An export is plain; so a memory gets keys, or loses them."""
-    filled(sealed()).export(user="ann", path=tmp_path / "ann.jsonl")
+    filled(sealed()).user("ann").export(path=tmp_path / "ann.jsonl")
     plain = opened_anywhere("plain")
-    plain.import_(tmp_path / "ann.jsonl", user="ann")
+    plain.user("ann").import_(tmp_path / "ann.jsonl")
     again = sealed("again", user_keys=tmp_path / "again keys")
-    again.import_(tmp_path / "ann.jsonl", user="ann")
+    again.user("ann").import_(tmp_path / "ann.jsonl")
     assert [m.content for m in again.messages(user="ann")] == [m.content for m in plain.messages(user="ann")]
 
 
@@ -490,7 +491,7 @@ def test_blocks_and_indexes_in_a_bucket_are_sealed(sealed, bucket):
     memory = sealed()
     assert "91" in memory.recall("tulips on 7 May", user="ann", views=["messages", "chunks"]).text
     receipt = memory.forget(user="ann", everything=True, shred=True, keep_texts=True)
-    assert memory.verify(receipt).ok
+    assert memory.admin.verify(receipt).ok
 
 
 def test_keys_may_lie_in_a_bucket(sealed, bucket):
@@ -502,7 +503,7 @@ def test_keys_may_lie_in_a_bucket(sealed, bucket):
         sealed(user_keys=where)
     memory = sealed(user_keys=where, key=OTHER)
     receipt = memory.forget(user="ann", everything=True, shred=True)
-    assert memory.verify(receipt).ok
+    assert memory.admin.verify(receipt).ok
     assert [key for key in bucket.objects if key.endswith(f"keys/{receipt.key}")] == []
 
 
@@ -512,9 +513,9 @@ def test_a_folder_may_be_encrypted_as_well(sealed, tmp_path):
     filled(sealed()).close()
     encrypt_folder(tmp_path / "memory", KEY)
     memory = sealed()
-    assert memory.encrypted
+    assert memory.admin.encrypted
     assert "91" in memory.recall("tulips on 7 May", user="ann", views=["messages", "chunks"]).text
-    assert memory.verify(memory.forget(user="ann", everything=True, shred=True, keep_texts=True)).ok
+    assert memory.admin.verify(memory.forget(user="ann", everything=True, shred=True, keep_texts=True)).ok
 
 
 def test_what_nobody_sealed_is_damage(sealed):
@@ -531,7 +532,7 @@ def test_several_users_in_one_transaction_have_each_their_own_key(sealed):
     """As in an import of what two said: one's key does not open the other's."""
     memory = sealed()
     parts = [(user, [Message(f"Said by {user}.", session="s")]) for user in ("ann", "zoe")]
-    ingest(memory._database, memory._messages, parts, memory._now())
+    ingest(memory._database, memory._wiring.messages, parts, memory._wiring.now())
     memory.forget(user="ann", everything=True, shred=True)
     assert memory.messages(user="ann") == []
     assert [message.content for message in memory.messages(user="zoe")] == ["Said by zoe."]
@@ -555,12 +556,12 @@ def test_a_user_whose_key_is_gone_holds_nobody_up(sealed, tmp_path):
     """In a backup in which a shredded user had a policy, what is due of others goes."""
     memory = filled(sealed())
     memory.add({"content": "Old.", "time": "2001-01-01"}, user="zoe")
-    memory.retain(Retention(rules=[RetentionRule(days=3000)]), user="zoe")
+    memory.user("zoe").retain(Retention(rules=[RetentionRule(days=3000)]))
     memory.close()
     shutil.copytree(tmp_path / "memory", tmp_path / "backup")
     sealed().forget(user="ann", everything=True, shred=True)
     restored = sealed("backup")
-    assert [(receipt.user, receipt.messages) for receipt in restored.apply_retention()] == [("zoe", 1)]
+    assert [(receipt.user, receipt.messages) for receipt in restored.admin.apply_retention()] == [("zoe", 1)]
     restored.add("My sister moved to Porto.", user="zoe")
     restored.maintain()
     assert "Porto" in restored.recall("where did my sister move", user="zoe").text

@@ -193,14 +193,14 @@ def test_the_proof_is_looked_at_once_a_statement(served):
 def test_a_memory_is_served_as_ever(served_url, monkeypatch):
     """Adding, recalling, maintaining, checking and forgetting with proof as without a wall."""
     monkeypatch.setenv("ZIBALDONE_WALL_KEY", KEY)
-    with Memory(served_url, embedder=HashEmbedder(16)) as memory:
+    with Memory.from_env(served_url, embedder=HashEmbedder(16)) as memory:
         for user in ("ann", "o'b\\ %s \0"):
             memory.add("The tulip of Ghent is red.", user=user)
         memory.maintain()
-        assert "tulip" in memory.recall("tulip of Ghent", user="o'b\\ %s \0", floor=0).text
-        assert memory.check_integrity().ok
+        assert "tulip" in memory.recall("tulip of Ghent", user="o'b\\ %s \0", min_confidence=0).text
+        assert memory.admin.check().ok
         receipt = memory.forget(user="ann", everything=True, keep_texts=True)
-        assert memory.verify(receipt).ok
+        assert memory.admin.verify(receipt).ok
         assert memory.messages(user="ann") == []
 
 

@@ -37,7 +37,7 @@ def say(memory, contents, user="ann", start=NOW):
 
 def recalled(memory, query):
     """Sources of what the chunks view alone says."""
-    found = memory.recall(query, user="ann", views=["chunks"], floor=0, budget_tokens=500)
+    found = memory.recall(query, user="ann", views=["chunks"], min_confidence=0, budget_tokens=500)
     return {seq for unit in found.evidence for seq in unit.sources}
 
 
@@ -67,7 +67,7 @@ def test_what_is_forgotten_while_a_model_selects_is_left_out(opened):
     meanwhile.action = lambda: receipts.append(memory.forget(user="ann", seqs=[gone, 7]))
     assert recalled(memory, "river clocks bakery zeppelin") == chosen - {gone, 7}
     assert receipts[0].purged  # no reader held an older snapshot
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 def test_chunks_that_are_made_anew_while_a_model_selects_are_selected_anew(opened):
@@ -78,7 +78,7 @@ def test_chunks_that_are_made_anew_while_a_model_selects_are_selected_anew(opene
     memory.maintain()
     before = recalled(memory, "river clocks bakery")
     other = opened(maintained=["chunks"], chunks=ONE_CHUNK, chat=None)  # of the same folder
-    meanwhile.action = lambda: other.rebuild(user="ann", view="chunks")
+    meanwhile.action = lambda: other.builds.rebuild(user="ann", view="chunks")
     assert recalled(memory, "river clocks bakery") == before
 
 
@@ -133,7 +133,7 @@ def test_whoever_forgets_waits_for_no_embedder(opened):
 def live(memory):
     """Ann's chunks with their vectors."""
     with memory._database.read() as connection:
-        generation = generations.serving(connection, "ann", memory._chunks)
+        generation = generations.serving(connection, "ann", memory._wiring.chunks)
         return [chunk for chunk in table.load(connection, generation, 64).values() if chunk.items]
 
 
@@ -156,23 +156,25 @@ def torn(opened):
 
 def test_a_recall_goes_on_without_a_torn_block(torn):
     """The other chunks are read, and the trace says what was left out and what to do."""
-    found = torn.recall("river clocks bakery", user="ann", views=["chunks"], floor=0, budget_tokens=900)
+    found = torn.recall(
+        "river clocks bakery", user="ann", views=["chunks"], min_confidence=0, budget_tokens=900
+    )
     assert found.evidence
     assert "is torn" in found.trace.views[0].note
-    assert "memory.rebuild" in found.trace.views[0].note
+    assert "memory.builds.rebuild" in found.trace.views[0].note
 
 
 def test_maintenance_names_a_torn_block_and_the_fix(torn):
     """Reading related chunks and tending to blocks raise the typed error, which says what to do; it works."""
-    view = torn._chunks
+    view = torn._wiring.chunks
     with torn._database.read() as connection:
         generation = generations.serving(connection, "ann", view)
         unread = log.read(connection, "ann", after=0)
     context = PrepareContext("ann", generation, torn._database.read)
-    with pytest.raises(StorageCorrupt, match=r"is torn: .*memory\.rebuild"):
+    with pytest.raises(StorageCorrupt, match=r"is torn: .*memory\.builds\.rebuild"):
         view.prepare([m for m in unread if m.seq > 20], context)
-    torn.rebuild(user="ann", view="chunks")
-    assert torn.check_integrity().faults == ()
+    torn.builds.rebuild(user="ann", view="chunks")
+    assert torn.admin.check().faults == ()
     assert torn.maintain().behind == ()
 
 
@@ -180,11 +182,13 @@ def test_a_block_that_is_gone_names_the_fix_too(torn):
     """A missing file is told from a block that was moved while it was read: it is nowhere else."""
     for path in torn.path.rglob("*.block"):
         path.unlink()
-    with pytest.raises(StorageCorrupt, match=r"is lost: if so, .*memory\.rebuild"):
-        torn.chunks(user="ann")
+    with pytest.raises(StorageCorrupt, match=r"is lost: if so, .*memory\.builds\.rebuild"):
+        torn.user("ann").chunks()
     assert (
-        "memory.rebuild"
-        in torn.recall("river clocks bakery", user="ann", views=["chunks"], floor=0).trace.views[0].note
+        "memory.builds.rebuild"
+        in torn.recall("river clocks bakery", user="ann", views=["chunks"], min_confidence=0)
+        .trace.views[0]
+        .note
     )
 
 

@@ -42,7 +42,7 @@ def remembering(opened):
 
 def chunk_texts(memory, number):
     """The items of a chunk, by their sources."""
-    (chunk,) = [chunk for chunk in memory.chunks(user="ann") if chunk.id == number]
+    (chunk,) = [chunk for chunk in memory.user("ann").chunks() if chunk.id == number]
     return {item.sources: item.text for item in chunk.items}
 
 
@@ -68,7 +68,7 @@ def test_no_word_of_a_related_chunk_gets_into_a_new_one(remembering):
     assert memory.forget(user="ann", seqs=[1]).purged
     assert has(memory, "Rumpelstilz", "Marguerite") == []
     assert set(chunk_texts(memory, 2)) == {(4,), (5,), (6,)}
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 def test_a_note_that_names_the_wrong_source_is_not_kept(remembering):
@@ -98,7 +98,7 @@ def test_a_note_with_a_word_of_another_message_has_that_as_a_source(remembering)
     texts = chunk_texts(memory, 1)
     assert texts[1,] == f"Ann said: {EARLIER[0]}"
     assert texts[1, 2].endswith(" Marguerite.")
-    assert memory.chunks(user="ann")[0].degraded == ""
+    assert memory.user("ann").chunks()[0].degraded == ""
     memory.forget(user="ann", seqs=[1])
     assert has(memory, "Marguerite") == []
 
@@ -148,7 +148,7 @@ def test_an_earlier_note_changes_only_for_what_a_new_one_says(remembering, chang
     """A change that the notes named as its reason do not bear out is not made; the others are."""
     memory = remembering(joint_compact=leaking(joint, **change))
     assert chunk_texts(memory, 1)[2,] == f"Ann said: {EARLIER[1]}"
-    assert memory.history(user="ann") == []
+    assert memory.user("ann").superseded() == []
 
 
 def test_the_reason_of_a_failure_does_not_outlive_what_it_quotes(remembering):
@@ -158,7 +158,7 @@ def test_the_reason_of_a_failure_does_not_outlive_what_it_quotes(remembering):
         raise ValueError(f"I refuse to speak of {SECRET}")
 
     memory = remembering(joint_compact=quoting)
-    assert "Rumpelstilz" in memory.chunks(user="ann")[1].degraded
+    assert "Rumpelstilz" in memory.user("ann").chunks()[1].degraded
     memory.forget(user="ann", seqs=[1])
-    assert memory.chunks(user="ann")[1].degraded
+    assert memory.user("ann").chunks()[1].degraded
     assert has(memory, "Rumpelstilz") == []

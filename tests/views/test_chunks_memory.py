@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chunk_model import chunk_model, joint
+from memories import with_filter
 from zibaldone import InvalidInput, MemAttention, Placement
 from zibaldone.storage.schema import chunk_sources
 from zibaldone.testing import FailingEmbedder, HashEmbedder
@@ -48,7 +49,7 @@ def maintained(memory, *contents, user="ann", **options):
 
 def texts(memory, user="ann"):
     """All items of all chunks."""
-    return [item.text for chunk in memory.chunks(user=user) for item in chunk.items]
+    return [item.text for chunk in memory.user(user).chunks() for item in chunk.items]
 
 
 def best(found):
@@ -58,14 +59,16 @@ def best(found):
 
 def recalled(memory, query, **options):
     """What the chunks view alone says."""
-    return memory.recall(query, **({"user": "ann", "views": ["chunks"], "floor": 0} | options))
+    return memory.recall(
+        query, **with_filter(**{"user": "ann", "views": ["chunks"], "min_confidence": 0} | options)
+    )
 
 
 def test_chunks_are_made_of_full_gates_and_found_again(memory):
     """Items are the messages' own words with their seqs; metadata describes them; recall cites them."""
     report = maintained(memory, *FILLER, "It rained.")
     assert (report.users, report.messages, report.behind) == (1, 4, ())
-    (chunk,) = memory.chunks(user="ann")
+    (chunk,) = memory.user("ann").chunks()
     assert [item.sources for item in chunk.items] == [(1,), (2,), (3,)]
     assert [item.text for item in chunk.items] == FILLER
     assert chunk.entities[0] == "Ann"
@@ -105,7 +108,7 @@ def test_forgetting_reaches_metadata_history_and_blocks(opened):
     secret = "My password is Rumpelstilz, which Marguerite knows."
     maintained(memory, secret, *FILLER)
     maintained(memory, "My password is Tarantella now.", *OTHERS)
-    assert [secret in one.item.text for one in memory.history(user="ann")] == [True]
+    assert [secret in one.item.text for one in memory.user("ann").superseded()] == [True]
     files = [path for path in memory.path.rglob("*") if path.is_file()]
     assert sum(path.suffix == ".block" for path in files) > 1
     assert any(b"Rumpelstilz" in path.read_bytes() for path in files)
@@ -117,12 +120,12 @@ def test_forgetting_reaches_metadata_history_and_blocks(opened):
     for word in (b"Rumpelstilz", b"Marguerite", b"rumpelstilz", b"marguerite"):
         assert not any(word in path.read_bytes() for path in left)
     assert {f"Ann said: {text}" for text in FILLER} <= set(texts(memory))
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
     memory.maintain()
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
     assert memory.forget(user="ann", everything=True).purged
     assert list(memory.path.rglob("*.block")) == []
-    assert memory.chunks(user="ann") == memory.history(user="ann") == []
+    assert memory.user("ann").chunks() == memory.user("ann").superseded() == []
 
 
 def test_a_session_s_chunks_are_its_own(opened):
@@ -132,7 +135,7 @@ def test_a_session_s_chunks_are_its_own(opened):
     )
     maintained(memory, "I live in Paris with my cat.", *FILLER, session="a")
     maintained(memory, "I just moved to Rome, with a view.", *OTHERS, session="b")
-    assert [chunk.session for chunk in memory.chunks(user="ann")] == ["a", "b"]
+    assert [chunk.session for chunk in memory.user("ann").chunks()] == ["a", "b"]
     found = recalled(memory, "Where does Ann live?", session="a")
     assert {evidence.session for evidence in found.evidence} == {"a"}
 
@@ -141,7 +144,7 @@ def test_a_session_narrows_chunks_that_span_several(memory):
     """Of a chunk that spans sessions, only the session's own items are recalled."""
     memory.add(said(FILLER[0], session="a") + said(*FILLER[1:], session="b", start=1), user="ann")
     memory.maintain()
-    assert len(memory.chunks(user="ann")) == 1
+    assert len(memory.user("ann").chunks()) == 1
     found = recalled(memory, "river clocks bakery", session="b")
     assert {sources for evidence in found.evidence for sources in evidence.sources} == {2, 3}
 
@@ -160,7 +163,7 @@ def test_at_most_top_p_chunks_are_read(opened):
     """A recall fetches so many chunks and no more."""
     memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=2), chat=None)
     maintained(memory, *[f"{one} {i}" for i in range(12) for one in FILLER])
-    chunks = {item.sources[0]: chunk.id for chunk in memory.chunks(user="ann") for item in chunk.items}
+    chunks = {item.sources[0]: chunk.id for chunk in memory.user("ann").chunks() for item in chunk.items}
     assert len(set(chunks.values())) > 5
     found = recalled(memory, "river clocks bakery", budget_tokens=5000)
     assert len({chunks[evidence.sources[0]] for evidence in found.evidence if evidence.kind == "item"}) <= 2
@@ -179,14 +182,14 @@ def test_a_model_makes_chunks(opened):
     """The model's notes are items with their sources; what made them is told, and the meter has the calls."""
     memory = opened(maintained=["chunks"], chunks=SMALL, chat=chunk_model())
     report = maintained(memory, *FILLER)
-    (chunk,) = memory.chunks(user="ann")
+    (chunk,) = memory.user("ann").chunks()
     assert chunk.items[1].text == f"Ann said: {FILLER[1]}"
     assert chunk.items[1].sources == (2,)
     assert chunk.items[1].speaker is None
     assert chunk.made_by.startswith("scripted/")
     assert (chunk.summary, chunk.keywords[0]) == ("What was said.", "said")
     assert (report.model_calls, report.degraded) == (1, 0)
-    assert [one.task for one in memory.usage(user="ann")] == ["compress"]
+    assert [one.task for one in memory.admin.usage(user="ann")] == ["compress"]
     assert best(recalled(memory, "clocks")).text.startswith("Ann said:")
 
 
@@ -204,16 +207,19 @@ def test_a_model_updates_and_deletes(opened):
     memory = opened(maintained=["chunks"], chunks=SMALL, chat=chunk_model(joint_compact=corrected))
     maintained(memory, *FILLER)
     maintained(memory, "The river fell again.", "Otto repairs no clocks any more.", "x " * 30)
-    first = memory.chunks(user="ann")[0]
+    first = memory.user("ann").chunks()[0]
     assert [item.id for item in first.items] == [1, 3]
     assert first.items[0].text == "The river rose, then fell."
     assert first.items[0].sources == (1, 4)
-    assert {(one.item.id, one.by_sources) for one in memory.history(user="ann")} == {(1, (4,)), (2, (5,))}
+    assert {(one.item.id, one.by_sources) for one in memory.user("ann").superseded()} == {
+        (1, (4,)),
+        (2, (5,)),
+    }
     assert [m.content for m in memory.messages(user="ann", limit=3)] == FILLER
     memory.forget(user="ann", seqs=[4])
-    first = memory.chunks(user="ann")[0]
+    first = memory.user("ann").chunks()[0]
     assert f"Ann said: {FILLER[0]}" in [item.text for item in first.items]
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 @pytest.mark.parametrize(
@@ -236,10 +242,10 @@ def test_a_model_that_would_lose_or_invent_is_not_followed(opened, wrong):
     )
     maintained(memory, *FILLER)
     maintained(memory, *OTHERS)
-    chunks = memory.chunks(user="ann")
+    chunks = memory.user("ann").chunks()
     assert "joint_compact" in chunks[1].degraded
     assert {seq for chunk in chunks for item in chunk.items for seq in item.sources} == {1, 2, 3, 4, 5, 6}
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 def test_new_notes_that_a_joint_compaction_does_not_name_stay(opened):
@@ -248,7 +254,7 @@ def test_new_notes_that_a_joint_compaction_does_not_name_stay(opened):
     memory = opened(maintained=["chunks"], chunks=SMALL, chat=chunk_model(joint_compact=lambda _: nothing))
     maintained(memory, *FILLER)
     maintained(memory, *OTHERS)
-    first, second = memory.chunks(user="ann")
+    first, second = memory.user("ann").chunks()
     assert second.degraded == ""
     assert [item.text for item in second.items] == [f"Ann said: {text}" for text in OTHERS]
     assert {item.sources for item in first.items} == {(1,), (2,), (3,)}
@@ -299,7 +305,7 @@ def _tokens_sent(opened, name, gates):
     memory.maintain(user="ann")
     before = len(model.requests)
     maintained(memory, *[f"Later fact {i}: Otto repairs clock {i} in cellar {i}." for i in range(8)])
-    sizes = [memory.count_tokens(r.turns[1].content) for r in model.requests[before:]]
+    sizes = [memory.admin.count_tokens(r.turns[1].content) for r in model.requests[before:]]
     return max(sizes), sum(sizes) / max(1, sum(r.task == "chunks.compress" for r in model.requests[before:]))
 
 
@@ -317,7 +323,7 @@ def test_gates_are_compressed_side_by_side_and_committed_in_order(opened):
     together = opened("together", maintained=["chunks"], chunks=SMALL, chat=chunk_model(), workers=8)
     for memory in (alone, together):
         maintained(memory, *[f"{one} {i}" for i in range(9) for one in FILLER])
-    assert together.chunks(user="ann") == alone.chunks(user="ann")
+    assert together.user("ann").chunks() == alone.user("ann").chunks()
 
 
 def test_an_embedder_that_fails_leaves_the_view_behind(opened):
@@ -330,7 +336,7 @@ def test_an_embedder_that_fails_leaves_the_view_behind(opened):
     assert best(recalled(memory, "clocks")).sources == (2,)
     embedder.failing = False
     assert memory.maintain().behind == ()
-    assert len(memory.chunks(user="ann")) == 1
+    assert len(memory.user("ann").chunks()) == 1
 
 
 def test_vectors_lost_to_forgetting_are_made_anew(opened):
@@ -345,7 +351,7 @@ def test_vectors_lost_to_forgetting_are_made_anew(opened):
     before = embedder.calls
     memory.maintain()
     assert embedder.calls > before
-    assert memory.check_integrity().faults == ()
+    assert memory.admin.check().faults == ()
 
 
 @pytest.mark.parametrize(
@@ -361,7 +367,7 @@ def test_settings_are_checked(wrong):
 def test_two_views_say_a_thing_once(memory):
     """Asked together, a message and the item made of it do not both take room in the context."""
     maintained(memory, "Hello there! The zeppelin museum opens on Sunday.", *FILLER, *OTHERS)
-    found = memory.recall("zeppelin museum", user="ann", views=["messages", "chunks"], floor=0)
+    found = memory.recall("zeppelin museum", user="ann", views=["messages", "chunks"], min_confidence=0)
     assert found.text.count("zeppelin") == 1
     dropped = [d.reason for d in found.trace.decisions if not d.kept and 1 in d.evidence.sources]
     assert dropped == ["another view's units of the same messages are in already"]
@@ -379,6 +385,6 @@ def test_chunks_that_are_alike_lie_in_one_block(opened):
     maintained(memory, *[f"{one} {i}" for i in range(3) for one in (*FILLER, *OTHERS)])
     with memory._database.read() as connection:
         generation = generations(connection, chunk_sources, "ann")[-1]
-        places = memory._chunks.store.places(connection, generation)
+        places = memory._wiring.chunks.store.places(connection, generation)
     block = {place.id: place.block for place in places}
     assert block[1] == block[3] == block[5] != block[2] == block[4] == block[6]

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from zibaldone import settings
+from zibaldone.api import wiring
 from zibaldone.errors import InvalidInput
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.views import units
+from zibaldone.views import unit_cache, units
+from zibaldone.views.unit_cache import index_bytes
 
 DAY = datetime(2024, 3, 1, 12, tzinfo=UTC)
 DIMENSION = 64
@@ -88,8 +90,8 @@ def test_more_users_than_fit_do_not_each_begin_anew(opened, monkeypatch):
     for user in "abcdef":
         memory.add([f"I have met {name} in Bristol." for name in ("Ann", "Bob", "Cleo")], user=user)
     memory.recall("Who was in Bristol?", user="a", views=["messages"])
-    one = memory._views["messages"]._cache._slots.get("a").index.nbytes
-    monkeypatch.setattr(settings, "index_bytes", lambda: int(3.5 * one))
+    one = memory._wiring.views["messages"]._cache._slots.get("a").index.nbytes
+    monkeypatch.setattr(wiring, "index_bytes", lambda _: int(3.5 * one))
     memory = opened()
     load = units.load
     loaded = []
@@ -111,20 +113,19 @@ def test_more_users_than_fit_do_not_each_begin_anew(opened, monkeypatch):
 def test_the_room_is_set_in_megabytes(monkeypatch):
     """Or it is a part of the machine's memory, and of a container's where that is less."""
     monkeypatch.setenv("ZIBALDONE_INDEX_MB", "300")
-    assert settings.index_bytes() == 300_000_000
+    assert index_bytes(settings.index_mb()) == 300_000_000
     monkeypatch.setenv("ZIBALDONE_INDEX_MB", "0")
     with pytest.raises(InvalidInput, match="ZIBALDONE_INDEX_MB must be a whole number of at least 1"):
-        settings.index_bytes()
+        settings.index_mb()
     monkeypatch.delenv("ZIBALDONE_INDEX_MB")
-    assert settings.index_bytes() >= 2**24
+    assert index_bytes(settings.index_mb()) >= 2**24
 
 
 @pytest.mark.parametrize(("limit", "expected"), [("16777216\n", 2**21), ("max\n", None), (None, None)])
 def test_a_container_s_limit_is_the_machine_s_memory(monkeypatch, tmp_path, limit, expected):
     """Where it says one that is less."""
-    monkeypatch.delenv("ZIBALDONE_INDEX_MB", raising=False)
-    monkeypatch.setattr(settings, "_CGROUP_LIMIT", tmp_path / "none")
-    of_machine = settings.index_bytes()
+    monkeypatch.setattr(unit_cache, "_CGROUP_LIMIT", tmp_path / "none")
+    of_machine = index_bytes()
     if limit is not None:
         (tmp_path / "none").write_text(limit)
-    assert settings.index_bytes() == (expected or of_machine)
+    assert index_bytes() == (expected or of_machine)

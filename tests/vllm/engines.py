@@ -26,7 +26,7 @@ from transformers import (
     Qwen3Config,
 )
 
-from zibaldone import Memory
+from zibaldone import Config, Memory
 from zibaldone.api.kv import KVMemory, KVPrompt, MemArt
 from zibaldone.testing import FrozenClock
 
@@ -70,7 +70,7 @@ class Owner:
         self.path, self.folder = folder / "model", folder / "memory"
         new_model(FAMILIES[family](), dtype).save_pretrained(self.path)
         tokenizer().save_pretrained(self.path)
-        self.memory = Memory(self.folder, clock=FrozenClock())
+        self.memory = Memory(self.folder, config=Config(clock=FrozenClock()))
         self.kv = KVMemory(
             AutoModelForCausalLM.from_pretrained(self.path, dtype=dtype),
             AutoTokenizer.from_pretrained(self.path),

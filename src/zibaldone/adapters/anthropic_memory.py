@@ -62,7 +62,7 @@ class MemoryFiles:
     """One user's files below /memories. What cannot be done raises InvalidInput, in the tool's own words."""
 
     def __init__(self, memory: Memory, *, user: str) -> None:
-        self._items = memory.items(user)
+        self._items = memory.user(user).items
 
     def run(self, command: Mapping[str, Any]) -> str:
         """Do what a model asked for, by the input of its tool_use block; returns the result's text.

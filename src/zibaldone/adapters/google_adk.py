@@ -19,6 +19,7 @@ from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import DEFAULT_SESSION, Evidence
 from zibaldone.core.validation import count, function, key, option, shown
 from zibaldone.errors import InvalidInput, MissingExtra
+from zibaldone.log.filters import Filter
 from zibaldone.recall.recall import RECALL_TOKENS
 from zibaldone.text.rendering import indented, mark
 
@@ -68,7 +69,7 @@ class MemoryService(BaseMemoryService):
         self._budget_tokens = count("budget_tokens", budget_tokens, least=1)
         option("memory", memory, AsyncMemory)
         self._opened = memory is None
-        self._memory = AsyncMemory(_folder(uri)) if memory is None else memory
+        self._memory = AsyncMemory.from_env(_folder(uri)) if memory is None else memory
 
     async def add_session_to_memory(self, session: AdkSession) -> None:
         """Store what the session's events say; those that are stored, or were deleted, are left alone."""
@@ -135,7 +136,9 @@ class MemoryService(BaseMemoryService):
             await self._memory.close()
 
     async def _add(self, user: str, session: str, given: Sequence[dict[str, Any]]) -> None:
-        known = {message.id for message in await self._memory.messages(user=user, session=session)}
+        known = {
+            message.id for message in await self._memory.messages(user=user, filter=Filter(session=session))
+        }
         fresh = [turn for turn in given if turn.get("id") not in known]
         if fresh:
             await self._memory.add(fresh, user=user, session=session)

@@ -22,6 +22,7 @@ from zibaldone.core import Message
 from zibaldone.core.threads import in_thread
 from zibaldone.core.validation import count, key, shown
 from zibaldone.errors import InvalidInput, MissingExtra, ZibaldoneError
+from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import to_messages
 from zibaldone.recall.recall import RECALL_TOKENS
 
@@ -72,7 +73,10 @@ def recall_node(
             return {}
         try:
             recalled = memory.recall(
-                messages=messages, user=whose, exclude_session=thread, budget_tokens=budget_tokens
+                messages=messages,
+                user=whose,
+                filter=Filter(exclude_session=thread),
+                budget_tokens=budget_tokens,
             )
         except ZibaldoneError as error:
             _logger.warning("nothing was recalled, the graph goes on without: %s", error)
@@ -99,7 +103,9 @@ def remember_node(memory: Memory, *, user: str | None = None, user_key: str = "u
                 digest = blake2b(message.content.encode(), digest_size=8).hexdigest()  # a turn may be edited
                 fresh.append(replace(message, id=f"{message.session}/{turn.id or place}/{part}/{digest}"))
         sessions = {message.session for message in fresh}
-        known = {m.id for session in sessions for m in memory.messages(user=whose, session=session)}
+        known = {
+            m.id for session in sessions for m in memory.messages(user=whose, filter=Filter(session=session))
+        }
         if fresh := [message for message in fresh if message.id not in known]:
             memory.add(fresh, user=whose)
         return {}
@@ -191,7 +197,7 @@ class ZibaldoneStore(BaseStore):
         for op in puts:
             by_user.setdefault(self._user_of(op.namespace), []).append(op)
         for user, ops in by_user.items():
-            items = self._memory.items(user)
+            items = self._memory.user(user).items
             items.put_all(
                 ItemPut((_ROOT, *op.namespace), op.key, op.value, _text(op.value, op.index))
                 for op in ops
@@ -201,7 +207,7 @@ class ZibaldoneStore(BaseStore):
                 items.delete(gone)
 
     def _items(self, namespace: tuple[str, ...]) -> Items:
-        return self._memory.items(self._user_of(namespace))
+        return self._memory.user(self._user_of(namespace)).items
 
     def _user_of(self, namespace: tuple[str, ...]) -> str:
         if self._user is not None:

@@ -28,6 +28,7 @@ from zibaldone.core import AGENT, CORRECTS, DEFAULT_SESSION, EDITOR, Evidence, M
 from zibaldone.core.validation import TimeLike, count, flag, key, number, shown, words
 from zibaldone.errors import InvalidInput
 from zibaldone.log import ITEM_SESSIONS
+from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import MessageLike, to_messages
 
 Filters = Mapping[str, Any]
@@ -152,8 +153,7 @@ class Mem0Memory:
             ranked = self._memory.search(
                 query,
                 user=selection.user,
-                session=selection.run,
-                agent=selection.agent,
+                filter=Filter(session=selection.run, agent=selection.agent),
                 limit=passages,
                 now=reference_date,
             )
@@ -186,7 +186,9 @@ class Mem0Memory:
         wanted = _most(top_k, limit)
         selection = self._selected(filters, user_id, agent_id, run_id, show_expired=show_expired)
         newest = self._corrections(selection.user)
-        messages = self._memory.messages(user=selection.user, session=selection.run, agent=selection.agent)
+        messages = self._memory.messages(
+            user=selection.user, filter=Filter(session=selection.run, agent=selection.agent)
+        )
         records = (
             _record(first, newest.get(first.seq, first), selection.user)
             for first in reversed(messages)
@@ -241,7 +243,9 @@ class Mem0Memory:
         user, agent, run = self._user(user_id), _entity("agent_id", agent_id), _entity("run_id", run_id)
         if agent is run is None:
             self._memory.forget(user=user, everything=True)
-        elif seqs := [m.seq for m in self._memory.messages(user=user, session=run, agent=agent)]:
+        elif seqs := [
+            m.seq for m in self._memory.messages(user=user, filter=Filter(session=run, agent=agent))
+        ]:
             self._memory.forget(user=user, seqs=seqs)
         return {"message": "Memories deleted successfully!"}
 
@@ -317,13 +321,13 @@ class Mem0Memory:
         message_id, _, user = key("memory_id", memory_id).rpartition("@")
         if not message_id or not user:
             return [], ""
-        versions = self._memory.versions(message_id, user=unquote(user))
+        versions = self._memory.user(unquote(user)).versions(message_id)
         known = bool(versions) and versions[0].id == message_id and _is_memory(versions[0])
         return (versions if known else []), unquote(user)
 
     def _corrections(self, user: str) -> dict[int, Message]:
         """By the seq of each message that was updated, the last update of it."""
-        updates = self._memory.messages(user=user, metadata={CORRECTS: {"$exists": True}})
+        updates = self._memory.messages(user=user, filter=Filter(metadata={CORRECTS: {"$exists": True}}))
         return {update.corrects[0]: update for update in updates if update.corrects}
 
     def _record_of(self, unit: Evidence, user: str, newest: Mapping[int, Message]) -> MemoryRecord | None:

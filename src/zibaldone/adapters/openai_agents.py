@@ -21,6 +21,7 @@ from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import Message
 from zibaldone.core.validation import count, key, option, shown
 from zibaldone.errors import InvalidInput, MissingExtra
+from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import to_messages
 from zibaldone.recall.recall import RECALL_TOKENS
 
@@ -102,7 +103,9 @@ class MemorySession:
         """The newest items, each with its message's seq; None or a negative number: all of them."""
         last = most if most is not None and most >= 0 else None
         while True:
-            messages = await self._memory.messages(user=self._user, session=self.session_id, last=last)
+            messages = await self._memory.messages(
+                user=self._user, filter=Filter(session=self.session_id), last=last
+            )
             items = [(message.seq, item) for message in messages if (item := _to_item(message)) is not None]
             if last is None or most is None or len(messages) < last:
                 return items

@@ -12,10 +12,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 
-from zibaldone.api.documents import AsyncTopics
-from zibaldone.api.items import AsyncItems
+from zibaldone.api.admin import AsyncAdmin
+from zibaldone.api.builds import AsyncBuilds
 from zibaldone.api.memory import Memory
-from zibaldone.api.profile import AsyncProfile
+from zibaldone.api.user import AsyncUser
 from zibaldone.core.deadline import with_time_left
 from zibaldone.core.threads import Awaited, awaited, in_thread
 from zibaldone.core.validation import Key
@@ -29,6 +29,13 @@ def _opened(
 ) -> Callable[[Callable[..., None]], Callable[Concatenate[AsyncMemory, P], None]]:
     """The signature of Memory's constructor, for one that hands all of it on."""
     return wraps(init)
+
+
+def _from_env(
+    opens: Callable[P, Memory],
+) -> Callable[[Callable[..., AsyncMemory]], Callable[Concatenate[type[AsyncMemory], P], AsyncMemory]]:
+    """The signature of Memory's other constructor, for one that hands all of it on."""
+    return wraps(opens.__func__)  # type: ignore[attr-defined] # with its class, as here
 
 
 def _by_user(
@@ -58,9 +65,9 @@ def _asking() -> CapacityLimiter:
 
 
 class AsyncMemory(Awaited[Memory]):
-    """See Memory; every method is awaited, and so are those of what `items`, `profile` and `topics` give.
+    """See Memory; every method is awaited, and so are those of what `user`, `builds` and `admin` give.
 
-    The constructor, which opens the folder, is not. A `progress` is called in the worker thread. A recall
+    The constructors, which open the folder, are not. A `progress` is called in the worker thread. A recall
     that is cancelled stops at its next step.
     """
 
@@ -68,30 +75,32 @@ class AsyncMemory(Awaited[Memory]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(Memory(*args, **options))
 
+    @classmethod
+    @_from_env(Memory.from_env)
+    def from_env(cls, *args: Any, **options: Any) -> AsyncMemory:
+        """See Memory.from_env."""
+        memory = cls.__new__(cls)
+        Awaited.__init__(memory, Memory.from_env(*args, **options))
+        return memory
+
     @property
     def path(self) -> Path:
         """The folder."""
         return self._inner.path
 
     @property
-    def encrypted(self) -> bool:
-        """See Memory.encrypted."""
-        return self._inner.encrypted
+    def builds(self) -> AsyncBuilds:
+        """See Memory.builds."""
+        return AsyncBuilds(self._inner.builds)
 
     @property
-    def place(self) -> str:
-        """See Memory.place."""
-        return self._inner.place
+    def admin(self) -> AsyncAdmin:
+        """See Memory.admin."""
+        return AsyncAdmin(self._inner.admin)
 
-    @property
-    def is_embedded(self) -> bool:
-        """See Memory.is_embedded."""
-        return self._inner.is_embedded
-
-    @property
-    def can_ask(self) -> bool:
-        """See Memory.can_ask."""
-        return self._inner.can_ask
+    def user(self, name: Key) -> AsyncUser:
+        """See Memory.user."""
+        return AsyncUser(self._inner.user(name), self._preload)
 
     async def __aenter__(self) -> AsyncMemory:
         return self
@@ -99,70 +108,25 @@ class AsyncMemory(Awaited[Memory]):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def items(self, user: Key) -> AsyncItems:
-        """See Memory.items."""
-        return AsyncItems(self._inner.items(user))
-
-    def profile(self, user: Key) -> AsyncProfile:
-        """See Memory.profile."""
-        return AsyncProfile(self._inner.profile(user))
-
-    def topics(self, user: Key) -> AsyncTopics:
-        """See Memory.topics."""
-        return AsyncTopics(self._inner.topics(user))
-
-    start_worker = awaited(Memory.start_worker)
-    close = awaited(Memory.close)
-    attach = awaited(Memory.attach)
-    detach = awaited(Memory.detach)
-
     add = _by_user(Memory.add)
     recall = _by_user(Memory.recall)
     ask = awaited(Memory.ask, _asking)
-    warm = _by_user(Memory.warm)
     search = awaited(Memory.search)
     messages = awaited(Memory.messages)
     get = awaited(Memory.get)
     update = awaited(Memory.update)
-    versions = awaited(Memory.versions)
-    attachments = awaited(Memory.attachments)
-    sessions = awaited(Memory.sessions)
-    titled_sessions = awaited(Memory.titled_sessions)
-    users = awaited(Memory.users)
-    timeline = awaited(Memory.timeline)
-
     forget = awaited(Memory.forget)
-    verify = awaited(Memory.verify)
-    save_receipt = awaited(Memory.save_receipt)
-    retain = awaited(Memory.retain)
-    retention = awaited(Memory.retention)
-    apply_retention = awaited(Memory.apply_retention)
-    export = awaited(Memory.export)
-    import_ = awaited(Memory.import_)
-
-    rebuild = awaited(Memory.rebuild)
-    estimate = awaited(Memory.estimate)
-    builds = awaited(Memory.builds)
-    diff = awaited(Memory.diff)
-    switch = awaited(Memory.switch)
-    rollback = awaited(Memory.rollback)
-    discard = awaited(Memory.discard)
     maintain = awaited(Memory.maintain)
-
-    audit = awaited(Memory.audit)
-    usage = awaited(Memory.usage)
-    chunks = awaited(Memory.chunks)
-    history = awaited(Memory.history)
-    themes = awaited(Memory.themes)
-    episodes = awaited(Memory.episodes)
-    stats = awaited(Memory.stats)
-    check_integrity = awaited(Memory.check_integrity)
-    count_tokens = awaited(Memory.count_tokens)
+    users = awaited(Memory.users)
+    close = awaited(Memory.close)
 
     async def _for_user(self, method: Callable[..., T], **options: Any) -> T:
         """What a method of Memory gives that reads the index of options["user"], or adds to it."""
         since = time.monotonic()
         return await in_thread(lambda: method(**with_time_left(options, since)))
+
+    async def _preload(self, user: str) -> None:
+        await in_thread(self._inner.user(user).preload)
 
 
 def wrapped(memory: AsyncMemory) -> Memory:

@@ -1,6 +1,6 @@
 """Topics: a user's topic documents, to be read, searched, taken out as a folder, and corrected by hand.
 
-    topics = memory.topics("ann")
+    topics = memory.user("ann").topics
     topics.export("notes")        # Markdown, a file for each topic
     topics.import_("notes")       # what was edited there meanwhile
 
@@ -70,7 +70,7 @@ class Topics:
     def __init__(
         self, database: Database, view: TopicsView, user: str, *, add: AddEdits, now: Callable[[], datetime]
     ) -> None:
-        """Use `memory.topics(user)`."""
+        """Use `memory.user(name).topics`."""
         self._database, self._view, self._user, self._add, self._now = database, view, user, add, now
 
     def documents(self) -> list[Document]:

@@ -1,6 +1,6 @@
 """Items: a user's JSON documents by name, to be put, read, searched and deleted.
 
-    items = memory.items("ann")
+    items = memory.user("ann").items
     items.put(("prefs",), "theme", {"colours": "dark"})
     items.get(("prefs",), "theme").value
 
@@ -70,7 +70,7 @@ class Items:
     def __init__(
         self, database: Database, user: str, *, add: AddPuts, rank: RankMessages, forget: ForgetSeqs
     ) -> None:
-        """Use `memory.items(user)`."""
+        """Use `memory.user(name).items`."""
         self._database, self._user = database, user
         self._add, self._rank, self._forget = add, rank, forget
 

@@ -14,7 +14,8 @@ from typing import Any, TypeVar, overload
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.api.memory import Memory, now_utc
+from zibaldone.api.config import now_utc
+from zibaldone.api.memory import Memory
 from zibaldone.core import Message
 from zibaldone.core.validation import TimeLike, count, key, members, shown, to_time, whole_text
 from zibaldone.engine import generations, maintenance
@@ -154,7 +155,7 @@ class KVMemory:
                 print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
                 return KVView(root, encoder, print_, shared_static_embedder(), layers, budget)
 
-            self.view = memory.attach(make)
+            self.view = memory.admin.attach(make)
         except BaseException:
             tap.detach()
             raise
@@ -168,7 +169,7 @@ class KVMemory:
                 return
             self._closed = True
         self._writer.close()
-        self.memory.detach(self.view)
+        self.memory.admin.detach(self.view)
         self.view.close()
 
     def __enter__(self) -> KVMemory:
@@ -349,7 +350,7 @@ class KVMemory:
             return sought
         room, at = sought.budget_tokens, sought.now
         decisions = self.memory.recall(
-            query, user=user, budget_tokens=room, views=["messages"], floor=0, now=at
+            query, user=user, budget_tokens=room, views=["messages"], min_confidence=0, now=at
         ).trace.decisions
         ranked = dict.fromkeys(seq for decision in decisions for seq in decision.evidence.sources)
         return replace(sought, by_text=tuple(ranked))

@@ -1,6 +1,6 @@
 """Profile: what holds of a user, to be read, put into a prompt, and changed by hand.
 
-    profile = memory.profile("ann")
+    profile = memory.user("ann").profile
     profile.text(300)                       # for a system prompt
     profile.add("constraint", "No nuts.")   # what nobody said
     profile.pin(profile.entries()[0])       # first in the text from now on
@@ -46,7 +46,7 @@ class Profile:
     def __init__(
         self, database: Database, view: NotesView, user: str, *, add: AddEdit, count: CountTokens
     ) -> None:
-        """Use `memory.profile(user)`."""
+        """Use `memory.user(name).profile`."""
         self._database, self._view, self._user, self._add, self._count = database, view, user, add, count
 
     def entries(self, kind: Kind | None = None) -> list[UserNote]:

@@ -50,7 +50,7 @@ def ask(
 
     The model is that of ZIBALDONE_CHAT_MODEL. Where it fails, what was recalled is printed in its place.
     """
-    from zibaldone.recall.lookup import Filter
+    from zibaldone.log.filters import Filter
 
     with memory_of(memory, user) as opened:
         narrowed = Filter(

@@ -88,5 +88,4 @@ def _keys_of(folder: Path) -> tuple[str | bytes | None, str | Path | None, str |
         return None, None, None
     from zibaldone import settings
 
-    own = settings.FROM_ENVIRONMENT
-    return settings.key(own), settings.user_keys(own), settings.wall_key()
+    return settings.key(), settings.user_keys(), settings.wall_key()

@@ -175,7 +175,7 @@ class _HoldingServer(socketserver.UnixStreamServer):
         """Have the indexes of the first users in memory before anybody asks."""
         with suppress(ZibaldoneError):
             for user in self._memory.users()[:_WARMED_USERS]:
-                self._memory.warm(user=user)
+                self._memory.user(user).preload()
         self._warm = True
 
     def reply(self, request: Mapping[str, Any]) -> dict[str, Any]:

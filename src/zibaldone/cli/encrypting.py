@@ -42,8 +42,8 @@ def rekey(*, memory: Folder) -> None:
     from zibaldone import settings
     from zibaldone.storage.converting import change_key
 
-    new_key = settings.key(settings.FROM_ENVIRONMENT, "NEW_KEY") or b""
-    user_keys = settings.user_keys(settings.FROM_ENVIRONMENT)
+    new_key = settings.key("NEW_KEY") or b""
+    user_keys = settings.user_keys()
     if user_keys is not None:
         from zibaldone.storage.keyring import change_master_key
 
@@ -74,7 +74,7 @@ def _folder(given: Path) -> Path:
 def _key() -> str | bytes:
     from zibaldone import settings
 
-    return settings.key(settings.FROM_ENVIRONMENT) or b""
+    return settings.key() or b""
 
 
 def _show(converted: Converted, *, as_json: bool) -> None:

@@ -77,10 +77,10 @@ def forget(
                 raise typer.Exit(NOTHING_FOUND)
             if receipt_file is not None:
                 # Before: so the texts are not lost with a crash.
-                opened.save_receipt(replace(receipt, dry_run=False), receipt_file)
+                opened.admin.save_receipt(replace(receipt, dry_run=False), receipt_file)
             receipt = opened.forget(user=user, **what)
             if receipt_file is not None:
-                opened.save_receipt(receipt, receipt_file)
+                opened.admin.save_receipt(receipt, receipt_file)
                 out.note(f"{receipt_file} holds what was forgotten: verify with it, then --seal or delete it")
     if as_json:
         out.write_json(out.receipt_object(receipt))
@@ -101,9 +101,9 @@ def _verify(
     if seal and not receipt.texts:
         raise InvalidInput(f"{str(path)!r} has no text to take out, and stays as it is: leave --seal out")
     with open_memory(folder) as opened:
-        verified = opened.verify(receipt, texts=texts, also=also)
+        verified = opened.admin.verify(receipt, texts=texts, also=also)
         if seal and verified.ok:
-            opened.save_receipt(sealed(receipt), path, verified)
+            opened.admin.save_receipt(sealed(receipt), path, verified)
     if as_json:
         out.write_json({"ok": verified.ok, **out.fields_of(verified)})
     else:

@@ -136,7 +136,7 @@ def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Abstra
         raise InvalidInput(f"no memory at {str(folder)!r}: import or add something first, or give --memory")
     from zibaldone.api.memory import Memory
 
-    return Memory(folder, **options)
+    return Memory.from_env(folder, **options)
 
 
 def _is_same(held: _Lent, folder: Path) -> bool:
@@ -162,7 +162,7 @@ def check_user(opened: Memory, user: str | None) -> None:
     if user is None or key("user", user) in (users := opened.users()):
         return
     hint = likely(user, users) or "'zibaldone users' lists them"
-    raise UnknownName(f"no user {user!r} in {opened.place}: {hint if users else 'it is empty'}")
+    raise UnknownName(f"no user {user!r} in {opened.admin.place}: {hint if users else 'it is empty'}")
 
 
 def whole_session(opened: Memory, user: str, name: str | None) -> str | None:
@@ -172,7 +172,7 @@ def whole_session(opened: Memory, user: str, name: str | None) -> str | None:
     """
     if name is None or not name:
         return name
-    held = opened.sessions(user=user)
+    held = opened.user(user).sessions()
     names = [session.session for session in held]
     if name in names:
         return name

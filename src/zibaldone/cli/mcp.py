@@ -212,13 +212,14 @@ def _serve(user: str, agent: str | None, memory: Path, *, read_only: bool) -> No
     from anyio import run
 
     from zibaldone.api.aio import AsyncMemory
+    from zibaldone.api.config import Config
 
     if find_spec("mcp") is None:
         raise MissingExtra("no module 'mcp': pip install 'zibaldone[mcp]'")
     from zibaldone.server.mcp.serving import serve_stdio
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)  # on standard error
-    opened = AsyncMemory(memory, background=True)
+    opened = AsyncMemory.from_env(memory, config=Config(background=True))
 
     async def serving() -> None:
         await serve_stdio(opened, user=user, agent=agent, read_only=read_only)

@@ -138,9 +138,9 @@ def import_(
     with open_memory(memory, create=True) as opened, bar_of as bar:
         try:
             try:
-                done = opened.import_(given, user=user, progress=bar, **options)
+                done = opened.admin.import_(given, user=user, progress=bar, **options)
             except NoUser:
-                done = opened.import_(given, user=MYSELF, progress=bar, **options)
+                done = opened.admin.import_(given, user=MYSELF, progress=bar, **options)
         except ImportInterrupted as stopped:
             done = stopped.report
     if as_json:
@@ -183,20 +183,24 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Recall what memory knows about a question: a context ready for a prompt."""
+    from zibaldone.log.filters import Filter
+
     with memory_of(memory, user) as opened:
         recalled = opened.recall(
             question,
             user=user,
-            session=whole_session(opened, user, session),
-            exclude_session=whole_session(opened, user, exclude_session),
-            roles=roles or None,
-            since=since,
-            until=until,
+            filter=Filter(
+                session=whole_session(opened, user, session),
+                exclude_session=whole_session(opened, user, exclude_session),
+                roles=roles or None,
+                since=since,
+                until=until,
+            ),
             budget_tokens=budget,
             views=view or None,
             now=now,
-            noise=noise,
-            floor=floor,
+            include_tool_traffic=noise,
+            min_confidence=floor,
         )
         if as_json:
             out.write_json(out.recall_object(recalled, why=why))
@@ -228,16 +232,20 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """List the passages that fit a query best, best first: for looking around, without a budget."""
+    from zibaldone.log.filters import Filter
+
     with memory_of(memory, user) as opened:
         passages = opened.search(
             query,
             user=user,
             limit=limit,
-            session=whole_session(opened, user, session),
-            exclude_session=whole_session(opened, user, exclude_session),
-            roles=roles or None,
-            since=since,
-            until=until,
+            filter=Filter(
+                session=whole_session(opened, user, session),
+                exclude_session=whole_session(opened, user, exclude_session),
+                roles=roles or None,
+                since=since,
+                until=until,
+            ),
             now=now,
         )
     if as_json:
@@ -264,17 +272,18 @@ def messages(
     as_json: AsJson = False,
 ) -> None:
     """List messages in the order in which they were stored."""
+    from zibaldone.log.filters import Filter
+
     with memory_of(memory, user) as opened:
         stored = opened.messages(
             user=user,
-            session=whole_session(opened, user, session),
+            filter=Filter(
+                session=whole_session(opened, user, session), roles=roles or None, since=since, until=until
+            ),
             after=after,
             limit=limit,
             last=last,
-            roles=roles or None,
-            since=since,
-            until=until,
-            noise=noise,
+            include_tool_traffic=noise,
         )
     if as_json:
         out.write_json([out.message_object(message) for message in stored])
@@ -294,11 +303,13 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a message whole, with all that is known of it and its corrections."""
+    from zibaldone.log.filters import Filter
+
     with memory_of(memory, user) as opened:
-        versions = opened.versions(seq, user=user)
+        versions = opened.user(user).versions(seq)
         if not versions:
             raise InvalidInput(f"user {user!r} has no message {seq}: 'zibaldone messages' lists them")
-        within = opened.messages(user=user, session=versions[0].session) if around else []
+        within = opened.messages(user=user, filter=Filter(session=versions[0].session)) if around else []
     if as_json:
         out.write_json([out.message_object(message) for message in versions])
         return
@@ -325,13 +336,8 @@ def timeline(
     from zibaldone.recall.timeline import text_of
 
     with memory_of(memory, user) as opened:
-        lines = opened.timeline(
-            subject,
-            user=user,
-            session=whole_session(opened, user, session),
-            since=since,
-            until=until,
-            limit=limit,
+        lines = opened.user(user).timeline(
+            subject, session=whole_session(opened, user, session), since=since, until=until, limit=limit
         )
     if as_json:
         out.write_json(lines)
@@ -346,7 +352,7 @@ def timeline(
 def sessions(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """List a user's sessions."""
     with memory_of(memory, user) as opened:
-        held = opened.sessions(user=user)
+        held = opened.user(user).sessions()
     if as_json:
         out.write_json(held)
     elif held:
@@ -381,7 +387,7 @@ def export(
         if str(path) == "-":
             _export_to_standard_output(opened, user)
             return
-        count = opened.export(user=user, path=path, attachments=attachments)
+        count = opened.user(user).export(path=path, attachments=attachments)
     if as_json:
         out.write_json({"user": user, "path": path, "messages": count})
     else:
@@ -392,7 +398,7 @@ def _export_to_standard_output(opened: Memory, user: str) -> None:
     from zibaldone.importers.export import to_line
 
     after = 0
-    while page := opened.messages(user=user, after=after, limit=1000, noise=True):
+    while page := opened.messages(user=user, after=after, limit=1000, include_tool_traffic=True):
         for message in page:
             out.write(to_line(message))
         after = page[-1].seq

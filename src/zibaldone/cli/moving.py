@@ -41,8 +41,8 @@ def move_blocks(
     database = open_database(
         memory.expanduser(),
         busy_timeout_s=_BUSY_S,
-        key=settings.key(settings.FROM_ENVIRONMENT),
-        user_keys=settings.user_keys(settings.FROM_ENVIRONMENT),
+        key=settings.key(),
+        user_keys=settings.user_keys(),
         wall_key=settings.wall_key(),
     )
     try:

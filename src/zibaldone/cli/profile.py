@@ -42,7 +42,7 @@ def show(
     if context.invoked_subcommand is not None:
         return
     with memory_of(memory, user) as opened:
-        profile = opened.profile(user)
+        profile = opened.user(user).profile
         entries = profile.entries(cast("Kind | None", kind))
         text = profile.text(budget) if budget is not None else ""
     shown = [entry for entry in entries if every or entry.holds]
@@ -76,7 +76,7 @@ def add(
 ) -> None:
     """Note something that no message says."""
     with memory_of(memory, user) as opened:
-        done = opened.profile(user).add(cast("Kind", kind), text)
+        done = opened.user(user).profile.add(cast("Kind", kind), text)
     _tell(done, as_json=as_json)
 
 
@@ -91,7 +91,7 @@ def pin(
 ) -> None:
     """Put an entry first in the text."""
     with memory_of(memory, user) as opened:
-        profile = opened.profile(user)
+        profile = opened.user(user).profile
         done = profile.unpin(entry) if undo else profile.pin(entry)
     _tell(done, as_json=as_json)
 
@@ -107,7 +107,7 @@ def edit(
 ) -> None:
     """Put other words in an entry's place."""
     with memory_of(memory, user) as opened:
-        done = opened.profile(user).edit(entry, text)
+        done = opened.user(user).profile.edit(entry, text)
     _tell(done, as_json=as_json)
 
 
@@ -115,7 +115,7 @@ def edit(
 def retire(entry: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """Leave an entry out from now on; its message stays."""
     with memory_of(memory, user) as opened:
-        done = opened.profile(user).retire(entry)
+        done = opened.user(user).profile.retire(entry)
     _tell(done, as_json=as_json)
 
 

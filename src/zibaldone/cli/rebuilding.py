@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zibaldone.api.memory import Memory
-    from zibaldone.engine.rebuilding.builds import Build, Builds
+    from zibaldone.engine.rebuilding.builds import Build, BuildStatus
     from zibaldone.engine.rebuilding.difference import BuildDiff
     from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.models.meter import Prices
@@ -85,18 +85,18 @@ def rebuild(
 
 def _done(
     opened: Memory, view: str, user: str, step: Step, prices: str | None, *, shown: bool
-) -> Builds | BuildDiff | RebuildEstimate:
+) -> BuildStatus | BuildDiff | RebuildEstimate:
     if step == "estimate":
-        return opened.estimate(view, user=user, prices=_prices(prices))
+        return opened.builds.estimate(view, user=user, prices=_prices(prices))
     if step in ("diff", "rollback", "discard"):
-        done: Builds | BuildDiff = getattr(opened, step)(view, user=user)
+        done: BuildStatus | BuildDiff = getattr(opened.builds, step)(view, user=user)
         return done
     if step == "show":
-        return opened.builds(view, user=user)
+        return opened.builds.status(view, user=user)
     with out.progress(f"{view} of {user}", shown=shown) as progress:
         if step == "switch":
-            return opened.switch(view, user=user, progress=progress)
-        return opened.rebuild(view, user=user, beside=step == "build", progress=progress)
+            return opened.builds.switch(view, user=user, progress=progress)
+        return opened.builds.rebuild(view, user=user, beside=step == "build", progress=progress)
 
 
 def _prices(given: str | None) -> Prices | None:
@@ -114,12 +114,12 @@ def _prices(given: str | None) -> Prices | None:
     return Prices(prompt, completion, embedding)
 
 
-def _lines(result: Builds | BuildDiff | RebuildEstimate) -> Iterator[str]:
-    from zibaldone.engine.rebuilding.builds import Builds
+def _lines(result: BuildStatus | BuildDiff | RebuildEstimate) -> Iterator[str]:
+    from zibaldone.engine.rebuilding.builds import BuildStatus
     from zibaldone.engine.rebuilding.difference import BuildDiff
 
     head = f"{result.view} of {result.user}"
-    if isinstance(result, Builds):
+    if isinstance(result, BuildStatus):
         serving = _build(result.serving) if result.serving else "nothing was read yet"
         yield f"{head}: serving: {serving}"
         if result.other:

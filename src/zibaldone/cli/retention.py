@@ -60,7 +60,7 @@ def retention(
     if (session or roles or drop) and days is None:
         raise InvalidInput("--session, --role and --drop say which rule it is: give --days, too")
     with memory_of(memory, user) as opened:
-        now_set = opened.retention(user=user)
+        now_set = opened.user(user).retention()
         wanted = Retention() if off else now_set
         if days is not None:
             named = session if drop else whole_session(opened, user, session)
@@ -70,13 +70,13 @@ def retention(
             kept = wanted.decay_days if decay is None else decay
             wanted = replace(wanted, decay_days=kept, forget_below=forget_below)
         if dry_run:
-            receipts = opened.apply_retention(user=user, policy=wanted, dry_run=True)
+            receipts = opened.admin.apply_retention(user=user, policy=wanted, dry_run=True)
         elif wanted != now_set:
             if not (yes or set(wanted.deleting) <= set(now_set.deleting)):
-                for receipt in opened.apply_retention(user=user, policy=wanted, dry_run=True):
+                for receipt in opened.admin.apply_retention(user=user, policy=wanted, dry_run=True):
                     if not confirmed(f"the next maintenance {out.receipt_summary(receipt)}"):
                         raise typer.Exit(NOTHING_FOUND)
-            opened.retain(wanted, user=user)
+            opened.user(user).retain(wanted)
     if as_json:
         shown = {"user": user, **out.fields_of(wanted)}
         if dry_run:

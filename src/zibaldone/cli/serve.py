@@ -73,11 +73,12 @@ def serve(
 ) -> None:
     """Serve the memory over HTTP: a page, REST, MCP, and a gateway before a model server."""
     from zibaldone.api.aio import AsyncMemory
+    from zibaldone.api.config import Config
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.memory_pool import DividedMemory
     from zibaldone.server.settings import ServerSettings, to_mode
-    from zibaldone.settings import FROM_ENVIRONMENT, secret, use_chat
+    from zibaldone.settings import secret, use_chat
     from zibaldone.storage.database import place_shown
 
     settings = ServerSettings(
@@ -98,10 +99,9 @@ def serve(
     keys = KeyStore(memory)
     check_binding(settings, keys)
     with listening(settings) as bound:
-        where = FROM_ENVIRONMENT if blocks is None else blocks
         divides = processes > 0 and upstream is not None
-        opened = AsyncMemory(memory, background=not divides, blocks=where)
-        divided = DividedMemory(opened, memory, processes, where) if divides else None
+        opened = AsyncMemory.from_env(memory, config=Config(background=not divides, blocks=blocks))
+        divided = DividedMemory(opened, memory, processes) if divides else None
         app = create_app(opened, settings=settings, keys=keys, divided=divided)
         out.write(f"listening on {base_url(bound)}")
         out.note(f"memory: {place_shown(memory)}")
@@ -144,6 +144,7 @@ def open_(
     from urllib.parse import urlencode
 
     from zibaldone.api.aio import AsyncMemory, wrapped
+    from zibaldone.api.config import Config
     from zibaldone.cli.daemon import held_if_free
     from zibaldone.server.app import base_url, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
@@ -160,7 +161,7 @@ def open_(
         settings = ServerSettings(port=0)  # another server has the usual one
         bound = listening(settings)
     with bound:
-        opened = AsyncMemory(memory, background=True)
+        opened = AsyncMemory.from_env(memory, config=Config(background=True))
         app = create_app(opened, settings=settings, keys=keys)
         address = f"{base_url(bound)}/" + (f"?{urlencode({'user': user})}" if user else "")
         out.write(address)

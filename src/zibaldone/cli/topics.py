@@ -31,7 +31,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="Of the document.")]
 def list_(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """List the documents; CURRENT, what is not filed yet, comes last."""
     with memory_of(memory, user) as opened:
-        documents = opened.topics(user).documents()
+        documents = opened.user(user).topics.documents()
     if as_json:
         out.write_json([document_line(document) for document in documents])
     elif documents:
@@ -48,7 +48,7 @@ def list_(*, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> No
 def show(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """Show a document as Markdown."""
     with memory_of(memory, user) as opened:
-        topics = opened.topics(user)
+        topics = opened.user(user).topics
         document, text = topics.document(doc_id), topics.text(doc_id)
     if as_json:
         out.write_json({**document_line(document), "text": text})
@@ -60,13 +60,13 @@ def show(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = F
 def edit(doc_id: Id, *, user: User = MYSELF, memory: Folder, as_json: AsJson = False) -> None:
     """Correct a document in $VISUAL or $EDITOR. What is changed becomes a message of the log."""
     with memory_of(memory, user) as opened:
-        before = opened.topics(user).text(doc_id)
+        before = opened.user(user).topics.text(doc_id)
     draft = _draft(before)
     try:
         click.edit(filename=str(draft))
         text = draft.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
         with memory_of(memory, user) as opened:  # not held open while somebody writes
-            done = opened.topics(user).edit(doc_id, text, before=before)
+            done = opened.user(user).topics.edit(doc_id, text, before=before)
     except click.ClickException as error:
         draft.unlink(missing_ok=True)
         raise InvalidInput(
@@ -100,7 +100,7 @@ def export(
 ) -> None:
     """Write the documents as a folder of Markdown files, with an index."""
     with memory_of(memory, user) as opened:
-        done = opened.topics(user).export(folder)
+        done = opened.user(user).topics.export(folder)
     if as_json:
         out.write_json(done)
         return
@@ -121,7 +121,7 @@ def import_(
 ) -> None:
     """Take over what was edited in an exported folder; exit code 1 when something was not."""
     with memory_of(memory, user) as opened:
-        done = opened.topics(user).import_(folder)
+        done = opened.user(user).topics.import_(folder)
     _tell(done, as_json=as_json)
     if done.edits and not as_json:
         out.note(f"before you edit on: zibaldone topics export {folder}")

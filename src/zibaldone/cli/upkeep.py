@@ -35,7 +35,7 @@ def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
     from zibaldone import settings
     from zibaldone.models.recorded import RecordedModel
 
-    chat = settings.chat(settings.FROM_ENVIRONMENT)
+    chat = settings.chat()
     if folder is None:
         if on_miss is not None:
             raise InvalidInput("--on-miss says what becomes of what is not recorded: give --record DIR too")
@@ -66,14 +66,15 @@ def worker(
     import signal
     import threading
 
+    from zibaldone.api.config import MAINTAINED, Config
+
     stopping = threading.Event()
-    options = {"maintained": view, "blocks": blocks}
-    given = {name: value for name, value in options.items() if value is not None}
-    with open_memory(memory, create=True, **given) as opened:
+    config = Config(maintained=MAINTAINED if view is None else view, blocks=blocks)
+    with open_memory(memory, create=True, config=config) as opened:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopping.set())
-        opened.start_worker(threads=threads, poll_s=poll_s, lease_s=lease_s, turn_s=turn_s)
-        out.write(f"working on {opened.place}")
+        opened.admin.start_worker(threads=threads, poll_s=poll_s, lease_s=lease_s, turn_s=turn_s)
+        out.write(f"working on {opened.admin.place}")
         while not stopping.wait(0.5):
             pass
     out.note("stopped")
@@ -115,11 +116,11 @@ def audit(
 ) -> None:
     """List who read, wrote and forgot, when and through which door; never what was said.
 
-    It is noted where ZIBALDONE_AUDIT is 1, or Memory(audit=True) was opened.
+    It is noted where ZIBALDONE_AUDIT is 1, or Config(audit=True) was opened.
     """
     with open_memory(memory) as opened:
         check_user(opened, user)
-        noted = opened.audit(user=user, since=since, newest=newest)
+        noted = opened.admin.audit(user=user, since=since, newest=newest)
     if as_json:
         out.write_json(noted)
     elif noted:
@@ -145,7 +146,7 @@ def usage(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False)
     """Show what models were used for: calls, tokens and time per user, day, view and task."""
     with open_memory(memory) as opened:
         check_user(opened, user)
-        used = opened.usage(user=user)
+        used = opened.admin.usage(user=user)
     if as_json:
         out.write_json(used)
     elif used:
@@ -177,7 +178,7 @@ def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False)
     """Show how much is stored: for one user, or without --user for the whole folder."""
     with open_memory(memory) as opened:
         check_user(opened, user)
-        figures = opened.stats(user=user)
+        figures = opened.admin.stats(user=user)
     if as_json:
         out.write_json(figures)
         return
@@ -191,7 +192,7 @@ def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False)
 def check(*, memory: Folder, as_json: AsJson = False) -> None:
     """Compare the log with everything that was made from it."""
     with open_memory(memory) as opened:
-        integrity = opened.check_integrity()
+        integrity = opened.admin.check()
     if as_json:
         out.write_json({"ok": integrity.ok, **out.fields_of(integrity)})
     else:

@@ -28,8 +28,8 @@ def chunks(
 ) -> None:
     """Show what the chunks view remembers, or remembered."""
     with memory_of(memory, user) as opened:
-        held = opened.chunks(user=user)
-        past = opened.history(user=user)
+        held = opened.user(user).chunks()
+        past = opened.user(user).superseded()
     held = _numbered(held, number, f"user {user!r} has no chunk {number}: 'zibaldone chunks' lists them")
     past = [entry for entry in past if number in (None, entry.chunk)]
     if as_json:
@@ -57,7 +57,7 @@ def themes(
 ) -> None:
     """Show the hierarchy view's themes, the fullest first."""
     with memory_of(memory, user) as opened:
-        held = sorted(opened.themes(user=user), key=lambda theme: (-len(theme.semantics), theme.id))
+        held = sorted(opened.user(user).themes(), key=lambda theme: (-len(theme.semantics), theme.id))
     held = _numbered(held, number, f"user {user!r} has no theme {number}: 'zibaldone themes' lists them")
     if as_json:
         out.write_json(held)
@@ -83,7 +83,7 @@ def episodes(
 ) -> None:
     """Show the hierarchy view's episodes."""
     with memory_of(memory, user) as opened:
-        held = opened.episodes(user=user)
+        held = opened.user(user).episodes()
     held = _numbered(held, number, f"user {user!r} has no episode {number}: 'zibaldone episodes' lists them")
     if as_json:
         out.write_json(held)

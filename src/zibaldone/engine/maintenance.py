@@ -356,7 +356,7 @@ class Maintained:
     degraded: int = 0  # answers that were given offline because a model failed or a ceiling was reached
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    forgotten: tuple[Receipt, ...] = ()  # what went by itself: see Memory.retain
+    forgotten: tuple[Receipt, ...] = ()  # what went by itself: see User.retain
     cut_short: int = (
         0  # messages of which a view read the beginning alone, each view's counted: see text/bounds
     )

@@ -75,7 +75,10 @@ def actor() -> Actor:
 
 
 def audited(action: Action) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A method of Memory that reads, writes or forgets; what it calls of the others is part of it."""
+    """Mark a method of a memory that reads, writes or forgets; what it calls of the others is part of it.
+
+    For one that reads, its object has a `_database`, and a `_user` where the call names none.
+    """
 
     def around(method: Callable[P, R]) -> Callable[P, R]:
         _operations.add(method.__name__)
@@ -88,9 +91,9 @@ def audited(action: Action) -> Callable[[Callable[P, R]], Callable[P, R]]:
             try:
                 result = method(*args, **options)
                 if action == "read":
-                    named = options.get("user", args[1] if len(args) > 1 else None)
-                    database: Database = cast("Any", args[0])._database  # noqa: SLF001 - Memory's own decorator
-                    note_read(database, named, result)
+                    owner = cast("Any", args[0])
+                    named = options["user"] if "user" in options else getattr(owner, "_user", None)
+                    note_read(owner._database, named, result)  # noqa: SLF001 - Memory's own decorator
                 return result
             finally:
                 _operation.reset(token)

@@ -12,7 +12,7 @@ different types are never in an order. A key is taken whole, dots included.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -24,6 +24,7 @@ from zibaldone.core.validation import (
     count,
     key,
     members,
+    option,
     shown,
     to_json,
     to_time,
@@ -131,37 +132,59 @@ class Narrowing:
         return self != Narrowing()
 
 
-def to_narrowing(
-    *,
-    exclude_session: Key | None = None,
-    exclude_seqs: Collection[int] = (),
-    roles: Sequence[str] | None = None,
-    since: TimeLike | None = None,
-    until: TimeLike | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    agent: Key | None = None,
-    repeated: Iterable[str] = (),
-    without_noise: bool = False,
-) -> Narrowing:
-    """Check what narrows. Raises InvalidInput."""
-    if roles is not None and (isinstance(roles, str) or not isinstance(roles, Iterable)):
-        raise InvalidInput(f"roles must be a list of roles, such as ['user'], not {shown(roles)}")
-    conditions = [] if not metadata and isinstance(metadata, Mapping | None) else [to_condition(metadata)]
-    if agent is not None:
-        conditions.append(KeyTest(AGENT, "$eq", key("agent", agent)))
-    narrowing = Narrowing(
-        exclude_session=None if exclude_session is None else key("exclude_session", exclude_session),
-        exclude_seqs=_seqs(exclude_seqs),
-        roles=None if roles is None else frozenset(key("a role", role) for role in members("roles", roles)),
-        since=None if since is None else to_time(since, "since"),
-        until=None if until is None else to_time(until, "until"),
-        metadata=Every(tuple(conditions)) if conditions else None,
-        repeated=frozenset(repeated),
-        without_noise=without_noise,
-    )
-    if narrowing.since and narrowing.until and narrowing.since >= narrowing.until:
-        raise InvalidInput(f"since ({narrowing.since}) must be before until ({narrowing.until})")
-    return narrowing
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The limits of a recall, a search or a list of messages; None, or none: no limit.
+
+    `session` is the only one, `exclude_session` and the messages `exclude_seqs` are left out. `since` is in,
+    `until` is not. `metadata` has keys with their values, or with operators such as {"n": {"$gte": 3}};
+    see the module. `agent` is the one that wrote a message: metadata's "agent".
+    """
+
+    session: Key | None = None
+    exclude_session: Key | None = None
+    roles: Sequence[str] | None = None
+    since: TimeLike | None = None
+    until: TimeLike | None = None
+    metadata: Mapping[str, Any] | None = field(default=None, hash=False)
+    agent: Key | None = None
+    exclude_seqs: Collection[int] = field(default=(), hash=False)
+
+    def scope_session(self) -> str | None:
+        """The session, checked; None: all. Raises InvalidInput."""
+        return None if self.session is None else key("session", self.session)
+
+    def narrowing(self, *, repeated: Iterable[str] = (), without_noise: bool = False) -> Narrowing:
+        """Check all but the session. Raises InvalidInput."""
+        roles, metadata = self.roles, self.metadata
+        if roles is not None and (isinstance(roles, str) or not isinstance(roles, Iterable)):
+            raise InvalidInput(f"roles must be a list of roles, such as ['user'], not {shown(roles)}")
+        is_empty = not metadata and isinstance(metadata, Mapping | None)
+        conditions = [] if is_empty else [to_condition(metadata)]
+        if self.agent is not None:
+            conditions.append(KeyTest(AGENT, "$eq", key("agent", self.agent)))
+        without = self.exclude_session
+        narrowing = Narrowing(
+            exclude_session=None if without is None else key("exclude_session", without),
+            exclude_seqs=_seqs(self.exclude_seqs),
+            roles=None if roles is None else frozenset(key("a role", one) for one in members("roles", roles)),
+            since=None if self.since is None else to_time(self.since, "since"),
+            until=None if self.until is None else to_time(self.until, "until"),
+            metadata=Every(tuple(conditions)) if conditions else None,
+            repeated=frozenset(repeated),
+            without_noise=without_noise,
+        )
+        if narrowing.since and narrowing.until and narrowing.since >= narrowing.until:
+            raise InvalidInput(f"since ({narrowing.since}) must be before until ({narrowing.until})")
+        return narrowing
+
+
+NO_FILTER = Filter()
+
+
+def to_filter(given: Filter | None) -> Filter:
+    """Check that it is a Filter; one without limits for None. Raises InvalidInput."""
+    return option("filter", given, Filter) or NO_FILTER
 
 
 def _seqs(given: Collection[int]) -> frozenset[int]:

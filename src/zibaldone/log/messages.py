@@ -282,7 +282,8 @@ def select_messages(
     query = _selecting(session is not None, before is not None, newest)
     if conditions := _conditions(narrowing, sealed=seals_of(connection) is not None):
         query = query.where(*conditions)
-    if narrowing.metadata is None and narrowing.roles is None and not narrowing.without_noise:
+    looked_at = (narrowing.metadata, narrowing.roles, narrowing.exclude_seqs or None)
+    if looked_at == (None,) * 3 and not narrowing.without_noise:
         limited = query if limit is None else query.limit(limit)
         taken = [_to_message(row) for row in connection.execute(limited, given)]
     else:
@@ -426,9 +427,10 @@ def _overwritten() -> Select[Any]:
     return query.where(mine, c.seq < changed.c.last)
 
 
-def all_users(connection: Connection) -> list[str]:
-    """Every user that has, or had, messages."""
-    return list(connection.execute(select(users.c.user).order_by(users.c.user)).scalars())
+def all_users(connection: Connection, after: str = "", limit: int | None = None) -> list[str]:
+    """Users that have, or had, messages, in the order of their names: the first `limit` behind `after`."""
+    query = select(users.c.user).where(users.c.user > after).order_by(users.c.user).limit(limit)
+    return list(connection.execute(query).scalars())
 
 
 def versions(connection: Connection, user: str | None = None) -> dict[str, int]:
@@ -708,7 +710,7 @@ def _conditions(narrowing: Narrowing, *, sealed: bool) -> list[ColumnElement[boo
 
 def _lets_in(narrowing: Narrowing, message: Message) -> bool:
     roles = narrowing.roles
-    if narrowing.without_noise and message.is_noise:
+    if (narrowing.without_noise and message.is_noise) or message.seq in narrowing.exclude_seqs:
         return False
     return (roles is None or message.role in roles or message.voice in roles) and (
         narrowing.metadata is None or narrowing.metadata.holds(message.metadata)

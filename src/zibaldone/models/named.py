@@ -16,10 +16,12 @@ from typing import Any, Final
 import numpy as np
 
 from zibaldone.core.fork_safety import ForkSafeLock
-from zibaldone.errors import MissingExtra, ModelFailed
-from zibaldone.models.base import Vectors
+from zibaldone.core.validation import shown
+from zibaldone.errors import InvalidInput, MissingExtra, ModelFailed
+from zibaldone.models.base import Embedder, Reranker, Vectors
 
 FASTEMBED: Final = "fastembed"
+OPENAI: Final = "openai"
 _PAIRS = 8  # that a cross-encoder reads between two looks at the time
 # A text is not padded to its longest neighbour: on a processor that is three times as fast as 256 together,
 # and what else is in the call cannot change its numbers.
@@ -112,3 +114,38 @@ class _Library:
                 return list(call(self._model))
         except Exception as error:  # a library's own code
             raise ModelFailed(f"{self.called!r} failed: {error}") from error
+
+
+def embedder_called(name: str) -> Embedder:
+    """The embedder of a library by their names: "fastembed:BAAI/bge-small-en-v1.5".
+
+    Raises InvalidInput, MissingExtra and ModelFailed.
+    """
+    library, _, model = name.partition(":")
+    if library == FASTEMBED and model:
+        return FastEmbedder(model)
+    if library == OPENAI and model:
+        raise InvalidInput(
+            f"embedder {shown(name)} needs a key, which is in the environment: open with Memory.from_env(),"
+            f" or give OpenAIEmbedder({shown(model)}, api_key=...)"
+        )
+    raise InvalidInput(
+        f"no embedder is called {shown(name)}: give an Embedder, '{FASTEMBED}:MODEL' or '{OPENAI}:MODEL'"
+    )
+
+
+def reranker_called(name: str) -> Reranker:
+    """The reranker of that name: "fastembed:MODEL" or "words".
+
+    Raises InvalidInput, MissingExtra and ModelFailed.
+    """
+    library, _, model = name.partition(":")
+    if library == FASTEMBED and model:
+        return FastReranker(model)
+    if name == "words":
+        from zibaldone.models.reranking import WordsReranker
+
+        return WordsReranker()
+    raise InvalidInput(
+        f"no reranker is called {shown(name)}: give a Reranker, '{FASTEMBED}:MODEL', 'chat' or 'words'"
+    )

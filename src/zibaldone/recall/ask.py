@@ -20,9 +20,10 @@ from pydantic import Field
 from zibaldone.core import Citation, Evidence
 from zibaldone.core.deadline import Deadline
 from zibaldone.errors import InvalidInput, RecallGivenUp
+from zibaldone.log.filters import Filter
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.task import NOT_SENT, Task, TaskResult
-from zibaldone.recall.lookup import CLEAR, Filter, Lookup, shown_whole, to_lookup
+from zibaldone.recall.lookup import CLEAR, Lookup, shown_whole, to_lookup
 from zibaldone.recall.recall import Order, unite
 from zibaldone.recall.result import Recall
 from zibaldone.search.unit import PASSAGE

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from typing import Any
 
 from zibaldone.core import Evidence
-from zibaldone.core.validation import LATEST, Key, TimeLike, key, shown, to_time, words
+from zibaldone.core.validation import LATEST, key, shown, to_time, words
 from zibaldone.errors import InvalidInput
+from zibaldone.log.filters import Filter
 from zibaldone.recall.recall import Order, to_order
 from zibaldone.recall.result import Recall
 from zibaldone.search.unit import PASSAGE
@@ -23,23 +23,6 @@ NEAREST = 3  # passages that are shown all the same
 NOTHING = "Nothing in memory is about this."
 NOTHING_NEW = "Nothing further about this: what there is was shown before."
 UNCLEAR = "Nothing clearly about this. The nearest:"
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """The limits of a recall. `since` is in, `until` is not; None: all."""
-
-    session: Key | None = None
-    exclude_session: Key | None = None
-    roles: Sequence[str] | None = None
-    since: TimeLike | None = None
-    until: TimeLike | None = None
-    metadata: Mapping[str, Any] | None = field(default=None, hash=False)
-    agent: Key | None = None
-
-    def options(self) -> dict[str, Any]:
-        """Those that are set, as arguments of `Memory.recall`."""
-        return {part.name: value for part in fields(self) if (value := getattr(self, part.name)) is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +38,7 @@ class Lookup:
 
     def within(self, narrowed: Filter) -> Filter | None:
         """This lookup inside of what its caller may see; None where nothing is in both."""
-        own = None if narrowed.session is None else key("session", narrowed.session)
+        own = narrowed.scope_session()
         session = own if self.session is None else self.session
         roles = narrowed.roles if self.role is None else (self.role,)
         if own is not None and own != session:
@@ -146,7 +129,7 @@ def shown_whole(evidence: Iterable[Evidence]) -> frozenset[int]:
 
 
 def to_found(recall: Recall, *, shown_before: bool = False) -> Found:
-    """The passages of a recall with `floor=0`; of what is perhaps about something else, the nearest alone.
+    """The passages of a recall with `min_confidence=0`, or the nearest where it may be about something else.
 
     What always holds is left out: a model that looks for something has not asked for it. Where it took the
     place of a message that says just that, the message comes.

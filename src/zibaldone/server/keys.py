@@ -20,7 +20,7 @@ from pathlib import Path
 from sqlalchemy import Row, select, update
 
 from zibaldone import settings
-from zibaldone.api.memory import now_utc
+from zibaldone.api.config import now_utc
 from zibaldone.core.validation import flag, key, shown
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.log import from_us, to_us
@@ -66,8 +66,8 @@ class KeyStore:
         self._database = open_database(
             folder,
             busy_timeout_s=busy_timeout_s,
-            key=settings.key(settings.FROM_ENVIRONMENT),
-            user_keys=settings.user_keys(settings.FROM_ENVIRONMENT),
+            key=settings.key(),
+            user_keys=settings.user_keys(),
             wall_key=settings.wall_key(),
         )
         self._clock = clock

@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,14 +33,15 @@ from zibaldone.server.pool_process import (
     FORGOTTEN,
     LENGTH,
     LET_GO,
+    PRELOAD,
     READY,
     CallAnswer,
     MemoryCall,
     MemoryOpening,
     framed,
 )
-from zibaldone.settings import FROM_ENVIRONMENT, FromEnvironment
 from zibaldone.text.purgeable_cache import emptied
+from zibaldone.views.unit_cache import index_bytes
 
 _COMMAND = "from zibaldone.server.pool_process import main; main()"
 _ENDS_S = 10.0  # for what is under way in a process that is to end
@@ -60,15 +62,13 @@ class DividedMemory(AsyncMemory):
         memory: AsyncMemory,
         place: Path,
         processes: int,
-        blocks: str | FromEnvironment | None = FROM_ENVIRONMENT,
     ) -> None:
         """Before `memory`, which was opened at this place, and is closed by whoever opened it."""
         self._inner = wrapped(memory)
-        opening = MemoryOpening(place, blocks, settings.key(FROM_ENVIRONMENT))
-        self._processes = [
-            _Process(opening, settings.one_of(processes), number, self._forgotten_there)
-            for number in range(processes)
-        ]
+        config = self._inner._wiring.config  # noqa: SLF001 - as that memory was opened
+        share_mb = max(1, index_bytes(config.index_mb) // processes // 10**6)
+        opening = MemoryOpening(place, settings.key(), replace(config, background=False, index_mb=share_mb))
+        self._processes = [_Process(opening, number, self._forgotten_there) for number in range(processes)]
         self._letting_go: asyncio.Task[None] | None = None
         self._lets_go_again = False
         emptied(self)
@@ -123,6 +123,9 @@ class DividedMemory(AsyncMemory):
             return await super()._for_user(method, **options)
         return value
 
+    async def _preload(self, user: str) -> None:
+        await self._processes[self.lane(user)].call(PRELOAD, {"user": user})
+
 
 class _Process:
     """One of them, started anew when it has ended."""
@@ -130,12 +133,11 @@ class _Process:
     def __init__(
         self,
         opening: MemoryOpening,
-        variables: Mapping[str, str],
         number: int,
         forgotten: Callable[[], None],
     ) -> None:
         """`forgotten` is called when it has forgotten something that nobody here told it to."""
-        self._opening, self._variables, self._number = opening, variables, number
+        self._opening, self._number = opening, number
         self._forgotten = forgotten
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -202,7 +204,7 @@ class _Process:
             await in_thread(_ended, self._process)
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = await in_thread(_begun, theirs, self._opening, self._variables)
+            self._process = await in_thread(_begun, theirs, self._opening)
         reader, writer = await asyncio.open_connection(sock=ours)
         writer.write(framed(self._opening))
         try:
@@ -257,13 +259,9 @@ async def _next(reader: asyncio.StreamReader) -> CallAnswer:
     return answer
 
 
-def _begun(
-    theirs: socket.socket, opening: MemoryOpening, variables: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    also = settings.read_by_others(opening.place, opening.blocks)
-    return started(
-        ["-c", _COMMAND], also=also, variables=variables, stdin=theirs.fileno(), stdout=subprocess.DEVNULL
-    )
+def _begun(theirs: socket.socket, opening: MemoryOpening) -> subprocess.Popen[bytes]:
+    also = settings.read_by_others(opening.place, opening.config.blocks)
+    return started(["-c", _COMMAND], also=also, stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:

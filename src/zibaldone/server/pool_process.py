@@ -18,9 +18,11 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from zibaldone.api.config import Config
 from zibaldone.api.memory import Memory
 from zibaldone.core.deadline import with_time_left
 from zibaldone.engine.forgetting import let_go
@@ -29,12 +31,12 @@ from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
 from zibaldone.server.cache_sync import let_go_of_what_others_forget
 from zibaldone.server.heap import give_back_free_memory, keep_what_stands, share_heaps
-from zibaldone.settings import FromEnvironment
 from zibaldone.text.patterns import compile_all
 from zibaldone.text.purgeable_cache import telling_forgettings
 
 LENGTH = struct.Struct(">Q")  # before each pickle
 READY = 0  # the number of the first answer: the memory is open
+PRELOAD = "preload"  # a method of User
 LET_GO = "let go"  # called where the server has forgotten something; nobody waits for its answer
 FORGOTTEN = -2  # the number of an answer that nobody asked for: something was forgotten here, as by retention
 _THREADS = 8
@@ -44,16 +46,16 @@ _SWITCH_S = 0.0005  # so that what is stored does not wait for a recall
 
 @dataclass(frozen=True, slots=True)
 class MemoryOpening:
-    """What is to be opened. Models are taken from the environment, as the server takes them."""
+    """A memory to be opened. Models are taken from the environment, as the server takes them."""
 
     place: Path
-    blocks: str | FromEnvironment | None
     key: str | bytes | None = field(repr=False)  # which a command may have printed, for the server alone
+    config: Config
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryCall:
-    """A method of Memory, with its arguments; or LET_GO."""
+    """A method of Memory, as "recall" or "admin.stats", with its arguments; or PRELOAD or LET_GO."""
 
     number: int
     method: str
@@ -87,12 +89,12 @@ def main() -> None:
         opening = _read(connection)
         assert isinstance(opening, MemoryOpening)
         try:
-            memory = Memory(opening.place, blocks=opening.blocks, key=opening.key)
+            memory = Memory.from_env(opening.place, key=opening.key, config=opening.config)
         except ZibaldoneError as error:
             connection.sendall(framed(_failure(READY, error)))
             return
         with memory:
-            memory.start_worker(poll_s=_LOOK_S)
+            memory.admin.start_worker(poll_s=_LOOK_S)
             compile_all()
             keep_what_stands()
             for chore in (give_back_free_memory(), let_go_of_what_others_forget(memory)):
@@ -136,7 +138,10 @@ def _answer(memory: Memory, call: MemoryCall) -> CallAnswer:
             let_go(memory._database)  # noqa: SLF001 - no method of a library
             return CallAnswer(call.number, None)
         with acting(call.actor.door, call.actor.key):
-            value = getattr(memory, call.method)(**call.options)
+            if call.method == PRELOAD:
+                memory.user(call.options["user"]).preload()
+                return CallAnswer(call.number, None)
+            value = attrgetter(call.method)(memory)(**call.options)
         return CallAnswer(call.number, _without_scores(value) if isinstance(value, Recall) else value)
     except Exception as error:  # noqa: BLE001 - the process border: the caller raises it
         return _failure(call.number, error)

@@ -26,7 +26,7 @@ def watching(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
         return JSONResponse({"status": "ok"})
 
     async def ready(_: Request) -> Response:
-        await memory.sessions(user="readyz")  # nobody's: the database answers, or a problem says why not
+        await memory.user("readyz").sessions()  # nobody's: the database answers, or a problem says why not
         return JSONResponse({"status": "ok"})
 
     async def figures(request: Request) -> Response:
@@ -35,7 +35,7 @@ def watching(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
         async with counting:
             began = time.monotonic()
             if began >= next_count:
-                metrics.holds(await memory.stats())
+                metrics.holds(await memory.admin.stats())
                 ended = time.monotonic()
                 next_count = ended + max(_FRESH_S, _SHARE * (ended - began))
         return Response(metrics.exposition(), media_type=CONTENT_TYPE)

@@ -237,7 +237,8 @@ class EncryptedObjects(ObjectStore):
             return self._cipher.decrypt(data, name)
         except ValueError as error:
             raise StorageCorrupt(
-                f"object {name} is damaged ({error}): memory.rebuild(user=..., view=...) makes its view anew"
+                f"object {name} is damaged ({error}): memory.builds.rebuild(user=..., view=...) makes"
+                " its view anew"
             ) from error
 
     def put(self, name: str, data: bytes) -> None:

@@ -89,7 +89,8 @@ def _opened_keyring(database: Database, given: str | Path | None, key: str | byt
             return None
         raise KeyMissing(
             f"the words in {database.name} are sealed by keys of its users, in {mine.place}: give"
-            " Memory(user_keys=..., key=...), or set ZIBALDONE_USER_KEYS and ZIBALDONE_KEY_COMMAND"
+            " Memory(key=..., config=Config(user_keys=...)), or set ZIBALDONE_USER_KEYS and"
+            " ZIBALDONE_KEY_COMMAND and open with Memory.from_env()"
         )
     if mine is None and not is_new:
         raise NotEncrypted(
@@ -97,7 +98,9 @@ def _opened_keyring(database: Database, given: str | Path | None, key: str | byt
             " out, or export them and import them into a new memory that has user_keys"
         )
     if key is None:
-        raise KeyMissing("keys of users need a key that opens them: give Memory(key=...), or ZIBALDONE_KEY")
+        raise KeyMissing(
+            "keys of users need a key that opens them: give Memory(key=...), or set ZIBALDONE_KEY"
+        )
     from zibaldone.storage.key_places import key_place
     from zibaldone.storage.keyring import Keyring, keys_at
 

@@ -15,7 +15,7 @@ from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Embedder, V
 
 
 class FrozenClock:
-    """A clock that only moves when it is told to: `Memory(path, clock=FrozenClock())`."""
+    """A clock that only moves when it is told to: `Config(clock=FrozenClock())`."""
 
     def __init__(self, now: datetime = datetime(2024, 3, 1, 12, tzinfo=UTC)) -> None:
         self.now = now

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from sqlalchemy import Connection
 
-from zibaldone import log, settings
+from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.models.base import WordEmbedder
 from zibaldone.search.saved import SavedIndex
@@ -23,6 +25,7 @@ from zibaldone.views.toolkit import tail
 from zibaldone.views.user_cache import UserCache
 
 _MOST_USERS = 1000
+_CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"  # of a container; a word where it has none
 _LEAST_SAVED = 1000  # messages: fewer are not worth a file
 # A file is written anew when such a part of its messages came since, or of the least: a process that opens it
 # reads these from rows. To write it takes less in a folder than as rows or objects of a bucket.
@@ -45,6 +48,24 @@ class Slot:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
+def index_bytes(megabytes: int | None = None) -> int:
+    """Bytes of memory for all indexes of a view; None: an eighth of the machine's."""
+    return _machine_bytes() // 8 if megabytes is None else megabytes * 10**6
+
+
+def _machine_bytes() -> int:
+    """The memory that this process can have; 8 GB where nobody says."""
+    try:
+        bytes_there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        bytes_there = 8 * 2**30
+    try:
+        limit = Path(_CGROUP_LIMIT).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return bytes_there
+    return min(bytes_there, int(limit)) if limit.isdecimal() else bytes_there
+
+
 class UnitCache:
     """One slot per user of one view.
 
@@ -64,12 +85,13 @@ class UnitCache:
         most_unread: int | None = None,
         of_noise: bool = False,
         whole: bool = False,
+        most_bytes: int | None = None,
     ) -> None:
         """`dimension`: of the units' vectors; `word_embedder` is for synonyms.
 
         `tail_units` makes units of what the view has not read, of the newest `most_unread` messages, of each
         the `whole` or as much as most views read; `remade` makes vectors that no row has. Indexes of all
-        users take as much memory together as `settings` says.
+        users together take `most_bytes` of memory; None: what `index_bytes` allows.
         """
         self._of_noise, self._whole = of_noise, whole
         self._view = view
@@ -78,7 +100,9 @@ class UnitCache:
         self._remade = remade
         self._appends = appends
         self._most_unread = most_unread
-        self._slots: UserCache[Slot] = UserCache(_MOST_USERS, most_size=settings.index_bytes(), size=_size)
+        self._slots: UserCache[Slot] = UserCache(
+            _MOST_USERS, most_size=most_bytes or index_bytes(), size=_size
+        )
 
     @contextmanager
     def index(

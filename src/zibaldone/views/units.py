@@ -164,7 +164,7 @@ def load(
         if message is None or message.time is None or len(row.vector) not in sizes:
             raise StorageCorrupt(
                 f"a unit of message {row.seq} of {generation.user!r} is damaged:"
-                f" memory.rebuild(user=..., view={view!r}) makes it anew"
+                f" memory.builds.rebuild(user=..., view={view!r}) makes it anew"
             )
         loaded.append(
             Unit(
@@ -392,5 +392,5 @@ def _parse_days(stored: str) -> Days:
         )
     except ValueError as error:
         raise StorageCorrupt(
-            f"the days of a unit are damaged ({stored[:40]!r}): memory.rebuild(user=...) makes it anew"
+            f"the days of a unit are damaged ({stored[:40]!r}): memory.builds.rebuild(user=...) makes it anew"
         ) from error

@@ -11,7 +11,7 @@ import openai
 import pytest
 from upstream import FakeUpstream, shared_upstream, upstream
 
-from zibaldone import Memory, Message
+from zibaldone import Config, Filter, Memory, Message
 
 __all__ = ["shared_upstream", "upstream"]
 
@@ -83,7 +83,7 @@ def logged(memory_path) -> Callable[..., list[Message]]:
 
     def logged(user: str = "ann", session: str | None = None) -> list[Message]:
         with Memory(memory_path) as memory:
-            return memory.messages(user=user, session=session)
+            return memory.messages(user=user, filter=Filter(session=session))
 
     return logged
 
@@ -93,7 +93,7 @@ def told(memory_path, clock) -> Callable[..., None]:
     """Puts something into memory before, in a session of another day."""
 
     def told(*texts: str, user: str = "ann", session: str = "earlier", **fields) -> None:
-        with Memory(memory_path, clock=clock) as memory:
+        with Memory(memory_path, config=Config(clock=clock)) as memory:
             memory.add([{"content": text, **fields} for text in texts], user=user, session=session)
             memory.maintain()
 

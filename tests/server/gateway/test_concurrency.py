@@ -63,4 +63,4 @@ def test_many_users_at_once(serving, upstream, memory_path, users, processes):
         for number in range(users):
             contents = [m.content for m in memory.messages(user=f"u{number}") if m.role == "user"]
             assert contents == [f"I am U{number:02}, turn {turn}." for turn in range(3)]
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok

@@ -1,6 +1,8 @@
 """What was stored is read in the user's process before they ask again, and holds nobody up."""
 
 import asyncio
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +15,7 @@ class OneProcess(DividedMemory):
     """Notes who is read ahead, and whether the process was theirs meanwhile."""
 
     lanes = 1
-    is_embedded = True
+    admin = SimpleNamespace(is_embedded=True)
 
     def __init__(self):
         self.read = []
@@ -21,7 +23,10 @@ class OneProcess(DividedMemory):
     def lane(self, user):
         return 0
 
-    async def warm(self, *, user):
+    def user(self, name):
+        return SimpleNamespace(preload=partial(self.preload, name))
+
+    async def preload(self, user):
         self.read.append((user, self.shop.turns(user).locked()))
 
 

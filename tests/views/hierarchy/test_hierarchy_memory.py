@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zibaldone import Memory, Message, UnknownName, XMemory
+from zibaldone import Config, Memory, Message, UnknownName, XMemory
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import ChatReply, ChatRequest
 from zibaldone.testing import HashEmbedder, ScriptedModel
@@ -46,19 +46,19 @@ def conversation(seed: int, talks: int = 12) -> list[Message]:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     """With the hierarchy maintained."""
-    with Memory(tmp_path / "m", chat=None, maintained=["messages", "hierarchy"]) as opened:
+    with Memory(tmp_path / "m", config=Config(maintained=["messages", "hierarchy"])) as opened:
         yield opened
 
 
 def check(memory: Memory, cap: int = 12) -> None:
     """What always holds: every semantic is in one theme, and no theme is fuller than the cap."""
-    themes = memory.themes(user="ann")
+    themes = memory.user("ann").themes()
     members = [semantic.id for theme in themes for semantic in theme.semantics]
     with memory._database.read() as connection:
-        held = {one.kind: one.rows for one in memory._hierarchy.stats(connection, "ann")}
+        held = {one.kind: one.rows for one in memory._wiring.hierarchy.stats(connection, "ann")}
     assert len(set(members)) == len(members) == held["semantics"]
     assert max((len(theme.semantics) for theme in themes), default=0) <= cap
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -93,7 +93,7 @@ def test_all_holds_while_messages_come_and_go(memory, seed):
             check(memory)
             memory.maintain(user="ann")
         check(memory)
-    assert memory.themes(user="ann")
+    assert memory.user("ann").themes()
 
 
 def test_one_by_one_or_all_at_once(tmp_path):
@@ -102,7 +102,7 @@ def test_one_by_one_or_all_at_once(tmp_path):
     folders = []
     for name, size in (("all", len(said)), ("some", 7), ("one", 1)):
         folders.append(tmp_path / name)
-        with Memory(folders[-1], chat=None, maintained=["hierarchy"]) as memory:
+        with Memory(folders[-1], config=Config(maintained=["hierarchy"])) as memory:
             for start in range(0, len(said), size):
                 memory.add(said[start : start + size], user="ann")
                 memory.maintain(user="ann")
@@ -113,11 +113,11 @@ def test_one_by_one_or_all_at_once(tmp_path):
 def test_a_new_process_goes_on_as_the_old_one_would_have(tmp_path):
     """Closed and opened between any two batches, the same rows come out."""
     said = conversation(4, talks=6)
-    with Memory(tmp_path / "whole", chat=None, maintained=["hierarchy"]) as memory:
+    with Memory(tmp_path / "whole", config=Config(maintained=["hierarchy"])) as memory:
         memory.add(said, user="ann")
         memory.maintain()
     for start in range(0, len(said), 10):
-        with Memory(tmp_path / "parts", chat=None, maintained=["hierarchy"]) as memory:
+        with Memory(tmp_path / "parts", config=Config(maintained=["hierarchy"])) as memory:
             memory.add(said[start : start + 10], user="ann")
             memory.maintain()
     assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
@@ -134,17 +134,17 @@ def test_forgetting_leaves_no_word_and_the_rest_is_told_anew(memory):
     )
     memory.add(said, user="ann")
     memory.maintain()
-    assert any("Xylophone77" in one.text for theme in memory.themes(user="ann") for one in theme.semantics)
+    assert any("Xylophone77" in one.text for theme in memory.user("ann").themes() for one in theme.semantics)
     (secret,) = [one.seq for one in memory.messages(user="ann") if "Xylophone77" in one.content]
-    beside = next(one for one in memory.episodes(user="ann") if secret in one.seqs).seqs
+    beside = next(one for one in memory.user("ann").episodes() if secret in one.seqs).seqs
     memory.forget(user="ann", seqs=[secret])
     assert "Xylophone77" not in repr(rows(memory.path))
-    assert not any(set(beside) & set(one.seqs) for one in memory.episodes(user="ann"))
+    assert not any(set(beside) & set(one.seqs) for one in memory.user("ann").episodes())
     left = next(one for one in memory.messages(user="ann") if one.seq in beside)
     found = memory.recall(left.content, user="ann", views=["hierarchy"], budget_tokens=4000)
     assert left.seq in {seq for one in found.evidence for seq in one.sources}  # as a message meanwhile
     memory.maintain()
-    told = {seq for one in memory.episodes(user="ann") for seq in one.seqs}
+    told = {seq for one in memory.user("ann").episodes() for seq in one.seqs}
     assert set(beside) - {secret} <= told
     check(memory)
 
@@ -153,7 +153,7 @@ def test_two_users_are_strangers(memory):
     """Nothing of one user changes, or is found by, the other."""
     memory.add(conversation(7), user="ann")
     memory.maintain()
-    before = memory.recall("bassoon", user="ann", views=["hierarchy"]), memory.themes(user="ann")
+    before = memory.recall("bassoon", user="ann", views=["hierarchy"]), memory.user("ann").themes()
     memory.add(
         [
             Message(f"I bought a bassoon number {i}.", name="Ann", time=START + timedelta(hours=i))
@@ -162,23 +162,23 @@ def test_two_users_are_strangers(memory):
         user="zoe",
     )
     memory.maintain()
-    assert memory.themes(user="ann") == before[1]
+    assert memory.user("ann").themes() == before[1]
     assert memory.recall("bassoon", user="ann", views=["hierarchy"]).text == before[0].text
-    texts = {one.text for theme in memory.themes(user="zoe") for one in theme.semantics}
-    assert not texts & {one.text for theme in memory.themes(user="ann") for one in theme.semantics}
+    texts = {one.text for theme in memory.user("zoe").themes() for one in theme.semantics}
+    assert not texts & {one.text for theme in memory.user("ann").themes() for one in theme.semantics}
     memory.forget(user="zoe", everything=True)
-    assert memory.themes(user="ann") == before[1]
-    assert memory.themes(user="zoe") == memory.episodes(user="zoe") == []
+    assert memory.user("ann").themes() == before[1]
+    assert memory.user("zoe").themes() == memory.user("zoe").episodes() == []
 
 
 def test_it_is_maintained_only_where_it_is_wanted(tmp_path):
     """By default nothing is spent on it; by name it can be had all the same."""
-    with Memory(tmp_path, chat=None) as memory:
+    with Memory(tmp_path) as memory:
         memory.add(conversation(8), user="ann")
         memory.maintain()
-        assert memory.themes(user="ann") == []
+        assert memory.user("ann").themes() == []
         memory.maintain(views=["hierarchy"])
-        assert memory.themes(user="ann")
+        assert memory.user("ann").themes()
         with pytest.raises(UnknownName, match="no view 'hierarchies'"):
             memory.maintain(views=["hierarchies"])
 
@@ -187,7 +187,7 @@ def test_it_is_maintained_only_where_it_is_wanted(tmp_path):
 def test_what_cannot_be_maintained_is_refused(tmp_path, wrong):
     """A typed error, before anything is opened for good."""
     with pytest.raises((InvalidInput, UnknownName)):
-        Memory(tmp_path, maintained=wrong)
+        Memory(tmp_path, config=Config(maintained=wrong))
 
 
 def test_another_cap_makes_other_themes(tmp_path):
@@ -195,13 +195,13 @@ def test_another_cap_makes_other_themes(tmp_path):
     built = []
     for cap in (12, 3):
         with Memory(
-            tmp_path, chat=None, hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"]
+            tmp_path, config=Config(hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"])
         ) as memory:
             if cap == 12:
                 memory.add(conversation(9), user="ann")
             memory.maintain()
             check(memory, cap)
-            built.append(memory.episodes(user="ann"))
+            built.append(memory.user("ann").episodes())
     assert built[0] == built[1]
 
 
@@ -217,20 +217,22 @@ def test_an_embedder_that_fails_leaves_the_view_behind_and_nothing_lost(tmp_path
             return super().embed(texts)
 
     embedder = Moody()
-    with Memory(tmp_path, embedder=embedder, chat=None, maintained=["hierarchy"]) as memory:
+    with Memory(tmp_path, embedder=embedder, config=Config(maintained=["hierarchy"])) as memory:
         memory.add(conversation(10, talks=3), user="ann")
         embedder.failing = True
         assert [one.view for one in memory.maintain().behind if one.view == "hierarchy"] == ["hierarchy"]
-        assert memory.recall("bassoon garden bakery pottery", user="ann", views=["hierarchy"], floor=0.0)
+        assert memory.recall(
+            "bassoon garden bakery pottery", user="ann", views=["hierarchy"], min_confidence=0.0
+        )
         embedder.failing = False
         assert memory.maintain().behind == ()
-        assert memory.episodes(user="ann")
+        assert memory.user("ann").episodes()
 
 
 def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
     """What a batch left in memory is not believed when the database has not got it."""
     memory.add(conversation(11, talks=6), user="ann")
-    view = memory._hierarchy
+    view = memory._wiring.hierarchy
     commit = view.commit
 
     def undone(*given: object) -> None:
@@ -243,7 +245,7 @@ def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
     monkeypatch.undo()
     memory.maintain()
     check(memory)
-    assert len({one.id for one in memory.episodes(user="ann")}) == len(memory.episodes(user="ann"))
+    assert len({one.id for one in memory.user("ann").episodes()}) == len(memory.user("ann").episodes())
 
 
 def _failing(request: ChatRequest) -> str | ChatReply:
@@ -255,11 +257,11 @@ def test_whether_a_recall_asks_the_model_can_be_set(tmp_path, reader, asks):
     """With the offline reader no question goes to the model."""
     chat = ScriptedModel(_failing)
     config = XMemory(reader=reader)
-    with Memory(tmp_path, chat=chat, hierarchy=config, maintained=["hierarchy"]) as memory:
+    with Memory(tmp_path, chat=chat, config=Config(hierarchy=config, maintained=["hierarchy"])) as memory:
         memory.add(conversation(12, talks=3), user="ann")
         memory.maintain()
         before = len(chat.requests)
-        assert memory.recall("bassoon", user="ann", views=["hierarchy"], floor=0.0)
+        assert memory.recall("bassoon", user="ann", views=["hierarchy"], min_confidence=0.0)
         assert (len(chat.requests) > before) is asks
 
 
@@ -278,11 +280,11 @@ def test_no_fact_is_embedded_twice_in_a_batch(tmp_path):
             embedded.extend(texts)
             return super().embed(texts)
 
-    with Memory(tmp_path, embedder=Counting(), chat=None, maintained=["hierarchy"]) as memory:
+    with Memory(tmp_path, embedder=Counting(), config=Config(maintained=["hierarchy"])) as memory:
         memory.add(conversation(10, talks=3), user="ann")
         memory.maintain(views=["hierarchy"])
         alone = [
-            one.text for theme in memory.themes(user="ann") for one in theme.semantics if len(one.seqs) == 1
+            one.text for theme in memory.user("ann").themes() for one in theme.semantics if len(one.seqs) == 1
         ]
         assert alone
         assert {embedded.count(text) for text in alone} == {1}
@@ -310,15 +312,21 @@ def test_a_statement_that_quotes_a_question_cites_it(tmp_path):
     talk = [Message(text, name=name, time=START, session="1") for name, text in lines]
     later = Message("The bakery opens at seven.", name="Ann", time=START + timedelta(days=2), session="2")
     settings = XMemory(include=False)  # facts are offered, whatever else is
-    with Memory(tmp_path, chat=ScriptedModel(answer), maintained=["hierarchy"], hierarchy=settings) as memory:
+    with Memory(
+        tmp_path, chat=ScriptedModel(answer), config=Config(maintained=["hierarchy"], hierarchy=settings)
+    ) as memory:
         memory.add([*talk, later], user="ann")
         memory.maintain()
-        recall = memory.recall("How long has Bea been married?", user="ann", views=["hierarchy"], floor=0)
+        recall = memory.recall(
+            "How long has Bea been married?", user="ann", views=["hierarchy"], min_confidence=0
+        )
         quoting = [one for one in recall.evidence if "married to Liam" in one.text and "Five" in one.text]
         assert quoting
         assert all({3, 4} <= set(one.sources) for one in quoting)
-        assert memory.check_integrity().faults == ()
+        assert memory.admin.check().faults == ()
         memory.forget(user="ann", seqs=[3])
         memory.maintain()
-        again = memory.recall("How long has Bea been married?", user="ann", views=["hierarchy"], floor=0)
+        again = memory.recall(
+            "How long has Bea been married?", user="ann", views=["hierarchy"], min_confidence=0
+        )
         assert not any("Liam" in one.text for one in again.evidence)

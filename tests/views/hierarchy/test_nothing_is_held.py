@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from test_hierarchy_tasks import GOOD
 
-from zibaldone import Memory
+from zibaldone import Config, Memory
 from zibaldone.models.base import ChatReply, TokenLogprob
 from zibaldone.storage.database import Database
 from zibaldone.testing import HashEmbedder, ScriptedModel
@@ -73,7 +73,9 @@ def test_no_transaction_is_open_while_anybody_is_asked(tmp_path):
 
     embedder = Embedding()
     views = ["messages", "hierarchy"]
-    with Memory(tmp_path / "m", embedder=embedder, chat=ScriptedModel(answer), maintained=views) as memory:
+    with Memory(
+        tmp_path / "m", embedder=embedder, chat=ScriptedModel(answer), config=Config(maintained=views)
+    ) as memory:
         for day in (1, 2, 3):
             talk = [
                 {

@@ -19,7 +19,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from zibaldone import Memory
+from zibaldone import Config, Memory
 from zibaldone.api.kv import Budget, KVMemory, MemArt, TurnFormat
 from zibaldone.engine.generations import serving
 from zibaldone.testing import FrozenClock
@@ -99,7 +99,7 @@ class Rig:
         form: TurnFormat = FORM,
         words: Any = None,
     ) -> None:
-        self.memory = Memory(folder, clock=FrozenClock())
+        self.memory = Memory(folder, config=Config(clock=FrozenClock()))
         try:
             self.kv = KVMemory(
                 model(seed, dtype),

@@ -9,7 +9,7 @@ import torch
 from kv_rig import CONFIG, FORM, USER, Rig, filled, line, model, tokenizer
 from transformers import GenerationConfig
 
-from zibaldone import Memory
+from zibaldone import Config, Memory
 from zibaldone.api.kv import Budget, KVMemory
 from zibaldone.errors import ClosedMemory, InvalidInput, UnsupportedModel
 from zibaldone.testing import FrozenClock
@@ -26,7 +26,7 @@ def rig(tmp_path):
 @pytest.fixture
 def memory(tmp_path):
     """An open memory without a model."""
-    with Memory(tmp_path / "bare", clock=FrozenClock()) as made:
+    with Memory(tmp_path / "bare", config=Config(clock=FrozenClock())) as made:
         yield made
 
 
@@ -38,8 +38,8 @@ def test_closing_twice_leaves_another_one_of_the_same_model(tmp_path):
     """Two memories share a model: one that was closed twice has given back its own share alone."""
     shared = model()
     with (
-        Memory(tmp_path / "a", clock=FrozenClock()) as one,
-        Memory(tmp_path / "b", clock=FrozenClock()) as two,
+        Memory(tmp_path / "a", config=Config(clock=FrozenClock())) as one,
+        Memory(tmp_path / "b", config=Config(clock=FrozenClock())) as two,
     ):
         two.add([line(1), line(2)], user=USER)
         first, second = _attach(one, shared), _attach(two, shared)

@@ -6,7 +6,7 @@ import os
 import pytest
 from kv_rig import USER, filled, flip, leaked, line, secrets_of
 
-from zibaldone import Memory
+from zibaldone import Config, Memory
 from zibaldone.errors import BlockMissing, StorageBusy, StorageCorrupt, StorageError, StorageFull
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
@@ -54,7 +54,7 @@ def test_a_crash_between_bytes_and_rows_leaves_the_rows_as_they_were(rig, monkey
     assert _crash_in_append(rig, monkeypatch) == [[8, 9]]
     assert rig.blocks() == before
     assert rig.view.files(rig.pool()).intended()[0] == [8, 9]
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_after_a_crash_the_work_is_done_again(rig, monkeypatch, tmp_path):
@@ -64,7 +64,7 @@ def test_after_a_crash_the_work_is_done_again(rig, monkeypatch, tmp_path):
     with filled(tmp_path / "n") as undisturbed:
         undisturbed.say(line(20), line(21), session="new")
         assert rig.made() == undisturbed.made()
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_what_a_crash_has_left_is_overwritten_when_the_message_is_forgotten(rig, monkeypatch):
@@ -83,7 +83,7 @@ def test_what_a_crash_has_left_is_overwritten_at_the_next_opening(tmp_path, monk
         before = [data for pair in rig.made().values() for data in pair]
         _crash_in_append(rig, monkeypatch)
         secrets = secrets_of([[rig.path().read_bytes()]], [before])
-    with Memory(tmp_path / "m", clock=FrozenClock()):
+    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())):
         assert leaked(secrets, tmp_path / "m") == 0
 
 
@@ -106,7 +106,7 @@ def test_what_a_crash_has_left_is_overwritten_though_others_wrote_since(rig, mon
 
 
 def _named(rig, what):
-    return [what in str(fault) for fault in rig.memory.check_integrity().faults].count(True)
+    return [what in str(fault) for fault in rig.memory.admin.check().faults].count(True)
 
 
 def _says(rig, expected):
@@ -128,7 +128,7 @@ def test_a_torn_block_is_never_used(rig):
     _says(rig, expected)
     rig.kv.remember(user=USER)
     assert rig.made() == made
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_a_torn_block_is_not_gone_on_from(rig):
@@ -142,7 +142,7 @@ def test_a_torn_block_is_not_gone_on_from(rig):
     except StorageError:
         assert rig.blocks() == before
     else:
-        assert rig.memory.check_integrity().faults == ()
+        assert rig.memory.admin.check().faults == ()
 
 
 def test_torn_boxes_are_never_scored(rig):
@@ -154,7 +154,7 @@ def test_torn_boxes_are_never_scored(rig):
     assert _named(rig, f"the boxes of block {torn.number} are torn") == 1
     assert rig.kv.scores("w1 w9", user=USER) == expected
     assert rig.made() == made
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def _missing(monkeypatch, times):
@@ -200,10 +200,10 @@ def test_a_truncated_file_is_noticed(rig, name, size):
     os.truncate(rig.path(name), size)
     rig.view.tiers.drop(USER)
     rig.view.indexes._held.take(USER)
-    assert rig.memory.check_integrity().faults
+    assert rig.memory.admin.check().faults
     _says(rig, expected)
     rig.kv.remember(user=USER)
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_a_missing_file_is_noticed(rig):
@@ -211,7 +211,7 @@ def test_a_missing_file_is_noticed(rig):
     expected = rig.ask(top_k=9)
     rig.path().unlink()
     rig.view.tiers.drop(USER)
-    assert rig.memory.check_integrity().faults
+    assert rig.memory.admin.check().faults
     _says(rig, expected)
 
 
@@ -220,12 +220,12 @@ def test_a_recall_of_torn_boxes_says_so_and_answers(rig):
     made = rig.made()
     os.truncate(rig.path("boxes-0"), 100)
     rig.view.indexes._held.take(USER)
-    found = rig.memory.recall("w1", user=USER, views=["kv"], floor=0)
+    found = rig.memory.recall("w1", user=USER, views=["kv"], min_confidence=0)
     assert any("damaged" in view.note for view in found.trace.views)
     assert found.evidence
     rig.kv.remember(user=USER)
     assert rig.made() == made
-    found = rig.memory.recall("w1", user=USER, views=["kv"], floor=0)
+    found = rig.memory.recall("w1", user=USER, views=["kv"], min_confidence=0)
     assert not any(view.note for view in found.trace.views)
 
 
@@ -237,7 +237,7 @@ def test_what_an_integrity_check_finds_the_next_remember_mends(rig, name):
     assert _named(rig, "is torn" if name == "blocks" else "are torn") == 1
     rig.kv.remember(user=USER)
     assert rig.made() == made
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_a_crash_between_mending_and_cleaning_up_tears_nothing(rig, monkeypatch):
@@ -270,9 +270,9 @@ def test_a_damaged_pool_can_be_made_anew(rig):
     """The log has the messages: a rebuild of the view mends it."""
     made = rig.made()
     os.truncate(rig.path(), 100)
-    rig.memory.rebuild(user=USER, view="kv")
+    rig.memory.builds.rebuild(user=USER, view="kv")
     assert rig.made() == made
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_a_full_disk_loses_nothing(rig, monkeypatch):
@@ -290,7 +290,7 @@ def test_a_full_disk_loses_nothing(rig, monkeypatch):
         assert rig.made() == before
     assert os.pwrite is real
     assert rig.kv.remember(user=USER).blocks == 9
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_a_disk_that_fills_in_the_middle_of_a_write_loses_nothing(rig, monkeypatch):
@@ -310,7 +310,7 @@ def test_a_disk_that_fills_in_the_middle_of_a_write_loses_nothing(rig, monkeypat
             rig.kv.remember(user=USER)
     assert rig.made() == before
     assert rig.kv.remember(user=USER).blocks == 12
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_a_short_write_is_noticed(rig, monkeypatch):
@@ -327,7 +327,7 @@ def test_a_short_write_is_noticed(rig, monkeypatch):
             rig.kv.remember(user=USER)
         except StorageFull:
             return
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_forgetting_on_a_full_disk_forgets(rig, monkeypatch):

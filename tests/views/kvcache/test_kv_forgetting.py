@@ -15,7 +15,7 @@ from kv_rig import (
 )
 from sqlalchemy import text
 
-from zibaldone import Memory
+from zibaldone import Config, Memory
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import PoolFiles
@@ -68,7 +68,7 @@ def test_later_turns_are_made_anew_as_if_the_message_had_never_been(tmp_path, ne
         assert rig.made() == never(3)
         kept = {block.number for block in rig.blocks()} & before
         assert kept == {1, 2, 4, 6, 8}  # session 2, and what came before in session 1
-        assert rig.memory.check_integrity().faults == ()
+        assert rig.memory.admin.check().faults == ()
 
 
 def test_later_segments_are_left_alone(tmp_path):
@@ -129,12 +129,12 @@ def test_without_the_model_the_bytes_go_all_the_same(tmp_path, never):
     """A plain Memory overwrites what had seen the message; who has the model next makes it anew."""
     with filled(tmp_path / "m") as rig:
         secrets = secrets_of([_everything(rig.made())], [_everything(never(3))])
-    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
         receipt = memory.forget(user=USER, seqs=[3])
         assert {one.view: one.counts[0].rows for one in receipt.views}["kv"] == 1
         assert leaked(secrets, tmp_path / "m") == 0
         assert token_bytes(line(2)) not in database_bytes(tmp_path / "m")
-        assert memory.check_integrity().faults == ()
+        assert memory.admin.check().faults == ()
     with Rig(tmp_path / "m") as rig:
         assert {block.number for block in rig.blocks() if block.slot is None} == {9, 10}
         rig.kv.remember(user=USER)
@@ -145,15 +145,15 @@ def test_bytes_that_no_row_names_are_leftovers(tmp_path):
     """Verifying a forgetting finds none; it finds keys in a place that was given up, and files of nobody."""
     with filled(tmp_path / "m"):
         pass
-    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
         receipt = memory.forget(user=USER, seqs=[3], keep_texts=True)
-        assert memory.verify(receipt).ok
+        assert memory.admin.verify(receipt).ok
         (pool,) = [path for path in (tmp_path / "m" / "kv").glob("*/*") if path.is_dir()]
         for name in ("blocks", next(path.name for path in pool.glob("boxes-*"))):
             with (pool / name).open("ab") as file:
                 file.write(b"\1" * 9000)
         (pool.parent / "old").mkdir()
-        where = [left.where for left in memory.verify(receipt).leftovers]
+        where = [left.where for left in memory.admin.verify(receipt).leftovers]
         inside = f"kv/{pool.parent.name}"
         assert f"{inside}/old" in where
         assert any(place.startswith(f"{inside}/{pool.name}, slot ") for place in where)
@@ -164,7 +164,7 @@ def test_what_waits_to_be_made_anew_is_not_searched(tmp_path):
     """Until then its blocks have no boxes: the other messages answer."""
     with filled(tmp_path / "m"):
         pass
-    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
         memory.forget(user=USER, seqs=[1])
     with Rig(tmp_path / "m") as rig:
         with rig.database.read() as connection:
@@ -191,9 +191,9 @@ def test_a_crash_before_the_overwriting_is_made_good_by_the_next_opening(tmp_pat
                 rig.memory.forget(user=USER, seqs=[3])
         assert rig.erasures()[0] == [2, 4, 6]
         assert leaked(secrets, rig.folder)
-    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
         assert leaked(secrets, tmp_path / "m") == 0
-        assert memory.check_integrity().faults == ()
+        assert memory.admin.check().faults == ()
     with Rig(tmp_path / "m") as rig:
         assert rig.erasures() == ([], [])
         rig.kv.remember(user=USER)
@@ -225,7 +225,7 @@ def test_freed_places_are_used_again(tmp_path):
             rig.memory.forget(user=USER, seqs=[2 * i + 2])
             rig.say(line(20 + i), session="later")
         assert rig.path().stat().st_size <= size + rig.pool().layout.stride_bytes
-        assert rig.memory.check_integrity().faults == ()
+        assert rig.memory.admin.check().faults == ()
 
 
 def test_forgetting_everything_leaves_no_file(tmp_path):
@@ -235,7 +235,7 @@ def test_forgetting_everything_leaves_no_file(tmp_path):
         rig.memory.forget(user=USER, everything=True)
         assert len(list((rig.folder / "kv").iterdir())) == 1
         assert rig.made() == {}
-    with Memory(tmp_path / "m", clock=FrozenClock()) as memory:
+    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
         memory.forget(user="zoe", everything=True)
     assert held(tmp_path / "m") == b""
     assert not list((tmp_path / "m" / "kv").iterdir())
@@ -247,7 +247,7 @@ def test_life_goes_on_after_forgetting_everything(tmp_path):
         rig.memory.forget(user=USER, everything=True)
         rig.say(line(1))
         assert [block.tile.seqs for block in rig.blocks()] == [(9,)]
-        assert rig.memory.check_integrity().faults == ()
+        assert rig.memory.admin.check().faults == ()
 
 
 def test_the_tiers_forget_too(tmp_path):

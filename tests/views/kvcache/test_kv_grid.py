@@ -17,7 +17,7 @@ def test_a_block_that_grew_after_a_question_does_not_stop_the_next(tmp_path, con
             assert rig.ask(top_k=20).text
             numbers = {block.number for block in rig.blocks()}
             assert {one.block for one in rig.kv.scores("w1 w9", user=USER)} == numbers
-        assert rig.memory.check_integrity().faults == ()
+        assert rig.memory.admin.check().faults == ()
 
 
 def test_other_sessions_go_on_as_they_were(tmp_path):

@@ -178,7 +178,7 @@ def test_a_bad_scope_is_answered_and_named(rig, changes):
 def test_a_pool_that_was_made_anew(rig):
     """A prompt from before is answered without memory."""
     prompt = rig.kv.prompt(QUESTION, user="ann")
-    rig.memory.rebuild(view="kv", user="ann")
+    rig.memory.builds.rebuild(view="kv", user="ann")
     assert "made anew" in refused(rig, request_of(prompt))
 
 

@@ -59,7 +59,7 @@ def use(rig, user):
 
     def run():
         rig.memory.add("A tulip from Utrecht.", user=user)
-        assert rig.memory.recall("tulip", user=user, floor=0)
+        assert rig.memory.recall("tulip", user=user, min_confidence=0)
         done.append(rig.memory.forget(user=user, seqs=[1]))
 
     thread = threading.Thread(target=run)
@@ -75,7 +75,7 @@ def unmade(rig):
 
 
 ASKING = {
-    "recall": lambda rig: rig.memory.recall(QUESTION, user=USER, views=["kv"], floor=0),
+    "recall": lambda rig: rig.memory.recall(QUESTION, user=USER, views=["kv"], min_confidence=0),
     "generate": lambda rig: rig.ask(),
     "scores": lambda rig: rig.kv.scores(QUESTION, user=USER),
     "remember": lambda rig: rig.say(line(9)),
@@ -91,7 +91,7 @@ def test_nobody_waits_for_a_model_that_hangs(rig, what, user):
         unmade(rig)
     with hanging(rig, lambda: ASKING[what](rig)):
         use(rig, user)
-    assert rig.memory.check_integrity().faults == ()
+    assert rig.memory.admin.check().faults == ()
 
 
 def test_what_is_forgotten_while_the_model_chooses_is_left_out(rig):

@@ -58,7 +58,7 @@ def test_no_block_of_another_is_in_an_answer(rig, alone, question):
 def test_no_message_of_another_is_recalled(rig):
     """recall(views=["kv"]) offers the user's own messages alone, also where another's would fit better."""
     for question in QUESTIONS:
-        found = rig.memory.recall(question, user="ann", views=["kv"], floor=0, budget_tokens=1000)
+        found = rig.memory.recall(question, user="ann", views=["kv"], min_confidence=0, budget_tokens=1000)
         assert {unit.text for unit in found.evidence} == OURS
 
 

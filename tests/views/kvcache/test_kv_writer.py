@@ -124,7 +124,7 @@ def test_an_answer_is_remembered_without_a_second_encoding(tmp_path, monkeypatch
         blocks = [block for block in rig.blocks() if block.tile.seqs[0] > 4]
         assert [block.tile.seqs for block in blocks] == [(5,), (6,)]
         assert all(block.slot is not None for block in blocks)
-        assert rig.memory.check_integrity().faults == ()
+        assert rig.memory.admin.check().faults == ()
 
 
 def test_an_answer_belongs_to_the_session_that_was_asked_in(tmp_path):
@@ -174,7 +174,7 @@ def test_what_is_said_in_between_makes_it_encode(tmp_path, monkeypatch):
         assert len(seen) >= 2
         assert rig.attended() == set()
         assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 3, 4, 5, 6}
-        assert rig.memory.check_integrity().faults == ()
+        assert rig.memory.admin.check().faults == ()
 
 
 def test_a_message_before_the_question_makes_it_encode(tmp_path, monkeypatch):
@@ -195,7 +195,7 @@ def test_a_message_before_the_question_makes_it_encode(tmp_path, monkeypatch):
             assert rig.kv.remember(user=USER).messages == 3
             assert len(seen) == 3
         assert rig.attended() == set()
-        assert rig.memory.check_integrity().faults == ()
+        assert rig.memory.admin.check().faults == ()
 
 
 def test_an_answer_that_could_not_be_written_is_encoded(tmp_path, monkeypatch):
@@ -228,7 +228,7 @@ def test_the_first_answer_of_an_empty_memory_is_remembered(tmp_path):
         assert rig.ask(remember=True).blocks == ()
         rig.kv.flush()
         assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 2}
-        assert rig.memory.check_integrity().faults == ()
+        assert rig.memory.admin.check().faults == ()
 
 
 def test_a_memory_whose_every_block_is_recent_answers(tmp_path):

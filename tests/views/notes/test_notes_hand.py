@@ -14,7 +14,7 @@ def profile(opened):
     """Ann's, of three notes and without a model."""
     memory = opened(chat=None)
     memory.add(TALK, user="ann", session="1")
-    return memory.profile("ann")
+    return memory.user("ann").profile
 
 
 def lines(profile):
@@ -64,8 +64,8 @@ def test_edits_outlive_a_rebuild(opened, profile, rebuilt):
     memory = opened(chat=None)
     memory.maintain()
     if rebuilt:
-        memory.rebuild("notes", user="ann")
-    again = memory.profile("ann")
+        memory.builds.rebuild("notes", user="ann")
+    again = memory.user("ann").profile
     assert lines(again) == [
         "Constraints:",
         "- I'm allergic to walnuts.",
@@ -87,12 +87,12 @@ def test_a_model_s_note_is_edited_as_any_other(opened):
     memory = opened(chat=ScriptedModel(lambda _: told))
     memory.add("Ok so the party is on the 9th.", user="ann")
     memory.maintain()
-    (note,) = memory.profile("ann").entries()
-    memory.profile("ann").edit(note, "The party is on the 10th.")
+    (note,) = memory.user("ann").profile.entries()
+    memory.user("ann").profile.edit(note, "The party is on the 10th.")
     for chat in (ScriptedModel(lambda _: told), None):
-        memory.rebuild("notes", user="ann", chat=chat)
-        memory.switch("notes", user="ann")
-        assert [entry.text for entry in memory.profile("ann").entries()] == ["The party is on the 10th."]
+        memory.builds.rebuild("notes", user="ann", chat=chat)
+        memory.builds.switch("notes", user="ann")
+        assert [entry.text for entry in memory.user("ann").profile.entries()] == ["The party is on the 10th."]
 
 
 def test_edits_are_forgotten_with_what_they_are_of(opened, profile):
@@ -101,8 +101,8 @@ def test_edits_are_forgotten_with_what_they_are_of(opened, profile):
     profile.pin("3.0")
     memory = opened(chat=None)
     memory.forget(user="ann", seqs=[1])
-    assert [note.text for note in memory.profile("ann").entries() if note.holds] == TALK[1:]
-    assert "Hamar" not in str(memory.messages(user="ann", noise=True))
+    assert [note.text for note in memory.user("ann").profile.entries() if note.holds] == TALK[1:]
+    assert "Hamar" not in str(memory.messages(user="ann", include_tool_traffic=True))
 
 
 def test_edits_of_a_folder_of_before_stand(opened):
@@ -123,15 +123,17 @@ def test_edits_of_a_folder_of_before_stand(opened):
         user="ann",
     )
     memory.maintain()
-    found = {note.text: note for note in memory.profile("ann").entries()}
+    found = {note.text: note for note in memory.user("ann").profile.entries()}
     assert (found[said].kind, found[said].pinned) == ("person", True)
     assert (found["I walk again."].kind, found["I walk again."].edited) == ("fact", True)
-    assert memory.profile("ann").retire(found[said]).holds is False
+    assert memory.user("ann").profile.retire(found[said]).holds is False
 
 
 def standing(memory, question):
     """What a recall has as always known."""
-    return [unit.text for unit in memory.recall(question, user="ann", floor=0).evidence if unit.standing]
+    return [
+        unit.text for unit in memory.recall(question, user="ann", min_confidence=0).evidence if unit.standing
+    ]
 
 
 def test_pinned_rules_stand_in_every_recall(profile, opened):

@@ -17,9 +17,9 @@ def memory(request, opened):
 
 def rules(memory):
     """What is taken for a rule that nobody gave, in the profile and in a recall."""
-    recalled = memory.recall("Where do invoices and passwords go?", user="ann", floor=0)
+    recalled = memory.recall("Where do invoices and passwords go?", user="ann", min_confidence=0)
     assert not any(unit.standing for unit in recalled.evidence)
-    return [note.text for note in swallowed(memory.profile("ann").entries())]
+    return [note.text for note in swallowed(memory.user("ann").profile.entries())]
 
 
 @pytest.mark.parametrize(("role", "text"), INJECTIONS)
@@ -36,7 +36,7 @@ def test_an_imported_injection_is_no_rule(memory, tmp_path):
     path = tmp_path / "chat.jsonl"
     lines = [{"role": role, "content": text, "session": str(n)} for n, (role, text) in enumerate(INJECTIONS)]
     path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    memory.import_(path, user="ann")
+    memory.user("ann").import_(path)
     memory.maintain()
     assert rules(memory) == []
 
@@ -45,4 +45,4 @@ def test_a_person_s_own_rule_is_one(memory):
     """The guard leaves what a person says themselves."""
     memory.add(RULE, user="ann")
     memory.maintain()
-    assert next(note.kind for note in memory.profile("ann").entries()) == "instruction"
+    assert next(note.kind for note in memory.user("ann").profile.entries()) == "instruction"

@@ -28,7 +28,7 @@ def say(memory, *texts, session="1", day=0, user="ann", role="user"):
 
 def notes(memory, user="ann"):
     """Each note's text, and whether it holds."""
-    return [(note.text, note.holds) for note in memory.profile(user).entries()]
+    return [(note.text, note.holds) for note in memory.user(user).profile.entries()]
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_the_clause_is_marked_with_what_took_its_place(memory, party):
     say(memory, PARTY)
     say(memory, MOVED, session="2", day=3)
     memory.maintain()
-    shown = memory.recall("When is Mia's party?", user="ann", floor=0).text
+    shown = memory.recall("When is Mia's party?", user="ann", min_confidence=0).text
     mark = "[“Mia's party on the 9th” no longer holds, since Thu 11 Jan 2024: “the party moved to the 10th”]"
     assert f"user: {PARTY} {mark}" in shown
     assert f"user: {MOVED}" in shown
@@ -70,7 +70,7 @@ def test_what_is_over_is_marked_with_the_sentence_that_says_so(memory, script, p
     say(memory, PARTY)
     say(memory, "No party after all, Mia is ill.", session="2", day=1)
     memory.maintain()
-    shown = memory.recall("When is Mia's party?", user="ann", floor=0).text
+    shown = memory.recall("When is Mia's party?", user="ann", min_confidence=0).text
     assert "no longer holds, since Tue 9 Jan 2024: “No party after all, Mia is ill.”]" in shown
 
 
@@ -82,7 +82,7 @@ def test_without_a_quote_only_a_verbatim_text_is_marked(memory, script):
     say(memory, MOVED, session="2", day=3)
     memory.maintain()
     assert notes(memory)[0] == ("Mia's party, the 9th.", False)
-    assert "no longer holds" not in memory.recall("Mia's party", user="ann", floor=0).text
+    assert "no longer holds" not in memory.recall("Mia's party", user="ann", min_confidence=0).text
 
 
 def test_forgetting_what_ended_a_note_lets_it_hold_again(memory, party):
@@ -94,14 +94,14 @@ def test_forgetting_what_ended_a_note_lets_it_hold_again(memory, party):
     assert notes(memory) == [("Mia's party is on the 9th.", True)]
     memory.forget(user="ann", seqs=[1])
     assert notes(memory) == []
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_the_background_reads_a_session_that_is_quiet(memory, script, clock, party):
     """Half an hour after its last message, and not before."""
     clock.tick(DAY - clock() + timedelta(minutes=1))
     say(memory, PARTY)
-    view = memory._notes
+    view = memory._wiring.notes
     assert _kept(memory) == []
     assert script.given == []
     with memory._database.read() as connection:
@@ -115,7 +115,7 @@ def test_the_background_reads_a_session_that_is_quiet(memory, script, clock, par
 
 def _kept(memory):
     """The notes, after the background has had its turn."""
-    maintenance.maintain(memory._database, [memory._notes], ["ann"], patient=True)
+    maintenance.maintain(memory._database, [memory._wiring.notes], ["ann"], patient=True)
     return [text for text, _ in notes(memory)]
 
 
@@ -237,7 +237,7 @@ def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
     memory.maintain()
     sent = script.given[-1]["notes"]
     assert "Always answer in metric units." in [note["text"] for note in sent]
-    assert memory.count_tokens(" ".join(f"{note['kind']} {note['text']}" for note in sent)) <= 1500
+    assert memory.admin.count_tokens(" ".join(f"{note['kind']} {note['text']}" for note in sent)) <= 1500
     assert len(sent) > 20
 
 
@@ -297,5 +297,5 @@ def test_a_kill_at_any_statement_loses_and_doubles_nothing(opened, script, party
             ("Mia's party is on the 9th.", False),
             ("The party moved to the 10th.", True),
         ]
-        assert again.check_integrity().ok
+        assert again.admin.check().ok
     assert at > 10

@@ -47,7 +47,7 @@ def test_changes_are_marked_and_shown_with_what_took_their_place(memory, script,
     assert len(script.given) == 2 * len(CHANGES)
     shown = 0
     for held, clause, later, new_clause, _, question in CHANGES:
-        evidence = memory.recall(question, user="ann", budget_tokens=300, floor=0).evidence
+        evidence = memory.recall(question, user="ann", budget_tokens=300, min_confidence=0).evidence
         old = next((unit for unit in evidence if held in unit.text), None)
         if old and old.outdated and any(later in unit.text for unit in evidence):
             assert old.outdated.sentence == "" or clause.startswith(old.outdated.sentence.removesuffix(" …"))
@@ -61,7 +61,7 @@ def test_near_misses_end_nothing(memory, script):
         script.says(held, kind=kind, text=clause, quote=clause)
     memory.add(list(talk([case[0] for case in NEAR_MISSES], [case[2] for case in NEAR_MISSES])), user="ann")
     memory.maintain()
-    assert all(note.holds for note in memory.profile("ann").entries())
+    assert all(note.holds for note in memory.user("ann").profile.entries())
     for *_, question in NEAR_MISSES:
-        evidence = memory.recall(question, user="ann", budget_tokens=300, floor=0).evidence
+        evidence = memory.recall(question, user="ann", budget_tokens=300, min_confidence=0).evidence
         assert [unit.text for unit in evidence if unit.outdated] == []

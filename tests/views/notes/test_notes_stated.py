@@ -89,5 +89,5 @@ def test_a_sentence_that_says_two_things_is_not_ended_whole(memory):
     """The rent has changed, and the town has not."""
     memory.add(["I live in Ulm and my rent is 900 euros.", "My rent is 950 euros now."], user="ann")
     memory.maintain()
-    assert all(note.holds for note in memory.profile("ann").entries())
-    assert "no longer holds" not in memory.recall("What is my rent?", user="ann", floor=0).text
+    assert all(note.holds for note in memory.user("ann").profile.entries())
+    assert "no longer holds" not in memory.recall("What is my rent?", user="ann", min_confidence=0).text

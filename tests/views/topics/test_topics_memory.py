@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zibaldone import Memory, Message
+from memories import open_memory
+from zibaldone import Config, Memory, Message
 from zibaldone.engine.generations import serving
 from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidImport, InvalidInput, ModelFailed
@@ -52,13 +53,13 @@ def conversation(seed: int, count: int = 40) -> list[Message]:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     """With small documents, so that few messages make several."""
-    with Memory(tmp_path / "m", chat=None, topics=SMALL, maintained=["topics"]) as opened:
+    with Memory(tmp_path / "m", config=Config(topics=SMALL, maintained=["topics"])) as opened:
         yield opened
 
 
 def library(memory: Memory, user: str = "ann") -> Library:
     """As the database has it."""
-    view = memory._topics
+    view = memory._wiring.topics
     with memory._database.read() as connection:
         generation = serving(connection, user, view)
         return view.library(connection, generation) if generation else Library()
@@ -90,7 +91,7 @@ def test_a_new_process_goes_on_as_the_old_one_would_have(tmp_path):
     for name, size in (("whole", 40), ("parts", 7)):
         for start in range(0, 40, size):
             with Memory(
-                tmp_path / name, chat=None, topics=SMALL, maintained=["topics"], clock=clock
+                tmp_path / name, config=Config(topics=SMALL, maintained=["topics"], clock=clock)
             ) as memory:
                 memory.add(said[start : start + size], user="ann")
                 memory.maintain()
@@ -116,7 +117,7 @@ def test_forgetting_what_superseded_makes_the_old_one_hold_again(memory):
     found = memory.recall("What is the capital of Norland?", user="ann", views=["topics"])
     assert "Ulm." in found.text
     assert "Port Ash" not in found.text
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_forgetting_leaves_no_word(memory):
@@ -131,7 +132,7 @@ def test_forgetting_leaves_no_word(memory):
     assert "ylophone77" not in repr(rows(memory.path)).lower()
     memory.maintain()
     assert "ylophone77" not in repr(rows(memory.path)).lower()
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 def test_forgetting_reaches_an_edit_that_quotes_the_message(memory):
@@ -156,7 +157,7 @@ def test_forgetting_reaches_titles_and_summaries_that_were_edited(memory):
     said[3] = replace(said[3], content="My bassoon teacher is Xylophanes Quirk of Pottstown.")
     memory.add(said, user="ann")
     memory.maintain()
-    topics = memory.topics("ann")
+    topics = memory.user("ann").topics
     words = ("Xylophanes", "Quirk", "Pottstown")
     doc = next(one for one in topics.documents() if any(word in one.summary + one.title for word in words))
     text = topics.text(doc.id).replace(f"# {doc.title}", f"# My notes: Quirk, {doc.title}", 1)
@@ -165,7 +166,7 @@ def test_forgetting_reaches_titles_and_summaries_that_were_edited(memory):
     memory.forget(user="ann", seqs=[4])
     assert not any(word in one.content for one in memory.messages(user="ann") for word in words)
     assert not any(word in repr(rows(memory.path)) for word in words)
-    memory.rebuild(user="ann", view="topics")
+    memory.builds.rebuild(user="ann", view="topics")
     assert not any(word in repr(rows(memory.path)) for word in words)
 
 
@@ -173,7 +174,7 @@ def test_an_emptied_document_asks_for_nothing(memory, tmp_path):
     """Somebody's editor may have failed; the error says how everything is removed."""
     memory.add(conversation(1), user="ann")
     memory.maintain()
-    topics, before = memory.topics("ann"), rows(memory.path)
+    topics, before = memory.user("ann").topics, rows(memory.path)
     doc = topics.documents()[0]
     for text in ("", " \n\n"):
         with pytest.raises(InvalidInput, match=r"empty: nothing was changed.*memory\.forget"):
@@ -190,7 +191,7 @@ def test_an_emptied_document_asks_for_nothing(memory, tmp_path):
 def test_current_is_flushed_by_the_clock_as_by_the_next_message(tmp_path):
     """A CURRENT that is open for longer than its window is filed when nobody writes."""
     clock = FrozenClock(START)
-    with Memory(tmp_path, chat=None, maintained=["topics"], clock=clock) as memory:
+    with Memory(tmp_path, config=Config(maintained=["topics"], clock=clock)) as memory:
         memory.add("I bought a bassoon from Rosa Diaz.", user="ann")
         memory.maintain()
         assert library(memory).current.entries
@@ -205,15 +206,17 @@ def test_current_is_flushed_by_the_clock_as_by_the_next_message(tmp_path):
 def test_the_background_worker_looks_at_the_clock(tmp_path):
     """A user who is not behind, but whose CURRENT has been open for too long, is maintained."""
     clock = FrozenClock(START)
-    with Memory(tmp_path, chat=None, maintained=["messages", "topics"], clock=clock) as memory:
+    with Memory(tmp_path, config=Config(maintained=["messages", "topics"], clock=clock)) as memory:
         memory.add("I bought a bassoon from Rosa Diaz.", user="ann")
         memory.maintain()
-        assert memory._backlog.look() == []
+        assert memory._wiring.backlog.look() == []
         clock.tick(timedelta(days=2))
-        assert memory._backlog.look() == ["ann"]
-        memory._worker = BackgroundWorker(memory._maintain_in_background, memory._backlog.look)
-        memory._maintain_in_background("ann")
-        assert memory._backlog.look() == []
+        assert memory._wiring.backlog.look() == ["ann"]
+        memory._wiring.worker = BackgroundWorker(
+            memory._wiring.maintain_in_background, memory._wiring.backlog.look
+        )
+        memory._wiring.maintain_in_background("ann")
+        assert memory._wiring.backlog.look() == []
         assert library(memory).documents
 
 
@@ -226,7 +229,7 @@ def test_two_users_are_strangers(memory):
     memory.maintain()
     assert library(memory) == before[0]
     assert memory.recall("bassoon", user="ann", views=["topics"]).text == before[1]
-    assert "Otto" not in memory.recall("Otto", user="ann", views=["topics"], floor=0.0).text
+    assert "Otto" not in memory.recall("Otto", user="ann", views=["topics"], min_confidence=0.0).text
     memory.forget(user="zoe", everything=True)
     assert library(memory) == before[0]
     assert library(memory, "zoe") == Library()
@@ -244,13 +247,15 @@ def test_an_embedder_that_fails_leaves_words_to_search_by(tmp_path):
             return super().embed(texts)
 
     embedder = Moody()
-    with Memory(tmp_path, embedder=embedder, chat=None, topics=SMALL, maintained=["topics"]) as memory:
+    with Memory(tmp_path, embedder=embedder, config=Config(topics=SMALL, maintained=["topics"])) as memory:
         memory.add(conversation(5), user="ann")
         memory.maintain()
         embedder.failing = True
         memory.add(conversation(6), user="ann")
         assert [one.view for one in memory.maintain().behind if one.view == "topics"] == ["topics"]
-        found = memory.recall("What did I buy from Rosa Diaz?", user="ann", views=["topics"], floor=0.0)
+        found = memory.recall(
+            "What did I buy from Rosa Diaz?", user="ann", views=["topics"], min_confidence=0.0
+        )
         assert "Rosa Diaz" in found.text
         assert "by words only" in found.trace.views[0].note
         embedder.failing = False
@@ -260,7 +265,7 @@ def test_an_embedder_that_fails_leaves_words_to_search_by(tmp_path):
 def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
     """What a batch left in memory is not believed when the database has not got it."""
     memory.add(conversation(7), user="ann")
-    view = memory._topics
+    view = memory._wiring.topics
     commit = view.commit
 
     def undone(*given: object) -> None:
@@ -273,7 +278,7 @@ def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
     monkeypatch.undo()
     memory.maintain()
     assert {seq for entry in library(memory).origins() for seq in entry.sources} == set(range(1, 41))
-    assert memory.check_integrity().ok
+    assert memory.admin.check().ok
 
 
 @pytest.mark.parametrize(
@@ -289,14 +294,14 @@ def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
 def test_a_model_that_answers_badly_loses_nothing(tmp_path, answer):
     """Every message's facts stand somewhere, and what was made offline says so."""
     chat = ScriptedModel(lambda _: answer)
-    with Memory(tmp_path, chat=chat, topics=SMALL, maintained=["topics"]) as memory:
+    with Memory(tmp_path, chat=chat, config=Config(topics=SMALL, maintained=["topics"])) as memory:
         memory.add(conversation(8), user="ann")
         report = memory.maintain()
         held = {seq for entry in library(memory).origins() for seq in entry.sources}
         assert held == set(range(1, 41))
         assert not any("yacht" in entry.text for entry in library(memory).entries())
         assert report.degraded
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
 
 
 @pytest.mark.parametrize("view", ["topics", "hierarchy"])
@@ -310,12 +315,12 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
         )  # an episode a pair
         for i, message in enumerate(conversation(9))
     ]
-    with Memory(tmp_path, **settings) as one, Memory(tmp_path, **settings) as other:
+    with open_memory(tmp_path, **settings) as one, open_memory(tmp_path, **settings) as other:
         one.add(said[:20], user="ann")
         one.maintain()
         one.forget(user="ann", seqs=[3])  # what an episode loses is told anew when the view is tended
         one.add(said[20:], user="ann")
-        mine = one._views[view]
+        mine = one._wiring.views[view]
         prepare = mine.prepare
         clock.tick(timedelta(days=2))  # CURRENT is due
 
@@ -327,21 +332,21 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
             if len(calls) > 1:
                 return prepared
             with other._database.read() as connection:
-                generation = serving(connection, "ann", other._views[view])
-            other._views[view].housekeep(other._database, generation)
+                generation = serving(connection, "ann", other._wiring.views[view])
+            other._wiring.views[view].housekeep(other._database, generation)
             return prepared
 
         monkeypatch.setattr(mine, "prepare", slowly)
         one.maintain()
         assert len(calls) == 2
-        assert one.check_integrity().ok
+        assert one.admin.check().ok
         left = {message.seq for message in one.messages(user="ann")}
         if view == "topics":
             held = library(one)
             assert {seq for entry in held.origins() for seq in entry.sources} == left
             assert len({(entry.sources, entry.text) for entry in held.entries()}) == len(list(held.entries()))
         else:
-            told = [seq for episode in one.episodes(user="ann") for seq in episode.seqs]
+            told = [seq for episode in one.user("ann").episodes() for seq in episode.seqs]
             assert len(told) == len(set(told))
             assert {1, 2, 4, 5, 6} <= set(told)
 
@@ -357,13 +362,15 @@ def test_a_slow_model_keeps_nobody_waiting(tmp_path):
                 assert go_on.wait(20)
             return super().chat(request)
 
-    with Memory(tmp_path, chat=Slow(lambda _: "{}"), topics=SMALL, maintained=["topics"]) as memory:
+    with Memory(
+        tmp_path, chat=Slow(lambda _: "{}"), config=Config(topics=SMALL, maintained=["topics"])
+    ) as memory:
         memory.add(conversation(9), user="ann")
         memory.maintain()
         quiet = memory.recall("Who sold the bassoon?", user="ann", views=["topics"])
         with ThreadPoolExecutor(2) as pool:
             first = pool.submit(
-                memory.recall, "Who has patience, Rosa?", user="ann", views=["topics"], floor=0.0
+                memory.recall, "Who has patience, Rosa?", user="ann", views=["topics"], min_confidence=0.0
             )
             assert asked.wait(20)
             try:
@@ -389,10 +396,10 @@ def test_a_slow_embedder_keeps_nobody_waiting(tmp_path):
                 assert go_on.wait(20)
             return super().embed(texts)
 
-    with Memory(tmp_path, embedder=Slow(), chat=None, topics=SMALL, maintained=["topics"]) as memory:
+    with Memory(tmp_path, embedder=Slow(), config=Config(topics=SMALL, maintained=["topics"])) as memory:
         memory.add(conversation(9), user="ann")
         memory.maintain()
-        wanted = {"views": ["topics"], "floor": 0.0}
+        wanted = {"views": ["topics"], "min_confidence": 0.0}
         with ThreadPoolExecutor(2) as pool:
             first = pool.submit(memory.recall, "Who has patience, Rosa?", user="ann", **wanted)
             assert asked.wait(20)
@@ -418,7 +425,7 @@ def test_what_forgetting_puts_back_is_embedded_by_the_next_maintenance(tmp_path)
 
     embedder, clock = Counting(), FrozenClock(START)
     with Memory(
-        tmp_path, embedder=embedder, chat=None, topics=SMALL, maintained=["topics"], clock=clock
+        tmp_path, embedder=embedder, config=Config(topics=SMALL, maintained=["topics"], clock=clock)
     ) as memory:
         memory.add(["The capital of Norland is Ulm.", "The capital of Norland is Ulm."], user="ann")
         memory.maintain()
@@ -428,10 +435,10 @@ def test_what_forgetting_puts_back_is_embedded_by_the_next_maintenance(tmp_path)
         memory.forget(user="ann", seqs=[2])
         assert embedder.calls == calls
         assert zero_vectors(memory.path) == 1
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
         memory.maintain()
         assert zero_vectors(memory.path) == 0
-        assert memory.check_integrity().ok
+        assert memory.admin.check().ok
         assert "Ulm" in memory.recall("capital of Norland", user="ann", views=["topics"]).text
 
 
@@ -456,11 +463,13 @@ def test_an_agent_reads_where_it_is_wanted(tmp_path):
         return json.dumps({"done": True, "relevant_snippets": [], "relevant_docs": []})
 
     agentic = replace(SMALL, reader="agentic")
-    with Memory(tmp_path, chat=None, topics=SMALL, maintained=["topics"]) as memory:
+    with Memory(tmp_path, config=Config(topics=SMALL, maintained=["topics"])) as memory:
         memory.add(conversation(9), user="ann")
         memory.maintain()
-    with Memory(tmp_path, chat=ScriptedModel(answer), topics=agentic, maintained=["topics"]) as memory:
-        found = memory.recall("What of the telescope?", user="ann", views=["topics"], floor=0.0)
+    with Memory(
+        tmp_path, chat=ScriptedModel(answer), config=Config(topics=agentic, maintained=["topics"])
+    ) as memory:
+        found = memory.recall("What of the telescope?", user="ann", views=["topics"], min_confidence=0.0)
         assert "topics.search_memory" in asked
         assert "telescope" in found.text
         assert found.trace.views[0].model_calls >= 2

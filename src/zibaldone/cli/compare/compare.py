@@ -93,8 +93,8 @@ def compare(
     own = read_questions(questions, stored) if questions else made_questions(stored, most_of_a_kind)
     rows: list[ComparedRow] = []
     with tempfile.TemporaryDirectory(dir=memory.path, prefix="comparing-") as folder:
-        key = secrets.token_bytes(KEY_BYTES) if memory.encrypted else None  # gone with the copies
-        embedder = memory._embedder  # noqa: SLF001 - what it recalls with
+        key = secrets.token_bytes(KEY_BYTES) if memory.admin.encrypted else None  # gone with the copies
+        embedder = memory._wiring.embedder  # noqa: SLF001 - what it recalls with
         tools = Equipment(embedder, Path(folder), key=key)
         for done, name in enumerate(systems):
             progress(name, done, len(systems))

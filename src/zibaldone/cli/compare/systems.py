@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from zibaldone.api.config import Config
 from zibaldone.api.memory import Memory
 from zibaldone.core import MACHINES, Evidence, Message
 from zibaldone.errors import UnknownName
@@ -101,9 +102,7 @@ class Engine:
             embedder=tools.embedder,
             chat=tools.chat,
             key=tools.key,
-            blocks=None,  # the folder goes after the run; objects of it in a bucket would stay
-            replica=None,
-            **settings,
+            config=Config(**settings),
         )
 
     def take(self, messages: Sequence[Message]) -> None:
@@ -117,7 +116,7 @@ class Engine:
             user=USER,
             budget_tokens=budget_tokens,
             views=self._views,
-            floor=self._floor,
+            min_confidence=self._floor,
             now=now,
         )
         return Recalled(recall.text, units_of(recall), recall.tokens)

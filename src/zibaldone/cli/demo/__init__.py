@@ -44,18 +44,18 @@ def run(console: Console, folder: Path | None = None, *, as_json: bool = False) 
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="zibaldone-demo-") as temporary:
             return run(console, Path(temporary), as_json=as_json)
-    with Memory(folder) as memory:
-        memory.count_tokens("")  # loads the tokenizer, so that what is timed below is the work alone
+    with Memory.from_env(folder) as memory:
+        memory.admin.count_tokens("")  # loads the tokenizer, so that what is timed below is the work alone
         started = time.perf_counter()
         with as_file(CONVERSATION) as sample:
-            memory.import_(sample, user=USER)
+            memory.user(USER).import_(sample)
         import_ms = (time.perf_counter() - started) * 1000
         started = time.perf_counter()
         memory.maintain(user=USER)
         maintain_ms = (time.perf_counter() - started) * 1000
         messages = memory.messages(user=USER)
         seqs = {str(message.id): message.seq for message in messages}
-        full_tokens = memory.count_tokens(show.full_context(messages))
+        full_tokens = memory.admin.count_tokens(show.full_context(messages))
         if not as_json:
             show.opening(console, messages, full_tokens, import_ms, maintain_ms)
         outcomes = []

@@ -36,7 +36,7 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True)
-class Builds:
+class BuildStatus:
     """What there is of a view of one user."""
 
     user: str
@@ -47,11 +47,11 @@ class Builds:
     standing: Literal["", "beside", "kept"] = ""
 
 
-def builds(database: Database, user: str, view: ViewStore) -> Builds:
+def builds(database: Database, user: str, view: ViewStore) -> BuildStatus:
     """What serves, and what stands beside it."""
     with database.read(user) as connection:
         other, standing = other_of(connection, user, view)
-        return Builds(
+        return BuildStatus(
             user,
             view.name,
             _build(connection, generations.serving(connection, user, view)),

@@ -12,7 +12,7 @@ from zibaldone.engine.ingest import Progress
 from zibaldone.engine.leases import LeaseLost
 from zibaldone.engine.maintenance import Behind, Check, Hold
 from zibaldone.engine.rebuilding import builds as of_view
-from zibaldone.engine.rebuilding.builds import Builds
+from zibaldone.engine.rebuilding.builds import BuildStatus
 from zibaldone.engine.rebuilding.difference import BuildDiff, diff
 from zibaldone.engine.rebuilding.estimate import RebuildEstimate, estimate
 from zibaldone.engine.rebuilding.variants import Variants, ViewVariant
@@ -48,7 +48,7 @@ class Rebuilder:
         self._wire, self._own_chat = wire, name_of(chat)
         self.variants = Variants(database, self._own_chat)
 
-    def rebuild(self, user: str, view: View, progress: Progress | None) -> Builds:
+    def rebuild(self, user: str, view: View, progress: Progress | None) -> BuildStatus:
         """Make what serves the user anew, with its own models; the new build takes its place at once."""
         serving = self.variants.serving(user, view)
         with inspection.damage_is_named(self._database, user, [view]):
@@ -68,7 +68,7 @@ class Rebuilder:
         view: View,
         models: tuple[ChatModel | None, Embedder] | None,
         progress: Progress | None,
-    ) -> Builds:
+    ) -> BuildStatus:
         """Let a build with these models, or with the memory's own, grow beside what serves."""
         variant = ViewVariant(of_view.compared(view), self._own_chat)
         if models is not None:
@@ -102,7 +102,7 @@ class Rebuilder:
         tokenizer = self._tokenizer
         return estimate(self._database, user, make, free, tokenizer, asks_model=asks_model, prices=prices)
 
-    def builds(self, user: str, view: View) -> Builds:
+    def builds(self, user: str, view: View) -> BuildStatus:
         """What there is."""
         return of_view.builds(self._database, user, view)
 
@@ -110,7 +110,7 @@ class Rebuilder:
         """What the other build says otherwise."""
         return diff(self._database, user, of_view.compared(view))
 
-    def switch(self, user: str, view: View, progress: Progress | None) -> Builds:
+    def switch(self, user: str, view: View, progress: Progress | None) -> BuildStatus:
         """Let what stands beside serve. Raises InvalidInput where its models are not known here."""
         with self._database.read(user) as connection:
             beside = generations.standing(connection, user, view, "beside")
@@ -132,12 +132,12 @@ class Rebuilder:
             is_complete = cursor >= log.state(connection, user).last_seq
         return is_complete or self.variants.has_chat(chat)
 
-    def rollback(self, user: str, view: View) -> Builds:
+    def rollback(self, user: str, view: View) -> BuildStatus:
         """Let the kept build serve again."""
         of_view.rollback(self._database, user, view)
         return self.builds(user, view)
 
-    def discard(self, user: str, view: View) -> Builds:
+    def discard(self, user: str, view: View) -> BuildStatus:
         """Remove the build that does not serve."""
         of_view.discard(self._database, user, view)
         self.variants.grow_no_more(user, view.name)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,7 +18,8 @@ from starlette.datastructures import Headers
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, RecallGivenUp
-from zibaldone.recall.lookup import Filter, Lookup
+from zibaldone.log.filters import Filter
+from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
@@ -104,7 +105,7 @@ class Workshop:
 
     def __post_init__(self) -> None:
         self.hidden = HiddenTurns(self.memory)
-        at_once = _AT_ONCE if self.memory.is_embedded else _AT_ONCE_WAITING
+        at_once = _AT_ONCE if self.memory.admin.is_embedded else _AT_ONCE_WAITING
         lanes = self.memory.lanes if isinstance(self.memory, DividedMemory) else 1
         self._turns = [asyncio.Semaphore(at_once) for _ in range(lanes)]
 
@@ -118,7 +119,7 @@ class Workshop:
         In the server's own it would take from those whose recall begins meanwhile. `after_s` later, unless
         the user has asked again: who asks at once would wait for it longer than it spares their recall.
         """
-        if isinstance(self.memory, DividedMemory) and self.memory.is_embedded:
+        if isinstance(self.memory, DividedMemory) and self.memory.admin.is_embedded:
             self.leave_unread(user)
             self._to_read[user] = asyncio.get_running_loop().call_later(after_s, self._begin_reading, user)
 
@@ -140,7 +141,7 @@ class Workshop:
 
     async def _read_ahead(self, user: str) -> None:
         async with self.turns(user):
-            await self.memory.warm(user=user)
+            await self.memory.user(user).preload()
 
 
 @dataclass(slots=True)
@@ -276,14 +277,13 @@ class GatewayExchange:
         aligned = await self.shop.recorder.aligned(self.admitted)
         return await self.shop.memory.recall(
             lookup.query,
-            exclude_seqs=aligned.passed | shown,
+            filter=replace(narrowed, exclude_seqs=aligned.passed | shown),
             user=self.scope.user,
             budget_tokens=_SEARCH_TOKENS,
             views=self.options.views,
-            floor=0,
+            min_confidence=0,
             order=lookup.order,
             timeout_s=max(0.0, until - asyncio.get_running_loop().time()),
-            **narrowed.options(),
         )
 
     async def _recall(self, asking: WireTurn, loop: bytes, until: float, *, is_loop: bool) -> Recall:
@@ -294,10 +294,10 @@ class GatewayExchange:
                 recalled = await self.shop.memory.recall(
                     asking.message.content,
                     messages=[*aligned.unknown, asking.message],
-                    exclude_seqs=aligned.passed,
+                    filter=Filter(
+                        exclude_seqs=aligned.passed, agent=self.scope.agent, roles=self.options.roles
+                    ),
                     user=self.scope.user,
-                    agent=self.scope.agent,
-                    roles=self.options.roles,
                     budget_tokens=self.options.budget_tokens,
                     views=self.options.views,
                     timeout_s=max(0.0, until - asyncio.get_running_loop().time()),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from zibaldone.api.aio import AsyncMemory
+from zibaldone.log.filters import Filter
 from zibaldone.server.gateway.alignment import Aligned, SessionLog, align, answered
 from zibaldone.server.gateway.scope import MemoryScope
 from zibaldone.server.gateway.turns import WireTurn
@@ -96,8 +97,7 @@ class Recorder:
         """Take in what was stored since, by whomever, and walk the request."""
         messages = await self._memory.messages(
             user=admitted.scope.user,
-            session=admitted.session,
-            agent=admitted.scope.agent,
+            filter=Filter(session=admitted.session, agent=admitted.scope.agent),
             after=session.read_to,
             last=None if session.read_to else _READ_BACK,
         )

@@ -19,7 +19,8 @@ from typing import Any
 
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput
-from zibaldone.recall.lookup import NOTHING, Filter, shown_whole, to_found, to_lookup
+from zibaldone.log.filters import Filter
+from zibaldone.recall.lookup import NOTHING, shown_whole, to_found, to_lookup
 from zibaldone.server.gateway.events import EventSplitter, event_data, whole_events, with_data
 from zibaldone.server.gateway.exchange import LONG_BYTES, GatewayExchange
 from zibaldone.server.gateway.json_body import (

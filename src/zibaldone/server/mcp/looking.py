@@ -5,6 +5,7 @@ Only headers, numbers of messages and our own notes begin at the left, so that n
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain, zip_longest
@@ -16,8 +17,9 @@ from zibaldone.api.profile import place_of
 from zibaldone.core import Evidence, Message
 from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput
+from zibaldone.log.filters import Filter
 from zibaldone.log.session_list import TitledSession
-from zibaldone.recall.lookup import CLEAR, NEAREST, UNCLEAR, Filter, passages, to_found, to_lookup, to_span
+from zibaldone.recall.lookup import CLEAR, NEAREST, UNCLEAR, passages, to_found, to_lookup, to_span
 from zibaldone.recall.recall import Order
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.text.rendering import NO_DATE, header, indented
@@ -106,10 +108,9 @@ async def recall(caller: McpCaller, given: RecallWords) -> str:
         lookup.query,
         user=caller.user,
         budget_tokens=given.budget,
-        exclude_seqs=given.seen,
+        filter=replace(narrowed, exclude_seqs=given.seen),
         order=lookup.order,
-        floor=0,
-        **narrowed.options(),
+        min_confidence=0,
     )
     brought = to_found(recalled, shown_before=bool(given.seen))
     while len(brought.evidence) > 1 and (over := await _over(caller, brought.text, given.budget)) > 0:
@@ -125,8 +126,9 @@ async def recall(caller: McpCaller, given: RecallWords) -> str:
 async def sessions(caller: McpCaller, given: ListSessions) -> str:
     """Sessions by time, or by what they are about."""
     since, until = to_span(given.since, given.until)
-    narrowed = Filter(since=since, until=until, agent=caller.agent).options()
-    listed = partial(caller.memory.titled_sessions, user=caller.user, **narrowed)
+    listed = partial(
+        caller.memory.user(caller.user).titled_sessions, since=since, until=until, agent=caller.agent
+    )
     if not given.about.strip():
         newest, total = await listed(limit=_MOST_SESSIONS, skip=given.skip)
         lines = list(map(_session_line, newest))
@@ -134,7 +136,11 @@ async def sessions(caller: McpCaller, given: ListSessions) -> str:
             lines.append(f"{total - given.skip - len(lines)} more: skip={given.skip + len(lines)}")
         return _quoted("\n".join(lines)) if lines else _NO_SESSION
     recalled = await caller.memory.recall(
-        given.about, user=caller.user, floor=0, budget_tokens=_LOOKED_THROUGH_TOKENS, **narrowed
+        given.about,
+        user=caller.user,
+        filter=Filter(since=since, until=until, agent=caller.agent),
+        min_confidence=0,
+        budget_tokens=_LOOKED_THROUGH_TOKENS,
     )
     best: dict[str, Evidence] = {}
     for decision in recalled.trace.decisions:
@@ -158,7 +164,9 @@ async def read_session(caller: McpCaller, given: ReadSession) -> str:
     """A window of a session: the message asked for, then its neighbours as far as the budget goes."""
     seq, skipped = _place(given.start) if given.start else (given.around, 0)
     session = await _session_of(caller, given.session, seq)
-    of_session = partial(caller.memory.messages, user=caller.user, agent=caller.agent, session=session)
+    of_session = partial(
+        caller.memory.messages, user=caller.user, filter=Filter(agent=caller.agent, session=session)
+    )
     earlier = [] if given.start or not seq else await of_session(before=seq, last=_PAGE + 1)
     later = await of_session(after=max(seq - 1, 0), limit=_PAGE + 1)
     room = given.budget - _ROUND_IT
@@ -169,7 +177,7 @@ async def read_session(caller: McpCaller, given: ReadSession) -> str:
         unit = _part(message, skip, most)
         is_new_day = unit.time.date() not in {before.time.date() for before in taken.values()}
         text = passages([unit])
-        tokens = await caller.memory.count_tokens(text if is_new_day else text.partition("\n")[2])
+        tokens = await caller.memory.admin.count_tokens(text if is_new_day else text.partition("\n")[2])
         if tokens > room and not taken:  # what was asked for, as far as it goes
             unit = _part(message, skip, max(1, len(unit.text) * room // tokens))
         elif tokens > room:
@@ -188,9 +196,12 @@ async def read_session(caller: McpCaller, given: ReadSession) -> str:
 
 async def notes(caller: McpCaller, given: ReadNotes) -> str:
     """Notes that hold."""
-    holding = [note for note in await caller.memory.profile(caller.user).entries() if note.holds]
+    holding = [note for note in await caller.memory.user(caller.user).profile.entries() if note.holds]
     if caller.agent is not None:
-        own = {message.seq for message in await caller.memory.messages(user=caller.user, agent=caller.agent)}
+        own = {
+            message.seq
+            for message in await caller.memory.messages(user=caller.user, filter=Filter(agent=caller.agent))
+        }
         holding = [note for note in holding if own.issuperset(note.sources)]
     once: dict[str, UserNote] = {}
     for note in sorted(holding, key=place_of):
@@ -200,9 +211,9 @@ async def notes(caller: McpCaller, given: ReadNotes) -> str:
         recalled = await caller.memory.recall(
             given.about,
             user=caller.user,
-            agent=caller.agent,
+            filter=Filter(agent=caller.agent),
             views=["notes"],
-            floor=0,
+            min_confidence=0,
             budget_tokens=MOST_BUDGET_TOKENS,
         )
         near = [decision.evidence for decision in recalled.trace.decisions if decision.evidence.text in once]
@@ -213,7 +224,7 @@ async def notes(caller: McpCaller, given: ReadNotes) -> str:
     room = given.budget
     for note in ordered:
         line = _note_line(note)
-        room -= await caller.memory.count_tokens(line)
+        room -= await caller.memory.admin.count_tokens(line)
         if room < 0:
             lines.append(f"{len(ordered) - len(lines)} more: ask about one thing, or with a larger budget.")
             break
@@ -228,7 +239,9 @@ async def _session_of(caller: McpCaller, session: str, seq: int) -> str:
             raise InvalidInput("say what to read: a session, or around the number of a message")
         await _known(caller, session)
         return session
-    there = await caller.memory.messages(user=caller.user, agent=caller.agent, after=seq - 1, before=seq + 1)
+    there = await caller.memory.messages(
+        user=caller.user, filter=Filter(agent=caller.agent), after=seq - 1, before=seq + 1
+    )
     if not there:
         raise InvalidInput(f"there is no message {seq}: recall shows numbers, each behind a #")
     if session not in ("", there[0].session):
@@ -238,7 +251,9 @@ async def _session_of(caller: McpCaller, session: str, seq: int) -> str:
 
 async def _known(caller: McpCaller, session: str) -> None:
     """Raise InvalidInput for a session that is not there."""
-    if not await caller.memory.messages(user=caller.user, agent=caller.agent, session=session, limit=1):
+    if not await caller.memory.messages(
+        user=caller.user, filter=Filter(agent=caller.agent, session=session), limit=1
+    ):
         raise InvalidInput(
             f"there is no session {shown(session)}: sessions lists them; in a header the name is before the ·"
         )
@@ -302,7 +317,7 @@ def _short(text: str, most: int) -> str:
 
 async def _over(caller: McpCaller, text: str, budget: int) -> int:
     """Tokens that an answer has above its budget."""
-    return await caller.memory.count_tokens(_quoted(text)) - budget
+    return await caller.memory.admin.count_tokens(_quoted(text)) - budget
 
 
 def _quoted(text: str) -> str:

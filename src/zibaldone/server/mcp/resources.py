@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from zibaldone.core import Message
+from zibaldone.log.filters import Filter
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.text.rendering import line, quotation
 
@@ -29,7 +30,7 @@ class MemoryResource:
 
 async def resources_of(caller: McpCaller) -> list[MemoryResource]:
     """What there is to read: the newest sessions first, then the topic documents."""
-    newest, _ = await caller.memory.titled_sessions(user=caller.user, agent=caller.agent, limit=_MOST_LISTED)
+    newest, _ = await caller.memory.user(caller.user).titled_sessions(agent=caller.agent, limit=_MOST_LISTED)
     sessions = [
         MemoryResource(f"{SESSIONS}{_escaped(one.session)}", one.session, one.title, PLAIN) for one in newest
     ]
@@ -39,7 +40,7 @@ async def resources_of(caller: McpCaller) -> list[MemoryResource]:
         MemoryResource(
             f"{TOPICS}{_escaped(document.id)}", document.title or document.id, "A topic document.", MARKDOWN
         )
-        for document in await caller.memory.topics(caller.user).documents()
+        for document in await caller.memory.user(caller.user).topics.documents()
     ]
     profile = MemoryResource(PROFILE, "profile", "What holds of the user.", PLAIN)
     return [profile, *sessions, *documents]
@@ -51,17 +52,16 @@ async def read_resource(caller: McpCaller, uri: str) -> tuple[str, str] | None:
     Raises InvalidInput for a topic document that is not there.
     """
     if uri == PROFILE and caller.agent is None:
-        return await caller.memory.profile(caller.user).text(_BUDGET_TOKENS), PLAIN
+        return await caller.memory.user(caller.user).profile.text(_BUDGET_TOKENS), PLAIN
     if uri.startswith(SESSIONS) and uri != SESSIONS:
         messages = await caller.memory.messages(
             user=caller.user,
-            agent=caller.agent,
-            session=unquote(uri.removeprefix(SESSIONS)),
+            filter=Filter(agent=caller.agent, session=unquote(uri.removeprefix(SESSIONS))),
             last=_MOST_MESSAGES,
         )
         return (quotation("\n".join(map(_message_line, messages))), PLAIN) if messages else None
     if uri.startswith(TOPICS) and caller.agent is None:
-        return await caller.memory.topics(caller.user).text(unquote(uri.removeprefix(TOPICS))), MARKDOWN
+        return await caller.memory.user(caller.user).topics.text(unquote(uri.removeprefix(TOPICS))), MARKDOWN
     return None
 
 

@@ -13,6 +13,7 @@ from zibaldone.core import DEFAULT_SESSION
 from zibaldone.core.threads import in_thread
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.errors import InvalidInput
+from zibaldone.log.filters import Filter
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.server.mcp.looking import (
     ListSessions,
@@ -128,13 +129,13 @@ async def _forgotten(caller: McpCaller, given: Forget) -> Receipt:
     if caller.agent is None:
         return await caller.memory.forget(user=caller.user, dry_run=dry_run, **chosen)
     looked = await caller.memory.forget(user=caller.user, dry_run=True, **chosen)  # checks the selectors, too
-    own = await caller.memory.messages(user=caller.user, agent=caller.agent)
+    own = await caller.memory.messages(user=caller.user, filter=Filter(agent=caller.agent))
     seqs = {message.seq for message in own}.intersection(looked.seqs)
     return await caller.memory.forget(user=caller.user, seqs=sorted(seqs), dry_run=dry_run)
 
 
 async def _topics(name: str, caller: McpCaller, given: Arguments) -> str:
-    tools = await caller.memory.topics(caller.user).tools()
+    tools = await caller.memory.user(caller.user).topics.tools()
     return quotation(answer_text(await in_thread(tools.invoke, name, given.model_dump())))
 
 
@@ -166,7 +167,7 @@ async def tools_for(caller: McpCaller, names: Iterable[str] = TOOLS) -> dict[str
     """Those of these names that a caller may use, and that have something to show."""
     tools = {name: TOOLS[name] for name in names if name in TOOLS}
     has_topics = caller.agent is None and any(tool.of_topics for tool in tools.values())
-    has_topics = has_topics and bool(await caller.memory.topics(caller.user).documents())
+    has_topics = has_topics and bool(await caller.memory.user(caller.user).topics.documents())
     return {
         name: tool
         for name, tool in tools.items()

@@ -60,7 +60,7 @@ async def import_(call: PageCall) -> Response:
 
 async def import_file(memory: AsyncMemory, path: Path, user: str, progress: Progress) -> Sequence[str]:
     """Import one file; what was done, in lines for people."""
-    done = await memory.import_(path, user=user, progress=progress)
+    done = await memory.user(user).import_(path, progress=progress)
     lines = [
         f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}.",
         f"{count(done.added, 'message')} added.",

@@ -30,7 +30,7 @@ class EntryGroup:
 async def profile(call: PageCall) -> Response:
     """Entries kind by kind: the pinned first, then the newest; at the end what holds no more."""
     only, skip = call.text("kind"), call.number("skip", 0, most=10**9)
-    entries = await call.memory.profile(call.user).entries()
+    entries = await call.memory.user(call.user).profile.entries()
     entries.sort(key=lambda entry: (not entry.pinned, -entry.time.timestamp(), entry.id))
     step = _ALL if only else _SHOWN
     groups = []
@@ -54,7 +54,7 @@ async def profile(call: PageCall) -> Response:
 async def profile_text(call: PageCall) -> Response:
     """The text that goes into a prompt."""
     budget = call.number("budget", 400, most=8000)
-    text = await call.memory.profile(call.user).text(budget)
+    text = await call.memory.user(call.user).profile.text(budget)
     return call.page("profile_text.html", text=text, budget=budget)
 
 
@@ -64,7 +64,7 @@ async def add(call: PageCall) -> Response:
     kind = kind_of(field(form, "kind"))
     if kind is None:
         raise InvalidInput(f"no kind {field(form, 'kind')!r}: there is {', '.join(KINDS)}")
-    entry = await call.memory.profile(call.user).add(kind, field(form, "text"))
+    entry = await call.memory.user(call.user).profile.add(kind, field(form, "text"))
     seen = call.see("/profile")
     seen.headers["Location"] += f"#e{entry.id}"
     return seen
@@ -72,7 +72,7 @@ async def add(call: PageCall) -> Response:
 
 async def change(call: PageCall) -> Response:
     """Pin, edit or retire one entry."""
-    opened, form = call.memory.profile(call.user), await call.form()
+    opened, form = call.memory.user(call.user).profile, await call.form()
     entry_id, act = call.request.path_params["id"], field(form, "act")
     try:
         if act == "edit":

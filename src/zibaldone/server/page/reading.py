@@ -9,6 +9,7 @@ from functools import partial
 from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
+from zibaldone.log.filters import Filter
 from zibaldone.log.message_objects import ATTACHMENTS
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
@@ -22,7 +23,7 @@ _LONGEST_METADATA = 4000  # characters shown
 async def sessions(call: PageCall) -> Response:
     """All sessions, the newest first."""
     words, skip = call.text("words"), call.number("skip", 0, most=10**9)
-    page, total = await call.memory.titled_sessions(user=call.user, limit=_SESSIONS, skip=skip, words=words)
+    page, total = await call.memory.user(call.user).titled_sessions(limit=_SESSIONS, skip=skip, words=words)
     template = "session_list.html" if call.is_fragment else "sessions.html"
     return call.page(template, sessions=page, total=total, words=words, skip=skip, step=_SESSIONS)
 
@@ -30,7 +31,7 @@ async def sessions(call: PageCall) -> Response:
 async def session(call: PageCall) -> Response:
     """A stretch of one session: from its beginning, around a message, after one, or before one."""
     name = call.request.query_params.get("name", "")
-    of_session = partial(call.memory.messages, user=call.user, session=name)
+    of_session = partial(call.memory.messages, user=call.user, filter=Filter(session=name))
     at, before = call.number("at", 0, most=2**62), call.number("before", 0, most=2**62)
     after = call.number("after", 0, most=2**62)
     first = await of_session(limit=1) if name else []
@@ -59,8 +60,8 @@ async def session(call: PageCall) -> Response:
 async def message(call: PageCall) -> Response:
     """One message with its versions, what came with it, and where it stands."""
     held = await message_of(call)
-    versions = await call.memory.versions(held.seq, user=call.user)
-    attachments = await call.memory.attachments(held.seq, user=call.user)
+    versions = await call.memory.user(call.user).versions(held.seq)
+    attachments = await call.memory.user(call.user).attachments(held.seq)
     metadata = {name: value for name, value in held.metadata.items() if name != ATTACHMENTS}
     written = json.dumps(metadata, ensure_ascii=False, indent=2) if metadata else ""
     return call.page(

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from zibaldone.core import Decision
+from zibaldone.log.filters import Filter
 from zibaldone.recall.recall import RECALL_TOKENS
 from zibaldone.recall.result import Recall
 from zibaldone.server.page.page_auth import PageAction, PageCall
@@ -34,13 +35,15 @@ async def search(call: PageCall) -> Response:
     query = _question(call)
     limit = call.number("limit", _PASSAGES, most=_MOST_PASSAGES)
     if not query:
-        sessions, total = await call.memory.titled_sessions(user=call.user, limit=_RECENT)
+        sessions, total = await call.memory.user(call.user).titled_sessions(limit=_RECENT)
         warm(call.memory, call.user)
         template = "recent.html" if call.is_fragment else "home.html"
         return call.page(template, query="", sessions=sessions, total=total)
     session = call.text("session")
     with call.metrics.stage("search"):
-        passages = await call.memory.search(query, user=call.user, limit=limit + 1, session=session or None)
+        passages = await call.memory.search(
+            query, user=call.user, limit=limit + 1, filter=Filter(session=session or None)
+        )
     values: dict[str, Any] = {
         "query": query,
         "passages": passages[:limit],

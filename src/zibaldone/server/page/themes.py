@@ -12,7 +12,7 @@ _SHOWN, _FACTS = 60, 60  # themes and facts on a page
 
 async def themes(call: PageCall) -> Response:
     """All themes, the largest first."""
-    held = await call.memory.themes(user=call.user)
+    held = await call.memory.user(call.user).themes()
     held.sort(key=lambda theme: (-len(theme.semantics), theme.id))
     skip = call.number("skip", 0, most=10**9)
     return call.page(
@@ -27,7 +27,7 @@ async def themes(call: PageCall) -> Response:
 
 async def theme(call: PageCall) -> Response:
     """One theme: its facts with their messages, and what is near it."""
-    held = {theme.id: theme for theme in await call.memory.themes(user=call.user)}
+    held = {theme.id: theme for theme in await call.memory.user(call.user).themes()}
     chosen = held.get(call.request.path_params["id"])
     if chosen is None:
         raise Problem(404, "no-theme", "there is no theme of this number")

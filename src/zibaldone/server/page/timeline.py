@@ -18,9 +18,8 @@ async def timeline(call: PageCall) -> Response:
     """Lines in the order of time, month by month."""
     subject, limit = call.text("q"), call.number("lines", _LINES, most=_MOST_LINES)
     since, until = _day(call.text("since"), "from"), _day(call.text("until"), "to")
-    lines = await call.memory.timeline(
+    lines = await call.memory.user(call.user).timeline(
         subject,
-        user=call.user,
         since=since,
         until=until and until + timedelta(days=1),  # the day itself is meant, too
         limit=limit,

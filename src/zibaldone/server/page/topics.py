@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from zibaldone.core import EDITOR
 from zibaldone.errors import InvalidImport, InvalidInput
+from zibaldone.log.filters import Filter
 from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 from zibaldone.views.topics import Document, Entry, Heading
@@ -39,7 +40,7 @@ class DiffLine:
 async def topics(call: PageCall) -> Response:
     """The catalogue."""
     skip = call.number("skip", 0, most=10**9)
-    lines = await call.memory.topics(call.user).catalogue()
+    lines = await call.memory.user(call.user).topics.catalogue()
     return call.page(
         "topics.html",
         lines=lines[skip : skip + _SHOWN],
@@ -60,7 +61,7 @@ async def topic_form(call: PageCall) -> Response:
     """The document as Markdown, to be edited."""
     call.principal.must_write()
     document = await _document(call)
-    text = await call.memory.topics(call.user).text(document.id)
+    text = await call.memory.user(call.user).topics.text(document.id)
     return call.page("topic_edit.html", document=document, text=text, before=text, conflicts=[])
 
 
@@ -68,7 +69,7 @@ async def edit(call: PageCall) -> Response:
     """Take over what was edited; where memory says something else by now, show both and take nothing."""
     form = await call.form()
     document = await _document(call)
-    opened = call.memory.topics(call.user)
+    opened = call.memory.user(call.user).topics
     text, before = field(form, "text"), field(form, "before")
     try:
         edited = await opened.edit(document.id, text, before=before or None)
@@ -89,14 +90,16 @@ async def edit(call: PageCall) -> Response:
 async def history(call: PageCall) -> Response:
     """What was done to a document, by memory and by hand."""
     document = await _document(call)
-    edits = await call.memory.messages(user=call.user, session=_EDITS_SESSION, roles=[EDITOR], last=_EDITS)
+    edits = await call.memory.messages(
+        user=call.user, filter=Filter(session=_EDITS_SESSION, roles=[EDITOR]), last=_EDITS
+    )
     own = [message for message in edits if message.metadata.get("document") == document.id]
     return call.page("topic_history.html", document=document, edits=own[::-1])
 
 
 async def _document(call: PageCall) -> Document:
     try:
-        return await call.memory.topics(call.user).document(call.request.path_params["id"])
+        return await call.memory.user(call.user).topics.document(call.request.path_params["id"])
     except InvalidInput as error:
         raise Problem(404, "no-topic", "there is no topic document of this id") from error
 

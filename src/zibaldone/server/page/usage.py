@@ -15,7 +15,7 @@ _DAYS = 60  # of which lines are shown
 
 async def usage(call: PageCall) -> Response:
     """Figures."""
-    stats = await call.memory.stats(user=call.user)
+    stats = await call.memory.admin.stats(user=call.user)
     prices = Prices(_price(call.text("prompt_price")), _price(call.text("completion_price")))
     by_task: dict[tuple[str, str], Counter[str]] = {}
     for line in stats.usage:

@@ -26,4 +26,4 @@ def warm(memory: AsyncMemory, user: str) -> None:
 
 async def _warm(memory: AsyncMemory, user: str) -> None:
     with suppress(ZibaldoneError):  # whoever asks in earnest is told
-        await memory.warm(user=user)
+        await memory.user(user).preload()

@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from zibaldone.core import AGENT, EDITOR, Message
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.importers.export import to_line
+from zibaldone.log.filters import Filter
 from zibaldone.server.problems import Problem
 from zibaldone.server.rest.operation import Reply, RestCall, operation
 from zibaldone.server.rest.shapes import (
@@ -58,7 +59,7 @@ async def add(call: RestCall[UserQuery, AddMessagesJson]) -> Reply:
         if call.principal.agent is not None and message.role == EDITOR:  # it could correct another agent's
             raise Problem(403, "other-agent", "this key is for one agent's messages: correct them with PATCH")
     given = [message.given() for message in body.messages]
-    newest = await call.memory.messages(user=user, last=1, noise=True)
+    newest = await call.memory.messages(user=user, last=1, include_tool_traffic=True)
     stored = await call.memory.add(given, user=user, session=body.session, agent=call.agent(body.agent))
     last_seq = newest[-1].seq if newest else 0
     new = len({message.seq for message in stored if message.seq > last_seq})
@@ -76,9 +77,20 @@ async def add(call: RestCall[UserQuery, AddMessagesJson]) -> Reply:
 async def list_messages(call: RestCall[MessagesQuery, None]) -> Reply:
     """List messages in the order in which they were stored, page by page."""
     query = call.query
-    chosen = query.model_dump(exclude={"user", "agent", "limit"})
-    limit = query.limit if query.last is None else None
-    page = await call.memory.messages(user=call.user, agent=call.agent(query.agent), limit=limit, **chosen)
+    page = await call.memory.messages(
+        user=call.user,
+        filter=Filter(
+            session=query.session,
+            roles=query.roles,
+            since=query.since,
+            until=query.until,
+            metadata=query.metadata,
+            agent=call.agent(query.agent),
+        ),
+        after=query.after,
+        limit=query.limit if query.last is None else None,
+        last=query.last,
+    )
     more = query.last is None and len(page) == query.limit
     return Reply(
         MessagePageJson(
@@ -142,7 +154,7 @@ async def list_sessions(call: RestCall[PagedQuery, None]) -> Reply:
     """List sessions in the order of their first messages."""
     call.must_be_for_all_agents()
     query = call.query
-    after = await call.memory.sessions(user=call.user, after=query.after, limit=query.limit + 1)
+    after = await call.memory.user(call.user).sessions(after=query.after, limit=query.limit + 1)
     page = after[: query.limit]
     return Reply(
         SessionPageJson(
@@ -163,7 +175,7 @@ async def list_sessions(call: RestCall[PagedQuery, None]) -> Reply:
 async def list_users(call: RestCall[PagedUsersQuery, None]) -> Reply:
     """List users that have, or had, messages."""
     query = call.query
-    after = [name for name in await call.memory.users() if name > query.after]
+    after = await call.memory.users(after=query.after, limit=query.limit + 1)
     page = after[: query.limit]
     return Reply(UserPageJson(users=page, next=page[-1] if len(after) > len(page) else None))
 
@@ -172,14 +184,20 @@ async def list_users(call: RestCall[PagedUsersQuery, None]) -> Reply:
 async def export(call: RestCall[AgentQuery, None]) -> Response:
     """Stream all messages as JSON Lines, which 'zibaldone import' reads back exactly."""
     user, agent = call.user, call.agent(call.query.agent)
-    first = await call.memory.messages(user=user, agent=agent, limit=_EXPORT_PAGE, noise=True)
+    first = await call.memory.messages(
+        user=user, filter=Filter(agent=agent), limit=_EXPORT_PAGE, include_tool_traffic=True
+    )
 
     async def lines() -> AsyncIterator[str]:
         page = first
         while page:
             yield "".join(f"{to_line(message)}\n" for message in page)
             page = await call.memory.messages(
-                user=user, agent=agent, after=page[-1].seq, limit=_EXPORT_PAGE, noise=True
+                user=user,
+                filter=Filter(agent=agent),
+                after=page[-1].seq,
+                limit=_EXPORT_PAGE,
+                include_tool_traffic=True,
             )
 
     return StreamingResponse(lines(), media_type=JSON_LINES)
@@ -214,7 +232,7 @@ async def verify(call: RestCall[UserQuery, VerifyJson]) -> Reply:
     """Look whether anything is left of forgotten messages, in any table or file."""
     body = call.body
     receipt = Receipt(call.user, False, tuple(body.seqs), (), purged=True, texts=tuple(body.texts))
-    return Reply(VerificationJson.model_validate(await call.memory.verify(receipt)))
+    return Reply(VerificationJson.model_validate(await call.memory.admin.verify(receipt)))
 
 
 async def _must_be_own(call: RestCall[UserQuery, ForgetJson], user: str) -> None:

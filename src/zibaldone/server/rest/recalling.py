@@ -10,7 +10,6 @@ from starlette.responses import Response, StreamingResponse
 from zibaldone.core import Evidence
 from zibaldone.errors import ZibaldoneError
 from zibaldone.recall.ask import Answer, Step
-from zibaldone.recall.lookup import Filter
 from zibaldone.recall.result import Recall
 from zibaldone.recall.timeline import text_of
 from zibaldone.server.problems import problem_of
@@ -50,11 +49,11 @@ async def recall(call: RestCall[UserQuery, RecallJson]) -> Reply:
         body.query,
         messages=None if body.messages is None else [message.given() for message in body.messages],
         user=call.user,
-        agent=call.agent(body.agent),
+        filter=body.filter(call.agent(body.agent)),
         budget_tokens=body.budget_tokens,
         views=body.views,
-        floor=body.floor,
-        **body.narrowing(),
+        min_confidence=body.min_confidence,
+        now=body.now,
     )
     call.metrics.recalled(recalled.tokens)
     return Reply(_shown(recalled))
@@ -72,13 +71,12 @@ async def recall(call: RestCall[UserQuery, RecallJson]) -> Reply:
 async def ask(call: RestCall[UserQuery, AskJson]) -> Reply | Response:
     """Let the server's chat model answer a question; it may look again, and cites what it was shown."""
     body = call.body
-    narrowing = body.narrowing()
     steps = stepwise(
         call.memory,
         body.question,
         user=call.user,
-        now=narrowing.pop("now"),
-        filter=Filter(**narrowing, agent=call.agent(body.agent)),
+        now=body.now,
+        filter=body.filter(call.agent(body.agent)),
         rounds=body.rounds,
         budget_tokens=body.budget_tokens,
         timeout_s=body.timeout_s,
@@ -115,7 +113,11 @@ async def search(call: RestCall[UserQuery, SearchJson]) -> Reply:
     """List the passages that fit a query best, best first, without a budget."""
     body = call.body
     passages = await call.memory.search(
-        body.query, user=call.user, agent=call.agent(body.agent), limit=body.limit, **body.narrowing()
+        body.query,
+        user=call.user,
+        filter=body.filter(call.agent(body.agent)),
+        limit=body.limit,
+        now=body.now,
     )
     return Reply(PassagesJson(passages=[_evidence(passage) for passage in passages]))
 
@@ -133,7 +135,7 @@ async def timeline(call: RestCall[TimelineQuery, None]) -> Reply:
     call.must_be_for_all_agents()
     query = call.query
     chosen = query.model_dump(exclude={"user", "query"})
-    lines = await call.memory.timeline(query.query, user=call.user, **chosen)
+    lines = await call.memory.user(call.user).timeline(query.query, **chosen)
     shown = [TimelineLineJson.model_validate(line) for line in lines]
     return Reply(TimelineJson(text=text_of(lines), lines=shown))
 

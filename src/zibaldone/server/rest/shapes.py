@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Json, JsonValue, model_validator
 
 from zibaldone.core.validation import to_time
+from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import MOST_ROUNDS
 from zibaldone.recall.recall import RECALL_TOKENS, Order
 
@@ -210,9 +211,10 @@ class NarrowedJson(InputShape):
     agent: Name | None = None
     now: Time | None = Field(None, description='What "last week" in the query is relative to.')
 
-    def narrowing(self) -> dict[str, Any]:
-        """Keywords of `Memory.recall` and `Memory.search`, without the agent."""
-        return self.model_dump(include=NarrowedJson.model_fields.keys() - {"agent"})
+    def filter(self, agent: str | None) -> Filter:
+        """The limits of `Memory.recall` and `Memory.search`, of what this agent may see."""
+        given = self.model_dump(include=NarrowedJson.model_fields.keys() - {"agent", "now"})
+        return Filter(**given, agent=agent)
 
 
 class SearchJson(NarrowedJson):
@@ -230,7 +232,9 @@ class RecallJson(NarrowedJson):
     messages: list[NewMessageJson] | None = Field(None, max_length=1000)
     budget_tokens: Budget = RECALL_TOKENS
     views: list[View] | None = Field(None, min_length=1, max_length=20)
-    floor: float | None = Field(None, ge=0, le=1, description="Recall nothing below this confidence.")
+    min_confidence: float | None = Field(
+        None, ge=0, le=1, description="Recall nothing below this confidence."
+    )
 
     @model_validator(mode="after")
     def _asks(self) -> RecallJson:

@@ -41,7 +41,7 @@ async def audit(call: RestCall[AuditQuery, None]) -> Reply:
     """List who read, wrote and forgot, when and how much; never what was said."""
     call.must_be_for_all_agents()
     query = call.query
-    noted = await call.memory.audit(user=call.user_or_all, since=query.since, newest=query.newest)
+    noted = await call.memory.admin.audit(user=call.user_or_all, since=query.since, newest=query.newest)
     return Reply(AuditJson(entries=[AuditEntryJson.model_validate(entry) for entry in noted]))
 
 
@@ -55,7 +55,7 @@ async def audit(call: RestCall[AuditQuery, None]) -> Reply:
 async def profile(call: RestCall[ProfileQuery, None]) -> Reply:
     """Notes on the user, as text for a prompt and entry by entry."""
     call.must_be_for_all_agents()
-    opened = call.memory.profile(call.user)
+    opened = call.memory.user(call.user).profile
     entries = [ProfileEntryJson.model_validate(entry) for entry in await opened.entries()]
     return Reply(ProfileJson(text=await opened.text(call.query.budget_tokens), entries=entries))
 
@@ -71,7 +71,7 @@ async def profile(call: RestCall[ProfileQuery, None]) -> Reply:
 async def add_entry(call: RestCall[UserQuery, NewEntryJson]) -> Reply:
     """Note something that no message says."""
     call.must_be_for_all_agents()
-    entry = await call.memory.profile(call.user).add(call.body.kind, call.body.text)
+    entry = await call.memory.user(call.user).profile.add(call.body.kind, call.body.text)
     return Reply(ProfileEntryJson.model_validate(entry), 201)
 
 
@@ -87,7 +87,7 @@ async def add_entry(call: RestCall[UserQuery, NewEntryJson]) -> Reply:
 async def change_entry(call: RestCall[UserQuery, EntryChangeJson]) -> Reply:
     """Correct, pin or retire one entry of the profile."""
     call.must_be_for_all_agents()
-    opened, body = call.memory.profile(call.user), call.body
+    opened, body = call.memory.user(call.user).profile, call.body
     entry = await _entry(opened, call.path["id"])
     if body.text is not None:
         entry = await opened.edit(entry, body.text)
@@ -109,7 +109,7 @@ async def _entry(opened: AsyncProfile, entry_id: str) -> UserNote:
 async def topics(call: RestCall[UserQuery, None]) -> Reply:
     """List the topic documents that maintenance of the view topics has made."""
     call.must_be_for_all_agents()
-    lines = await call.memory.topics(call.user).catalogue()
+    lines = await call.memory.user(call.user).topics.catalogue()
     return Reply(TopicsJson(topics=[TopicLineJson.model_validate(line) for line in lines]))
 
 
@@ -146,7 +146,7 @@ async def edit_topic(call: RestCall[UserQuery, TopicTextJson]) -> Reply:
     call.must_be_for_all_agents()
     doc_id = call.path["id"]
     await _topic_text(call, doc_id)
-    edited = await call.memory.topics(call.user).edit(doc_id, call.body.text, before=call.body.before)
+    edited = await call.memory.user(call.user).topics.edit(doc_id, call.body.text, before=call.body.before)
     conflicts = [conflict.diff for conflict in edited.conflicts]
     return Reply(TopicEditedJson(edits=len(edited.edits), conflicts=conflicts))
 
@@ -155,7 +155,7 @@ async def _topic_text(
     call: RestCall[UserQuery, TopicTextJson] | RestCall[UserQuery, None], doc_id: str
 ) -> str:
     try:
-        return await call.memory.topics(call.user).text(doc_id)
+        return await call.memory.user(call.user).topics.text(doc_id)
     except InvalidInput as error:
         raise Problem(404, "no-topic", "there is no topic document of this id") from error
 
@@ -164,7 +164,7 @@ async def _topic_text(
 async def themes(call: RestCall[UserQuery, None]) -> Reply:
     """List the themes that maintenance of the view hierarchy has made, with their facts."""
     call.must_be_for_all_agents()
-    held = await call.memory.themes(user=call.user)
+    held = await call.memory.user(call.user).themes()
     return Reply(ThemesJson(themes=[ThemeJson.model_validate(theme) for theme in held]))
 
 
@@ -172,7 +172,7 @@ async def themes(call: RestCall[UserQuery, None]) -> Reply:
 async def stats(call: RestCall[UserQuery, None]) -> Reply:
     """Count what is stored, of one user or, for those who may, of all."""
     call.must_be_for_all_agents()
-    shown = StatsJson.model_validate(await call.memory.stats(user=call.user_or_all))
+    shown = StatsJson.model_validate(await call.memory.admin.stats(user=call.user_or_all))
     if call.principal.user is not None:  # the folder's size tells of others
         shown = shown.model_copy(update={"bytes_on_disk": None})
     return Reply(shown)

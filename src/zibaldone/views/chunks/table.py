@@ -213,7 +213,7 @@ def _texts(stored: str) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         raise StorageCorrupt(
             f"the words of a chunk are damaged ({shown(stored)}):"
-            " memory.rebuild(user=..., view='chunks') makes them anew"
+            " memory.builds.rebuild(user=..., view='chunks') makes them anew"
         )
     return tuple(given)
 

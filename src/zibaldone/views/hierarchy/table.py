@@ -93,7 +93,7 @@ def state(connection: Connection, generation: Generation) -> State | None:
         if connection.execute(select(s.semantic).where(of(hierarchy_semantics, generation)).limit(1)).first():
             raise StorageCorrupt(
                 "the hierarchy has lost the row that says which ids come next:"
-                " memory.rebuild(user=..., view='hierarchy') makes it anew"
+                " memory.builds.rebuild(user=..., view='hierarchy') makes it anew"
             )
         return None
     return State(row.embedder, row.next_episode, row.next_semantic, row.next_unit)
@@ -196,7 +196,7 @@ def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Se
     except KeyError as error:
         raise StorageCorrupt(
             f"semantic {row.id} has lost a statement:"
-            " memory.rebuild(user=..., view='hierarchy') makes it anew"
+            " memory.builds.rebuild(user=..., view='hierarchy') makes it anew"
         ) from error
 
 

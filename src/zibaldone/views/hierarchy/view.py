@@ -77,8 +77,10 @@ class HierarchyView(RestingView):
         asker: Asker,
         config: XMemory | None = None,
         drafter: Drafter | None = None,
+        *,
+        index_bytes: int | None = None,
     ) -> None:
-        """`word_embedder` embeds single words, for synonyms.
+        """`word_embedder` embeds single words, for synonyms; `index_bytes` limits each kind of index.
 
         `drafter`: the reader whose uncertainty Stage II goes by, unless `config` wants the offline one.
         """
@@ -93,8 +95,11 @@ class HierarchyView(RestingView):
             lambda new: to_units(new, cut(new, tokenizer)),
             appends=False,
             most_unread=MOST_UNREAD,
+            most_bytes=index_bytes,
         )
-        self._episodes = UnitCache(EPISODES, embedder.dimension, word_embedder, appends=False)
+        self._episodes = UnitCache(
+            EPISODES, embedder.dimension, word_embedder, appends=False, most_bytes=index_bytes
+        )
         self._builders: UserCache[Builder] = UserCache(_MOST_BUILDERS)
 
     @property

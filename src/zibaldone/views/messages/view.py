@@ -71,9 +71,11 @@ class MessagesView(IndexedUnitsView):
         weights: TalkWeights = DEFAULT_WEIGHTS,
         *,
         most_noise: int = 0,
+        index_bytes: int | None = None,
     ) -> None:
         """`word_embedder` embeds single words, for synonyms; `tokenizer` counts what budgets are in.
 
+        `index_bytes` limits the memory of all users' indexes together.
         With `most_noise` it looks through noise instead, the newest of so many messages, and keeps none.
         """
         self._of_noise = bool(most_noise)
@@ -93,6 +95,7 @@ class MessagesView(IndexedUnitsView):
             most_unread=most_noise or None,
             of_noise=self._of_noise,
             whole=True,
+            most_bytes=index_bytes,
         )
 
     def prepare(

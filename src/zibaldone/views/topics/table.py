@@ -67,7 +67,7 @@ def digest(connection: Connection, generation: Generation) -> str:
     if stored and not _HEXADECIMAL.fullmatch(stored):
         raise StorageCorrupt(
             f"the topics' digest is {stored!r}, no number:"
-            " memory.rebuild(user=..., view='topics') makes it anew"
+            " memory.builds.rebuild(user=..., view='topics') makes it anew"
         )
     return stored or ""
 

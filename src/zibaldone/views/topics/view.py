@@ -90,10 +90,11 @@ class TopicsView(RestingView):
         config: Consolidation | None = None,
         *,
         clock: Callable[[], datetime],
+        index_bytes: int | None = None,
     ) -> None:
         """`word_embedder` embeds single words, for synonyms; `tokenizer` counts what budgets are in.
 
-        `clock` says when CURRENT has been open for too long.
+        `clock` says when CURRENT has been open for too long; `index_bytes` limits all users' indexes.
         """
         self.config = config or Consolidation()
         self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
@@ -107,6 +108,7 @@ class TopicsView(RestingView):
             word_embedder,
             appends=False,
             most_unread=MOST_UNREAD,
+            most_bytes=index_bytes,
         )
 
     @property

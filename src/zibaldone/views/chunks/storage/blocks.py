@@ -17,7 +17,7 @@ _MAGIC = b"CPB1"
 _COUNT = struct.Struct("<4sI")
 _ENTRY = struct.Struct("<qIII")  # id, offset, length, crc32
 _SUM = struct.Struct("<I")
-FIX = "make the view anew from the log: memory.rebuild(user=..., view='chunks')"
+FIX = "make the view anew from the log: memory.builds.rebuild(user=..., view='chunks')"
 
 
 def new_key(user: str) -> str:

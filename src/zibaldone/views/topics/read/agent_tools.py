@@ -1,6 +1,6 @@
 r"""The five tools of §3.4 over one state of a user's topic documents, for our agent and for anybody's.
 
-    tools = memory.topics(user).tools()
+    tools = memory.user(name).topics.tools()
     tools.schemas()                                  # for the `tools` of a chat request
     tools.call("grep", {"pattern": r"\bMoss\b"})      # the answer as text, whatever goes wrong
 

@@ -1,0 +1,284 @@
+"""Admin: the work of whoever runs a memory: imports, retention, figures, checks, the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from zibaldone.api.wiring import Wiring
+from zibaldone.core.threads import Awaited, awaited
+from zibaldone.core.validation import (
+    Key,
+    TimeLike,
+    count,
+    file_path,
+    flag,
+    key,
+    members,
+    option,
+    to_time,
+    type_of,
+    whole_text,
+    words,
+)
+from zibaldone.engine import forgetting, inspection
+from zibaldone.engine.forgetting import Receipt
+from zibaldone.engine.imports import Imported
+from zibaldone.engine.ingest import Progress
+from zibaldone.engine.inspection import Integrity, Stats
+from zibaldone.engine.leases import LEASE_S
+from zibaldone.engine.verification.receipt_files import read_receipt, write_receipt
+from zibaldone.engine.verification.result import Verification
+from zibaldone.engine.verification.verifying import verify
+from zibaldone.engine.worker import TURN_S
+from zibaldone.errors import InvalidInput
+from zibaldone.importers.base import Branches
+from zibaldone.log import retention as retaining
+from zibaldone.log.audit import AuditEntry, audited, entries, note_read
+from zibaldone.log.retention import Retention
+from zibaldone.models.base import Tokenizer
+from zibaldone.models.meter import Usage
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.storage.database import Database
+from zibaldone.views.base import View
+
+V = TypeVar("V", bound=View)
+
+
+class Admin:
+    """The work of whoever runs a memory."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        """Use `memory.admin`."""
+        self._wiring, self._database = wiring, wiring.database
+
+    @property
+    def encrypted(self) -> bool:
+        """True if all that the memory keeps in its folder is encrypted."""
+        return self._database.encrypted
+
+    @property
+    def place(self) -> str:
+        """The folder, or the URL without its password, for people."""
+        return self._database.name if self._database.shared else str(self._database.folder)
+
+    @property
+    def is_embedded(self) -> bool:
+        """True if a recall waits for nothing outside of the process: neither a server's rows nor a model."""
+        wiring = self._wiring
+        own = wiring.embedder is shared_static_embedder() and wiring.reranker is None
+        return own and not self._database.shared
+
+    @property
+    def can_ask(self) -> bool:
+        """True if the memory has a chat model, which `ask` needs unless it is given one."""
+        return self._wiring.asker.has_model
+
+    def start_worker(
+        self,
+        *,
+        threads: int = 2,
+        poll_s: float = 60.0,
+        lease_s: float = LEASE_S,
+        turn_s: float = TURN_S,
+        leased: bool = True,
+    ) -> None:
+        """Maintain in threads from now on, as with `Config(background=True)`; `close` ends it.
+
+        `leased`: beside workers of other processes and machines, each user by one of them; who was killed is
+        taken over `lease_s` later. Every `poll_s` it is looked whose messages others have added. A user with
+        much to be read has it read in turns of `turn_s`, and lets others go first after each. Raises
+        InvalidInput where a worker runs already.
+        """
+        self._wiring.start_worker(
+            threads=threads, poll_s=poll_s, lease_s=lease_s, turn_s=turn_s, leased=leased
+        )
+
+    def attach(self, make: Callable[[Database, Tokenizer], V]) -> V:
+        """Let the memory drive one more view, such as a KVMemory's; returns what `make` makes.
+
+        It is maintained, recalled by its name, forgotten and checked like the others. `make` gets the
+        database, and the tokenizer that units are counted with. Raises InvalidInput for a name that is
+        taken.
+        """
+        wiring = self._wiring
+        view = make(self._database, wiring.tokenizer)
+        if view.name in wiring.views:
+            raise InvalidInput(f"a view {view.name!r} is attached already: detach it first")
+        wiring.views[view.name] = view
+        wiring.maintained.add(view.name)
+        return view
+
+    def detach(self, view: View) -> None:
+        """Drive it no longer; what it made stays, and is still forgotten with its messages."""
+        if self._wiring.views.get(view.name) is view:
+            del self._wiring.views[view.name]
+            self._wiring.maintained.discard(view.name)
+
+    def import_(
+        self,
+        path: str | Path | BinaryIO,
+        *,
+        user: Key | None = None,
+        format: str | None = None,  # noqa: A002 - the word a caller expects
+        branches: Branches = "current",
+        strict: bool = False,
+        again: bool = False,
+        attachments: bool = False,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
+
+        As `User.import_` does, but of several users where the file names them: `user` is needed where it
+        names none, and gets all of it.
+
+        Raises InvalidImport when nothing of it can be read, InvalidInput without a user, and
+        ImportInterrupted on Ctrl-C: what is complete by then is stored.
+        """
+        return self._wiring.import_(
+            path,
+            None if user is None else key("user", user),
+            format=format,
+            branches=branches,
+            strict=strict,
+            again=again,
+            attachments=attachments,
+            progress=progress,
+        )
+
+    def apply_retention(
+        self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False
+    ) -> list[Receipt]:
+        """Forget what is to go now, of one user or of all; every maintenance does it first.
+
+        A dry run says what would go; with a `policy`, what would go by that one.
+        """
+        whose = None if user is None else key("user", user)
+        flag("dry_run", dry_run)
+        if option("policy", policy, Retention) is not None and not dry_run:
+            raise InvalidInput(
+                "a policy can be tried with dry_run=True; memory.user(...).retain(policy) sets it"
+            )
+        return self._wiring.apply_retention(whose, policy, dry_run=dry_run)
+
+    @audited("write")
+    def verify(
+        self,
+        receipt: Receipt | str | Path,
+        *,
+        texts: Iterable[str] = (),
+        also: Iterable[str | Path] = (),
+    ) -> Verification:
+        """Verify that nothing is left of what a receipt, or its file, says was forgotten; changes nothing.
+
+        Every table, every byte of every file of the folder, and the exports that this memory knows of are
+        searched for the receipt's texts and for these `texts`, whatever their case, spaces, Unicode form or
+        escapes; and the tables for rows that refer to the messages. Without any text only the latter. `also`
+        are files and folders of yours to look through, such as backups. What anybody's messages still say is
+        not looked for where it may stand.
+
+        Raises InvalidInput for the receipt of a dry run or of another memory, and StorageUnusable for a file
+        that cannot be read.
+        """
+        wiring = self._wiring
+        if not isinstance(receipt, Receipt):
+            receipt = read_receipt(file_path("receipt", receipt))
+        note_read(self._database, receipt.user, receipt.seqs)
+        recordings = getattr(wiring.chat, "folder", None)  # of a recorded model: it has what was asked
+        elsewhere = [recordings.absolute()] if isinstance(recordings, Path) else []
+        elsewhere += (file_path("also", path).absolute() for path in members("also", also))
+        return verify(
+            self._database,
+            wiring.stores(),
+            wiring.kv,
+            receipt,
+            [whole_text("a text", some) for some in members("texts", texts)],
+            tokens_of=shared_static_embedder().count,
+            now=wiring.now(),
+            elsewhere=elsewhere,
+        )
+
+    def save_receipt(self, receipt: Receipt, path: str | Path, verified: Verification | None = None) -> None:
+        """Write a receipt to a file, which only its owner may read, and not inside the memory's folder.
+
+        With what verifying it gave: then the figures are beside it, as evidence.
+        """
+        if not isinstance(receipt, Receipt):
+            raise InvalidInput(f"receipt must be a Receipt, not {type_of(receipt)}")
+        option("verified", verified, Verification)
+        target = file_path("path", path)
+        self._database.keep_out(target)
+        write_receipt(target, receipt, verified)
+
+    def audit(
+        self, *, user: Key | None = None, since: TimeLike | None = None, newest: int | None = None
+    ) -> list[AuditEntry]:
+        """Who read, wrote and forgot, in the order of time: of one user or of all, the `newest` so many.
+
+        Only what was done while audit was on.
+        """
+        whose = None if user is None else key("user", user)
+        began = None if since is None else to_time(since, "since")
+        most = None if newest is None else count("newest", newest, least=1)
+        with self._database.read(whose) as connection:
+            return entries(connection, whose, began, most)
+
+    def usage(self, *, user: Key | None = None) -> list[Usage]:
+        """Calls, tokens and time of models, per user, day, view and task; of one user or of all."""
+        return self._wiring.meter.usage(None if user is None else key("user", user))
+
+    def stats(self, *, user: Key | None = None) -> Stats:
+        """Count what is stored, of one user or of all."""
+        whose, wiring = None if user is None else key("user", user), self._wiring
+        return inspection.stats(self._database, list(wiring.views.values()), wiring.meter, whose)
+
+    def check(self) -> Integrity:
+        """Compare the database file, the log, every view and policies with each other; repairs nothing."""
+        stores = self._wiring.stores()
+        forgetting.finish_all(self._database, stores)
+        integrity = inspection.check_integrity(self._database, stores)
+        with self._database.read() as connection:
+            return replace(integrity, faults=(*integrity.faults, *retaining.faults(connection)))
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text, by the tokenizer that budgets are counted with."""
+        return self._wiring.count_tokens(words("text", text))
+
+
+class AsyncAdmin(Awaited[Admin]):
+    """See Admin; every method is awaited, properties are not."""
+
+    @property
+    def encrypted(self) -> bool:
+        """See Admin.encrypted."""
+        return self._inner.encrypted
+
+    @property
+    def place(self) -> str:
+        """See Admin.place."""
+        return self._inner.place
+
+    @property
+    def is_embedded(self) -> bool:
+        """See Admin.is_embedded."""
+        return self._inner.is_embedded
+
+    @property
+    def can_ask(self) -> bool:
+        """See Admin.can_ask."""
+        return self._inner.can_ask
+
+    start_worker = awaited(Admin.start_worker)
+    attach = awaited(Admin.attach)
+    detach = awaited(Admin.detach)
+    import_ = awaited(Admin.import_)
+    apply_retention = awaited(Admin.apply_retention)
+    verify = awaited(Admin.verify)
+    save_receipt = awaited(Admin.save_receipt)
+    audit = awaited(Admin.audit)
+    usage = awaited(Admin.usage)
+    stats = awaited(Admin.stats)
+    check = awaited(Admin.check)
+    count_tokens = awaited(Admin.count_tokens)

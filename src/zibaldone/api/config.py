@@ -1,0 +1,112 @@
+"""Config: all that a memory is opened with besides its place and its models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from zibaldone import settings
+from zibaldone.core.validation import count, flag, function, number, option
+from zibaldone.errors import InvalidInput
+from zibaldone.log.retention import Retention
+from zibaldone.models.base import Tokenizer
+from zibaldone.models.meter import Ceilings
+from zibaldone.storage.database import url_in
+from zibaldone.views.chunks import MemAttention, Placement
+from zibaldone.views.hierarchy import XMemory
+from zibaldone.views.topics import Consolidation
+
+# Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
+DEFAULT_VIEWS = ("messages", "notes")
+MAINTAINED = DEFAULT_VIEWS
+LONGEST_S = 86_400  # a day
+
+
+def now_utc() -> datetime:
+    """The clock of the machine."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of a memory; each is checked here, and raises InvalidInput that names it.
+
+    `tokenizer` counts what budgets and recalled texts are in, such as that of the model which reads them;
+    None: the embedded one. It may be another one each time: what is stored does not depend on it. `ceilings`
+    limit what models may be used for. `chunks` and `placement` set the chunks view, `hierarchy` and `topics`
+    theirs. `maintained` names the views that are kept in step with the log without being asked for; others
+    can still be maintained and recalled by name. `retention` is what goes by itself, and what fades, of users
+    for whom `retain` said nothing else; by default everything stays. With `audit` it is noted who reads,
+    writes and forgets. With `background`, threads maintain while the program does other things; `workers` is
+    how many users, and how many model calls of one user, go side by side in a maintenance.
+
+    `blocks` is a bucket for blocks of chunks and saved indexes, such as "s3://bucket/prefix" (extra `s3`):
+    given once, the memory knows it. Without one they are beside the rows. `replica` is the URL of a hot
+    standby of a memory in PostgreSQL, from which recalls are read as long as it keeps up. With `user_keys`, a
+    folder apart from the memory or "s3://bucket/prefix", the words of each user are sealed by a key of their
+    own that lies there, encrypted by the memory's key; then `forget(shred=True)` destroys it. `wall_key` is
+    that of proofs to PostgreSQL: see 'zibaldone wall'. `index_mb` is how many megabytes of memory the indexes
+    of all users take, each view's by itself; None: an eighth of the machine's.
+    """
+
+    tokenizer: Tokenizer | None = None
+    ceilings: Ceilings | None = None  # None: the defaults
+    chunks: MemAttention | None = None
+    placement: Placement | None = None
+    hierarchy: XMemory | None = None
+    topics: Consolidation | None = None
+    maintained: Sequence[str] = MAINTAINED
+    retention: Retention | None = None
+    audit: bool = False
+    background: bool = False
+    workers: int = 4
+    clock: Callable[[], datetime] = now_utc
+    blocks: str | None = None
+    replica: str | None = None
+    busy_timeout_s: float = 30.0
+    user_keys: str | Path | None = None
+    wall_key: str | bytes | None = field(default=None, repr=False)
+    index_mb: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput. Names of views are looked up when a memory is opened."""
+        option("ceilings", self.ceilings, Ceilings)
+        option("chunks", self.chunks, MemAttention)
+        option("placement", self.placement, Placement)
+        option("hierarchy", self.hierarchy, XMemory)
+        option("topics", self.topics, Consolidation)
+        option("retention", self.retention, Retention)
+        flag("audit", self.audit)
+        flag("background", self.background)
+        count("workers", self.workers, least=1)
+        function("clock", self.clock)
+        number("busy_timeout_s", self.busy_timeout_s, least=0, most=LONGEST_S)
+        if self.index_mb is not None:
+            count("index_mb", self.index_mb, least=1)
+
+    def with_environment(self, path: str | Path) -> Config:
+        """Take what stands at its default from the ZIBALDONE_* variables, for the memory at this path."""
+        replica = settings.replica() if is_database_url(path) else None
+        return replace(
+            self,
+            ceilings=self.ceilings or settings.ceilings(),
+            audit=self.audit or settings.audit(),
+            blocks=self.blocks or settings.blocks(),
+            replica=self.replica or replica,
+            user_keys=self.user_keys or settings.user_keys(),
+            wall_key=self.wall_key or settings.wall_key(),
+            index_mb=self.index_mb or settings.index_mb(),
+        )
+
+
+DEFAULTS = Config()
+
+
+def is_database_url(path: object) -> bool:
+    """True for the URL of a PostgreSQL database."""
+    try:
+        return url_in(str(path)) is not None
+    except InvalidInput:
+        return False

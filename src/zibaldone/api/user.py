@@ -1,0 +1,391 @@
+"""User: what a memory holds of one user, to be looked at, taken out, put in and kept.
+
+ann = memory.user("ann")
+ann.profile.text(300)
+ann.sessions(limit=20)
+ann.export("ann.jsonl")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from zibaldone import log
+from zibaldone.api.documents import AsyncTopics, Topics
+from zibaldone.api.items import AsyncItems, Items
+from zibaldone.api.profile import AsyncProfile, Profile
+from zibaldone.api.recalling import passages, to_query
+from zibaldone.api.wiring import Wiring
+from zibaldone.core import Evidence, Message
+from zibaldone.core.threads import Awaited, awaited
+from zibaldone.core.validation import (
+    Key,
+    TimeLike,
+    count,
+    file_path,
+    flag,
+    key,
+    keys,
+    option,
+    to_time,
+    whole_text,
+    words,
+)
+from zibaldone.engine import forgetting, generations, inspection
+from zibaldone.engine.forgetting import Receipt
+from zibaldone.engine.imports import Imported
+from zibaldone.engine.ingest import Progress
+from zibaldone.engine.maintenance import Behind
+from zibaldone.errors import InvalidInput
+from zibaldone.importers.base import Branches
+from zibaldone.importers.export import export_archive, export_messages
+from zibaldone.log import Session
+from zibaldone.log import retention as retaining
+from zibaldone.log.audit import audited, note
+from zibaldone.log.filters import NO_FILTER, Filter, Narrowing
+from zibaldone.log.message_objects import Attachment, attachments_of
+from zibaldone.log.retention import Retention
+from zibaldone.log.session_list import TitledSession, titled_sessions
+from zibaldone.recall.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
+from zibaldone.storage.database import Database
+from zibaldone.views.base import Generation, View, WarmedView
+from zibaldone.views.chunks import Past, StoredChunk
+from zibaldone.views.hierarchy import Episode, Theme
+from zibaldone.views.toolkit import PASSAGE_TOKENS
+
+_EXPORTED_AT_ONCE = 1000  # messages
+R = TypeVar("R")
+
+
+class User:
+    """One user of a memory; it need not have any messages yet."""
+
+    def __init__(self, wiring: Wiring, name: Key) -> None:
+        """Use `memory.user(name)`. Raises InvalidInput."""
+        self._wiring, self._database, self._user = wiring, wiring.database, key("user", name)
+
+    @property
+    def name(self) -> str:
+        """The user's name, as the memory keeps it."""
+        return self._user
+
+    @property
+    @audited("read")
+    def profile(self) -> Profile:
+        """Notes on the user: instructions, constraints, preferences, facts, people, plans, decisions."""
+        wiring, user = self._wiring, self._user
+
+        def add(edit: Message) -> Message:
+            return wiring.add(user, [edit])[0]
+
+        view = wiring.variants.serving(user, wiring.notes)
+        return Profile(self._database, view, user, add=add, count=wiring.count_tokens)
+
+    @property
+    @audited("read")
+    def topics(self) -> Topics:
+        """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
+        wiring, user = self._wiring, self._user
+
+        def add(edits: Sequence[Message]) -> tuple[list[Message], tuple[Behind, ...]]:
+            stored = wiring.add(user, edits)
+            return stored, wiring.maintain(user, [wiring.topics]).behind
+
+        view = wiring.variants.serving(user, wiring.topics)
+        return Topics(self._database, view, user, add=add, now=wiring.now)
+
+    @property
+    @audited("read")
+    def items(self) -> Items:
+        """The user's items: JSON documents by name, with their history."""
+        wiring, user = self._wiring, self._user
+
+        def add(puts: Sequence[Message]) -> None:
+            wiring.add(user, puts)
+
+        def rank(query: str, most: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
+            question = to_query(wiring, query, user, None, most * PASSAGE_TOKENS, None)
+            return passages(wiring, self._database, replace(question, within=seqs), most, Narrowing())
+
+        def forget(seqs: Sequence[int]) -> Receipt:
+            return wiring.forget(user, forgetting.selector(seqs, None, None, everything=False))
+
+        return Items(self._database, user, add=add, rank=rank, forget=forget)
+
+    @audited("read")
+    def sessions(self, *, after: int = 0, limit: int | None = None) -> list[Session]:
+        """The user's sessions in the order of their first messages.
+
+        With `limit`, so many of those that begin above seq `after`: a page costs as much as the messages on
+        it. The next one begins `after` the first seq of this one's last.
+        """
+        count("after", after, least=0)
+        if limit is not None:
+            count("limit", limit, least=0)
+        with self._database.read(self._user) as connection:
+            return log.sessions(connection, self._user, after=after, limit=limit)
+
+    @audited("read")
+    def titled_sessions(
+        self,
+        *,
+        limit: int = 50,
+        skip: int = 0,
+        words: str = "",
+        among: Collection[Key] | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        agent: Key | None = None,
+    ) -> tuple[list[TitledSession], int]:
+        """`limit` sessions after the first `skip`, those that ended last first, and how many there are.
+
+        Each with its title: that of the import, or else its first words. With `words`, those that have all of
+        them in their title or name. Of those `among` some names, that were going on in a time; of an `agent`,
+        with its own messages alone.
+        """
+        most, skipped = count("limit", limit, least=1), count("skip", skip, least=0)
+        narrowing = Filter(since=since, until=until).narrowing()
+        with self._database.read(self._user) as connection:
+            return titled_sessions(
+                connection,
+                self._user,
+                most=most,
+                skip=skipped,
+                words=whole_text("words", words),
+                among=None if among is None else keys("among", among),
+                since=narrowing.since,
+                until=narrowing.until,
+                within=log.seqs_within(connection, self._user, Filter(agent=agent).narrowing()),
+            )
+
+    @audited("read")
+    def timeline(
+        self,
+        subject: str = "",
+        *,
+        session: Key | None = None,
+        since: TimeLike | None = None,
+        until: TimeLike | None = None,
+        limit: int = 100,
+    ) -> list[TimelineLine]:
+        """Dated lines: of each session its title and first statement, and what a model noted.
+
+        The newest `limit`, in the order of time; of those that have a word of the `subject`.
+        """
+        user, wiring, most = self._user, self._wiring, count("limit", limit, least=1)
+        within: TimelineFilter = {
+            "subject": words("subject", subject),
+            "session": None if session is None else key("session", session),
+            "since": None if since is None else to_time(since, "since"),
+            "until": None if until is None else to_time(until, "until"),
+        }
+        with self._database.read(user) as connection:
+            lines = session_lines(connection, user, most=most, **within)
+        view = wiring.variants.serving(user, wiring.notes)
+        notes = view.notes(generations.snapshots(self._database, user, view), user)
+        lines += note_lines(notes, **within)
+        return sorted(lines, key=lambda line: (line.time, line.sources))[-most:]
+
+    @audited("read")
+    def versions(self, which: int | str | UUID) -> list[Message]:
+        """A message as it was first stored, and its corrections; the last one holds. Empty for no message."""
+        chosen = to_seq_or_id(which)
+        with self._database.read(self._user) as connection:
+            message = log.find(connection, self._user, chosen)
+            return log.versions_of(connection, self._user, message) if message else []
+
+    @audited("read")
+    def attachments(self, which: int | str | UUID) -> list[Attachment]:
+        """The images and files that a message came with, with the bytes that were kept."""
+        chosen = to_seq_or_id(which)
+        with self._database.read(self._user) as connection:
+            message = log.find(connection, self._user, chosen)
+            files = log.files(connection, self._user, message.seq) if message else {}
+        return attachments_of(message.metadata, files) if message else []
+
+    def retention(self) -> Retention:
+        """The policy by which the user's messages go by themselves, and old ones fade."""
+        with self._database.read(self._user) as connection:
+            return retaining.of_user(connection, self._user, self._wiring.default_retention)
+
+    @audited("write")
+    def retain(self, policy: Retention | None) -> None:
+        """Set what of the user's messages goes by itself, and how old ones fade; None: the memory's default.
+
+        It holds from the next maintenance and the next recall on, in every process; `retention` shows it.
+        """
+        option("policy", policy, Retention)
+        with self._database.write(self._user) as connection:
+            retaining.set_for(connection, self._user, policy, self._wiring.now())
+            note(connection, self._user, "write", 1)
+        self._wiring.notify(self._user)
+
+    @audited("read")
+    def export(self, path: str | Path, *, attachments: bool = False) -> int:
+        """Write the user's messages to a JSON Lines file that import_ reads; returns how many.
+
+        With `attachments` it is a ZIP archive of that file and of the bytes that were kept: import_ reads
+        these with `attachments`, too.
+        """
+        flag("attachments", attachments)
+        target = file_path("path", path)
+        self._database.keep_out(target)
+        if not self._some_messages(after=0, limit=1):
+            raise InvalidInput(f"user {self._user!r} has no messages: nothing to export")
+        with self._database.write(self._user) as connection:  # before: what a crash leaves is known, too
+            log.note_export(connection, self._user, str(target.absolute()), self._wiring.now())
+        if not attachments:
+            return export_messages(self._all_messages(), target)
+        return export_archive(self._all_messages, self._files, target)
+
+    def _some_messages(self, after: int, limit: int) -> list[Message]:
+        with self._database.read(self._user) as connection:
+            return log.select_messages(
+                connection, self._user, NO_FILTER.narrowing(), after=after, limit=limit
+            )
+
+    def _all_messages(self) -> Iterator[Message]:
+        after = 0
+        while batch := self._some_messages(after, _EXPORTED_AT_ONCE):
+            yield from batch
+            after = batch[-1].seq
+
+    def _files(self, seq: int) -> dict[int, bytes]:
+        with self._database.read(self._user) as connection:
+            return log.files(connection, self._user, seq)
+
+    def import_(
+        self,
+        path: str | Path | BinaryIO,
+        *,
+        format: str | None = None,  # noqa: A002 - the word a caller expects
+        branches: Branches = "current",
+        strict: bool = False,
+        again: bool = False,
+        attachments: bool = False,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
+
+        The format is recognised by content. What cannot be read is in the report, with where and why, and
+        holds nothing else up; with `strict` all of it is stored or nothing. Importing twice adds nothing, a
+        message that has changed since stays as it was stored first, and one that was forgotten stays
+        forgotten, unless `again`. Of conversations that were edited or retried the branch is taken that their
+        program shows; `branches="all"` takes the others too. With `attachments` the bytes of images and files
+        are kept where the export holds them, of what is added now. `progress` is called with bytes read and
+        bytes in all. `memory.admin.import_` takes the users that a file names.
+
+        Raises InvalidImport when nothing of it can be read, and ImportInterrupted on Ctrl-C: what is
+        complete by then is stored.
+        """
+        return self._wiring.import_(
+            path,
+            self._user,
+            format=format,
+            branches=branches,
+            strict=strict,
+            again=again,
+            attachments=attachments,
+            progress=progress,
+        )
+
+    def preload(self) -> None:
+        """Load the index that a recall of the user begins with, up to date: the recall does not wait for it.
+
+        For a process that answers many, before a user's first question and after what they said last. It
+        shows nothing to anybody, and is in no audit.
+        """
+        user, wiring = self._user, self._wiring
+        views: list[WarmedView] = [wiring.messages, wiring.notes]
+
+        def warm(database: Database) -> None:
+            for view in views:
+                wiring.variants.serving(user, view).warm(generations.snapshots(database, user, view), user)
+
+        with inspection.damage_is_named(self._database, user, views):
+            wiring.read(user, warm)
+
+    @audited("read")
+    def chunks(self) -> list[StoredChunk]:
+        """The chunks view's memory, chunk by chunk in the order in which they were made."""
+        view = self._wiring.variants.serving(self._user, self._wiring.chunks)
+        return view.chunks(generations.snapshots(self._database, self._user, view))
+
+    @audited("read")
+    def superseded(self) -> list[Past]:
+        """Values that chunks no longer say, with what took their place, in the order in which they went."""
+        view = self._wiring.variants.serving(self._user, self._wiring.chunks)
+        return view.history(generations.snapshots(self._database, self._user, view))
+
+    @audited("read")
+    def themes(self) -> list[Theme]:
+        """The hierarchy view's themes with their semantics, in the order in which they began."""
+        return self._made_by(self._wiring.hierarchy, self._wiring.hierarchy.themes)
+
+    @audited("read")
+    def episodes(self) -> list[Episode]:
+        """The hierarchy view's episodes, in the order in which they were told."""
+        return self._made_by(self._wiring.hierarchy, self._wiring.hierarchy.episodes)
+
+    def _made_by(self, view: View, read: Callable[[Connection, Generation], list[R]]) -> list[R]:
+        return inspection.read_view(self._database, self._user, view, read)
+
+
+class AsyncUser(Awaited[User]):
+    """See User; every method is awaited, and so are those of `items`, `profile` and `topics`."""
+
+    def __init__(self, inner: User, preload: Callable[[str], Awaitable[None]]) -> None:
+        """Use `memory.user(name)`. `preload` loads a user's index where their recalls go on."""
+        super().__init__(inner)
+        self._preload = preload
+
+    async def preload(self) -> None:
+        """See User.preload."""
+        await self._preload(self._inner.name)
+
+    @property
+    def name(self) -> str:
+        """See User.name."""
+        return self._inner.name
+
+    @property
+    def items(self) -> AsyncItems:
+        """See User.items."""
+        return AsyncItems(self._inner.items)
+
+    @property
+    def profile(self) -> AsyncProfile:
+        """See User.profile."""
+        return AsyncProfile(self._inner.profile)
+
+    @property
+    def topics(self) -> AsyncTopics:
+        """See User.topics."""
+        return AsyncTopics(self._inner.topics)
+
+    sessions = awaited(User.sessions)
+    titled_sessions = awaited(User.titled_sessions)
+    timeline = awaited(User.timeline)
+    versions = awaited(User.versions)
+    attachments = awaited(User.attachments)
+    retention = awaited(User.retention)
+    retain = awaited(User.retain)
+    export = awaited(User.export)
+    import_ = awaited(User.import_)
+    chunks = awaited(User.chunks)
+    superseded = awaited(User.superseded)
+    themes = awaited(User.themes)
+    episodes = awaited(User.episodes)
+
+
+def to_seq_or_id(which: object) -> int | str:
+    """Check which message is meant: a number is a seq, whatever else a key can be is an id."""
+    if isinstance(which, int) and not isinstance(which, bool):
+        return count("a seq", which, least=1)
+    return key("a message's id", which)

@@ -1,0 +1,488 @@
+"""Wiring: the parts of an open memory, put together; what Memory, User, Builds and Admin share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from zibaldone import log
+from zibaldone.api.config import LONGEST_S, Config, is_database_url
+from zibaldone.core import Message
+from zibaldone.core.validation import count, file_path, flag, function, members, number, shown, to_time
+from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
+from zibaldone.engine.backlog import Backlog
+from zibaldone.engine.forgetting import Receipt
+from zibaldone.engine.imports import Imported, import_source
+from zibaldone.engine.ingest import Progress, ingest
+from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
+from zibaldone.engine.maintenance import Maintained, OwnModelFailed
+from zibaldone.engine.rebuilding.rebuilder import Rebuilder
+from zibaldone.engine.recall_priority import RightOfWay
+from zibaldone.engine.replicas import ReplicaReads
+from zibaldone.engine.worker import TURN_S, BackgroundWorker
+from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
+from zibaldone.importers.base import Branches
+from zibaldone.importers.importing import reading
+from zibaldone.importers.source import OpenedSource
+from zibaldone.log import retention as retaining
+from zibaldone.log.audit import audited
+from zibaldone.log.retention import Retention
+from zibaldone.models.asker import Asker
+from zibaldone.models.base import ChatModel, Embedder, Reranker, Tokenizer
+from zibaldone.models.logprobs import ChatDrafter
+from zibaldone.models.meter import Ceilings, Meter
+from zibaldone.models.named import embedder_called, reranker_called
+from zibaldone.models.own_tokens import own_tokens
+from zibaldone.models.reranking import ChatReranker
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.storage.bucket_blocks import use_bucket
+from zibaldone.storage.database import Database, place_shown
+from zibaldone.storage.opening import open_database
+from zibaldone.text.purgeable_cache import remembered
+from zibaldone.views.base import View, ViewStore
+from zibaldone.views.chunks import ChunksView
+from zibaldone.views.hierarchy import HierarchyView
+from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
+from zibaldone.views.kvcache.storage.store import NAME as KV
+from zibaldone.views.kvcache.storage.store import KVStore
+from zibaldone.views.messages import MessagesView
+from zibaldone.views.notes import NotesView
+from zibaldone.views.toolkit import MOST_UNREAD
+from zibaldone.views.topics import TopicsView
+from zibaldone.views.unit_cache import index_bytes
+
+# How long a user is quiet before the background reads what they said, or has talked: until then a recall
+# reads it, and a step that takes in ten turns costs as much as a step for one.
+GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
+_STOP_S = 5.0
+_OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
+_logger = logging.getLogger(__name__)
+R = TypeVar("R")
+_Wired = tuple[MessagesView, ChunksView, HierarchyView, TopicsView, NotesView]
+_SHORT = 40  # characters of a text whose token count is worth keeping
+BY_CHAT = "chat"  # the reranker that is the chat model
+
+
+class Wiring:
+    """The database, models, views and threads of one open memory.
+
+    Its methods take checked values, but for imports. Those that are audited bear the name of their verb.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        embedder: Embedder | str | None,
+        chat: ChatModel | None,
+        reranker: Reranker | str | None,
+        key: str | bytes | None,
+        config: Config,
+    ) -> None:
+        """Open the database, wire the views, and finish what a crash left; see Memory."""
+        static = shared_static_embedder()
+        self.config = config
+        self.default_retention = config.retention or Retention()
+        self.embedder = to_embedder(embedder) or static
+        self.chat = to_chat_model(chat)
+        self.embedder_called = embedder_called  # another one where keys are looked up elsewhere
+        self.own_models: list[object] = [self.embedder] if isinstance(embedder, str) else []
+        if not isinstance(reranker, str):
+            reranker = _checked_reranker(reranker)
+        elif reranker != BY_CHAT:
+            reranker = reranker_called(reranker)
+        elif chat is None:
+            raise InvalidInput("reranker 'chat' needs a chat model: give chat= or set ZIBALDONE_CHAT_MODEL")
+        self._count_short = remembered(4096)(self._count_tokens)  # headers come again and again
+        self.tokenizer: Tokenizer = static
+        self.model_tokens = None if config.tokenizer is None else own_tokens(config.tokenizer, static)
+        self.worker: BackgroundWorker | None = None
+        self.recall_priority = RightOfWay()  # of recalls, before the worker
+        self.database = open_database(
+            path,
+            busy_timeout_s=config.busy_timeout_s,
+            key=key,
+            user_keys=config.user_keys,
+            wall_key=config.wall_key,
+        )
+        self.replica: ReplicaReads | None = None
+        try:
+            use_bucket(self.database, config.blocks)
+            self.replica = _to_replica(self.database, config.replica)
+        except BaseException:
+            self.database.close()
+            raise
+        self.database.audit_clock = self.now if config.audit else None
+        self.meter = Meter(self.database, config.ceilings or Ceilings(), self.now)
+        self.asker = Asker(self.chat, self.meter, static)
+        self.reranker = ChatReranker(self.asker) if isinstance(reranker, str) else reranker
+        wired = self._wire(self.embedder, self.asker, self.chat)
+        self.messages, self.chunks, self.hierarchy, self.topics, self.notes = wired
+        self.views: dict[str, View] = {view.name: view for view in wired}
+        self._leases: Leases | None = None  # of the worker
+        self.backlog = Backlog(self.database, partial(self.chosen, None), self.default_retention, self.now)
+        # Where many machines maintain, in turn with their workers; a folder's foreground waits for nobody.
+        self._hold = Leases(self.database, lease_s=_OWN_LEASE_S).wait if self.database.shared else None
+        self.rebuilder = Rebuilder(self.database, self.meter, static, self._wire, self.chat, self._hold)
+        self.variants = self.rebuilder.variants
+        self.maintained = {view.name for view in self.named(config.maintained)} | {self.messages.name}
+        self.kv = KVStore(self.database.folder / KV_FOLDER)
+        self.database.finish_forgetting = partial(forgetting.finish, self.database, self.stores)
+        try:
+            forgetting.finish_all(self.database, self.stores())
+            self.database.keep_reserve()
+            if not self.database.shared and self.database.bucket is None:  # each user's maintenance does it
+                self.chunks.clean_all(self.database)
+            self.kv.clean_all(self.database)
+            shredding.finish(self.database, self.stores(), self.now())
+        except StorageError as error:  # others may be writing: the next to open tries again
+            _logger.warning("what was forgotten was not deleted yet: %s", error)
+        if config.background:
+            self.start_worker()
+
+    def _wire(self, embedder: Embedder, asker: Asker, chat: ChatModel | None) -> _Wired:
+        """The views with these models, and with the settings of this memory."""
+        static, config = shared_static_embedder(), self.config
+        blocks, most = self.database.blocks, index_bytes(config.index_mb)
+        drafter = ChatDrafter(chat, self.meter, static) if chat else None
+        return (
+            MessagesView(embedder, static, static, index_bytes=most),
+            ChunksView(
+                embedder,
+                static,
+                static,
+                asker,
+                blocks,
+                config.chunks,
+                config.placement,
+                workers=config.workers,
+            ),
+            HierarchyView(embedder, static, static, asker, config.hierarchy, drafter, index_bytes=most),
+            TopicsView(embedder, static, static, asker, config.topics, clock=self.now, index_bytes=most),
+            NotesView(embedder, static, asker, clock=self.now),
+        )
+
+    def noise(self) -> MessagesView:
+        """A view of noise alone: made for one recall, so that no live object holds it."""
+        static = shared_static_embedder()
+        return MessagesView(self.embedder, static, static, most_noise=MOST_UNREAD)
+
+    def close(self) -> None:
+        """Stop the worker, and close the files and the models that were made here; idempotent."""
+        if self.worker is not None:
+            self.worker.stop(_STOP_S)
+        self.database.close()
+        if self.replica is not None:
+            self.replica.close()
+        for model in self.own_models:
+            if callable(close := getattr(model, "close", None)):
+                close()
+
+    def now(self) -> datetime:
+        """The time by the memory's clock. Raises InvalidInput for a clock that gives none."""
+        now = self.config.clock()
+        if not isinstance(now, datetime):
+            raise InvalidInput(f"clock must give a datetime, not {shown(now)}")
+        return to_time(now, "the clock's time")
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of a text, by the tokenizer that budgets are counted with."""
+        return self._count_short(text) if len(text) < _SHORT else self._count_tokens(text)
+
+    def _count_tokens(self, text: str) -> int:
+        counting = self.tokenizer if self.model_tokens is None else self.model_tokens.tokenizer
+        return counting.count([text])[0]
+
+    def chosen(self, names: Sequence[str] | None) -> list[View]:
+        """The views of these names; None: those that are maintained. Raises InvalidInput, UnknownName."""
+        if names is None:
+            return [view for name, view in self.views.items() if name in self.maintained]
+        if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+            raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
+        return self.named(names)
+
+    def named(self, names: Sequence[str]) -> list[View]:
+        """The views of these names, each once. Raises InvalidInput, UnknownName."""
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise InvalidInput(f"views are given by a list of names, not {shown(names)}")
+        names = members("views", names)
+        for name in names:
+            if not isinstance(name, str) or name not in self.views:
+                raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self.views))}")
+        return [self.views[name] for name in dict.fromkeys(names)]
+
+    def stores(self) -> list[ViewStore]:
+        """What the views keep, that of a kv view which is not attached now too."""
+        attached: list[ViewStore] = list(self.views.values())
+        return attached if KV in self.views else [*attached, self.kv]
+
+    def users(self) -> list[str]:
+        """Every user that has messages, or had."""
+        with self.database.read() as connection:
+            return log.all_users(connection)
+
+    def read(self, user: str, work: Callable[[Database], R]) -> R:
+        """What `work` gives of the database, or of its replica."""
+        return work(self.database) if self.replica is None else self.replica.read(user, work)
+
+    @contextmanager
+    def recalling(self, user: str, views: Sequence[View]) -> Iterator[None]:
+        """Go before the worker, and name the damage that reading these views meets."""
+        with self.recall_priority.taken(), inspection.damage_is_named(self.database, user, views):
+            yield
+
+    def notify(self, *users: str) -> None:
+        """Let the worker know that these users have something to be read."""
+        if self.worker is not None:
+            for user in users:
+                self.worker.notify(user)
+
+    @audited("write")
+    def add(self, user: str, messages: Sequence[Message]) -> list[Message]:
+        """Store checked messages of a user, and let the messages view read them; returns them as stored."""
+        view = self.variants.serving(user, self.messages)
+        # Vectors of another embedder may take long, and are the worker's to make.
+        later = self.worker is not None and self.embedder is not shared_static_embedder()
+        (appended,) = ingest(self.database, view, [(user, messages)], self.now(), later=later)
+        self.notify(user)
+        return appended.stored
+
+    @audited("write")
+    def import_(
+        self,
+        path: str | Path | BinaryIO,
+        user: str | None,
+        *,
+        format: str | None,  # noqa: A002 - the word a caller expects
+        branches: Branches,
+        strict: bool,
+        again: bool,
+        attachments: bool,
+        progress: Progress | None,
+    ) -> Imported:
+        """Add the conversations of an export, its options checked here; see User.import_."""
+        flag("strict", strict)
+        flag("again", again)
+        flag("attachments", attachments)
+        function("progress", progress, optional=True)
+        given = path if hasattr(path, "read") else file_path("path", path)
+        with OpenedSource(given) as source:
+            report = import_source(
+                self.database,
+                lambda whose: self.variants.serving(whose, self.messages),
+                reading(source, format, branches),
+                user,
+                now=self.now,
+                strict=strict,
+                again=again,
+                attachments=attachments,
+                progress=progress,
+            )
+        self.notify(*report.users)
+        return report
+
+    @audited("forget")
+    def forget(
+        self,
+        user: str,
+        selected: forgetting.Selector,
+        *,
+        dry_run: bool = False,
+        keep_texts: bool = False,
+        shred: bool = False,
+    ) -> Receipt:
+        """Delete what is selected and all that was made from it; with `shred` the user's key first."""
+        remove: Callable[..., Receipt] = partial(forgetting.forget, selected=selected)
+        return (shredding.shred if shred else remove)(
+            self.database,
+            self.stores(),
+            user,
+            dry_run=dry_run,
+            keep_texts=keep_texts,
+            now=self.now(),
+            also=list(self.variants.instances()),
+        )
+
+    @audited("forget")
+    def apply_retention(
+        self, user: str | None, policy: Retention | None = None, *, dry_run: bool = False
+    ) -> list[Receipt]:
+        """Forget what is to go now by each user's policy, or by `policy`; of one user or of all."""
+        now = self.now()
+        with self.database.read(user) as connection:
+            if policy is not None:
+                policies = dict.fromkeys(log.all_users(connection) if user is None else [user], policy)
+            else:
+                users = None if user is None else [user]
+                policies = retaining.due(connection, self.default_retention, now, users)
+            seqs = retaining.going(connection, policies, now)
+        return forgetting.forget_each(
+            self.database,
+            self.stores(),
+            seqs,
+            dry_run=dry_run,
+            now=now,
+            also=list(self.variants.instances()),
+        )
+
+    @audited("write")
+    def maintain(
+        self, user: str | None, chosen: Sequence[View], progress: Progress | None = None
+    ) -> Maintained:
+        """Let these views read what they have not read yet, of one user or of all; see Memory.maintain."""
+        forgetting.finish_all(self.database, self.stores())
+        self.database.keep_reserve()
+        if not self.database.shared and self.database.bucket is None:
+            self.database.saved.sweep(user)
+        gone = self.apply_retention(user)
+        names = self.users() if user is None else [user]
+        with self.database.read(user) as connection:
+            total = sum(
+                generations.lag(connection, name, view)
+                for view in chosen
+                for name in generations.users_behind(connection, view, user)
+            )
+        done = 0
+
+        def step(messages: int) -> None:
+            nonlocal done
+            done += messages
+            if progress:
+                progress(min(done, total), total)
+
+        before = self.meter.total(user)
+        report = maintenance.maintain(
+            self.database,
+            chosen,
+            names,
+            workers=self.config.workers,
+            on_step=step,
+            built_as=self.variants.serving,
+            hold=self._hold,
+        )
+        report = replace(report, behind=(*report.behind, *self.rebuilder.keep_in_step(names, chosen)))
+        return replace(maintenance.with_usage(report, before, self.meter.total(user)), forgotten=tuple(gone))
+
+    def start_worker(
+        self,
+        *,
+        threads: int = 2,
+        poll_s: float = 60.0,
+        lease_s: float = LEASE_S,
+        turn_s: float = TURN_S,
+        leased: bool = True,
+    ) -> None:
+        """Maintain in threads from now on; see Admin.start_worker. Raises InvalidInput."""
+        count("threads", threads, least=1)
+        number("poll_s", poll_s, least=0.05, most=LONGEST_S)
+        number("lease_s", lease_s, least=0.2, most=LONGEST_S)
+        number("turn_s", turn_s, least=0, most=LONGEST_S)
+        if self.worker is not None:
+            raise InvalidInput("this memory is maintained in the background already")
+        self._leases = Leases(self.database, lease_s=lease_s) if flag("leased", leased) else None
+        self.worker = BackgroundWorker(
+            self.maintain_in_background,
+            self.backlog.look,
+            threads=threads,
+            poll_s=poll_s,
+            gather_s=GATHER_S,
+            longest_s=_LONGEST_GATHER_S,
+            turn_s=turn_s,
+        )
+        self.worker.start()
+        try:
+            self.database.saved.sweep()
+        except StorageError as error:  # whoever starts next tries again
+            _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
+
+    def maintain_in_background(self, user: str) -> None:
+        """What the worker does for a user, unless another worker is at it. Raises ModelFailed."""
+        assert self.worker is not None
+        worker = self.worker
+
+        def check() -> None:
+            self.recall_priority.give()
+            worker.check()
+
+        if self._leases is None:
+            self._maintain_one(user, check)
+            return
+        with self._leases.hold(user) as check_lease:
+            if check_lease is None:
+                return
+
+            def check_both() -> None:
+                check()
+                check_lease()
+
+            try:
+                self._maintain_one(user, check_both)
+            except LeaseLost as error:
+                _logger.warning("%s: another worker goes on", error)
+
+    def _maintain_one(self, user: str, check: Callable[[], None]) -> None:
+        assert self.worker is not None
+        worker = self.worker
+
+        def check_turn(_: int) -> None:
+            worker.check_turn(user)
+
+        self.apply_retention(user)
+        report = maintenance.maintain(
+            self.database,
+            self.chosen(None),
+            [user],
+            patient=True,
+            on_step=check_turn,
+            check=check,
+            built_as=self.variants.serving,
+        )
+        beside = self.rebuilder.keep_in_step([user], self.chosen(None), check, check_turn)
+        for lagging in report.behind:
+            raise lagging.error or ModelFailed(lagging.reason)
+        for lagging in beside:
+            raise OwnModelFailed(lagging.reason)
+
+
+def to_embedder(given: Embedder | str | None) -> Embedder | None:
+    """Check an embedder, or make the one of that name. Raises InvalidInput, MissingExtra, ModelFailed."""
+    if isinstance(given, str):
+        return embedder_called(given)
+    if given is not None and not (
+        isinstance(getattr(given, "name", None), str)
+        and isinstance(getattr(given, "dimension", None), int)
+        and callable(getattr(given, "embed", None))
+    ):
+        raise InvalidInput(f"embedder must have a name, a dimension and embed(), not be {shown(given)}")
+    return given
+
+
+def to_chat_model(given: ChatModel | None) -> ChatModel | None:
+    """Check a chat model. Raises InvalidInput."""
+    if given is not None and not (
+        isinstance(getattr(given, "name", None), str) and callable(getattr(given, "chat", None))
+    ):
+        raise InvalidInput(f"chat must have a name and chat(), not be {shown(given)}")
+    return given
+
+
+def _checked_reranker(given: Reranker | None) -> Reranker | None:
+    batch = getattr(given, "batch", None)
+    if given is None or (isinstance(batch, int) and batch > 0 and callable(getattr(given, "scores", None))):
+        return given
+    raise InvalidInput(f"reranker must have a name, a batch above 0 and scores(), not be {shown(given)}")
+
+
+def _to_replica(database: Database, url: str | None) -> ReplicaReads | None:
+    """Raises InvalidInput for what is no database of PostgreSQL, or beside a folder."""
+    if url is None:
+        return None
+    if not isinstance(url, str) or not is_database_url(url) or not database.shared:
+        given = repr(place_shown(url)) if isinstance(url, str) else shown(url)
+        raise InvalidInput(f"replica must be the URL of a standby of a memory in PostgreSQL, not {given}")
+    return ReplicaReads(database, url)
