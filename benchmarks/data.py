@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from zibaldone import Message
 from zibaldone.cli.compare.questions import made_questions
 from zibaldone.errors import InvalidInput
-from zibaldone.importers.importing import read_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,9 @@ def locomo(path: Path) -> Iterator[Conversation]:
     """Conversations of two people. Adversarial questions ask for what was never said."""
     audit = path.parent / "locomo-errors.json"
     faulted = {fault["question_id"] for fault in _json(audit)} if audit.is_file() else set()
-    talks = _imported(path, "locomo")
     for place, sample in enumerate(_json(path)):
         name = str(sample["sample_id"])
-        messages = talks[name]
+        messages = _numbered(_locomo_messages(sample))
         seqs = {message.metadata.get("dia_id"): message.seq for message in messages}
         questions = []
         for number, qa in enumerate(sample["qa"]):
@@ -112,6 +112,7 @@ BEAM_KINDS = (
 )
 _REFERENCES = ("ideal_response", "ideal_answer", "answer", "ideal_summary", "expected_compliance")
 # such as "LLM response should state: "; what follows is the nugget
+_GENERATOR_INDEX = re.compile(r"\s*->->[\d\s,/NA)]*\Z")  # such as " ->-> 2,14"
 _OPENING = re.compile(r"\s*(?:the )?(?:llm )?response should [a-z ]{1,40}:\s*", re.IGNORECASE)
 
 
@@ -125,7 +126,7 @@ def beam(path: Path) -> Iterator[Conversation]:
         file.parent.parent if file.parent.name == "probing_questions" else file.parent: file for file in files
     }
     for folder in sorted(folders, key=_natural):
-        messages = _imported(folder, "beam")[folder.name]
+        messages = _numbered(_beam_messages(folder))
         if (folder / "chat.json").is_file():
             by_source = {m.metadata["chat_id"]: m for m in messages if "chat_id" in m.metadata}
         else:  # ids are those of each plan; questions go by the place in all plans together
@@ -172,9 +173,8 @@ def longmemeval(path: Path) -> Iterator[Conversation]:
 
     Evidence is the marked turns of the sessions that answer; added questions name their sessions alone.
     """
-    talks = _imported(path, "longmemeval")
     for haystack in _json(path):
-        name = str(haystack["question_id"])
+        name, messages = str(haystack["question_id"]), _numbered(_longmemeval_messages(haystack))
         several = "questions" in haystack
         texts = haystack["questions"] if several else [haystack["question"]]
         answers = haystack["answers"] if several else [haystack["answer"]]
@@ -182,21 +182,21 @@ def longmemeval(path: Path) -> Iterator[Conversation]:
         asked = haystack.get("question_date")
         questions = []
         for number, (text, answer, within) in enumerate(zip(texts, answers, sessions, strict=True)):
-            marked = [m for m in talks[name] if m.metadata.get("has_answer") and m.session in within]
+            marked = [m for m in messages if m.metadata.get("has_answer") and m.session in within]
             questions.append(
                 Question(
                     f"{name}_q{number}" if several else name,
                     text,
                     str(haystack.get("question_type", "added")) if marked or not several else "added",
                     datetime.strptime(asked, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC) if asked else None,
-                    len(talks[name]),
+                    len(messages),
                     evidence=tuple(message.seq for message in marked),
                     evidence_sessions=tuple(within),
                     answers=_texts([answer]),
                     known=not name.endswith("_abs"),
                 )
             )
-        yield Conversation("longmemeval", name, talks[name], tuple(questions))
+        yield Conversation("longmemeval", name, messages, tuple(questions))
 
 
 def realmem(path: Path) -> Iterator[Conversation]:
@@ -311,12 +311,89 @@ def load(name: str, path: Path) -> list[Conversation]:
     return conversations
 
 
-def _imported(path: Path, kind: str) -> dict[str, tuple[Message, ...]]:
-    """The messages of each conversation that the package's importer finds, by its name."""
-    return {
-        str(talk.user_hint or talk.name): _numbered(talk.messages)
-        for talk in read_file(path, kind).conversations
-    }
+def _locomo_messages(sample: Mapping[str, Any]) -> Iterator[Message]:
+    """The turns of one sample, session by session; pictures by their captions."""
+    talk = sample["conversation"]
+    numbers = (int(match[1]) for key in talk if (match := re.fullmatch(r"session_(\d+)", key)))
+    for number in sorted(numbers):
+        if not talk[f"session_{number}"]:  # a date without turns
+            continue
+        time = _time(talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
+        for index, turn in enumerate(talk[f"session_{number}"], 1):
+            text, caption, own_id = turn["text"], turn.get("blip_caption"), turn.get("dia_id")
+            if caption and caption.strip():
+                text = f"{text} [image: {caption}]".lstrip()
+            if text.strip():
+                yield Message(
+                    text,
+                    name=turn["speaker"],
+                    time=time,
+                    session=str(number),
+                    metadata={"dia_id": own_id} if own_id else {},
+                    id=f"locomo:{sample['sample_id']}:{number}:{index}",
+                )
+
+
+def _longmemeval_messages(haystack: Mapping[str, Any]) -> Iterator[Message]:
+    """The turns of one haystack; a session that comes twice keeps its messages apart by their ids."""
+    met: Counter[str] = Counter()
+    sessions = haystack["haystack_sessions"]
+    for turns, day, session in zip(
+        sessions, haystack["haystack_dates"], haystack["haystack_session_ids"], strict=True
+    ):
+        met[session] += 1
+        again = f"#{met[session]}" if met[session] > 1 else ""
+        for index, turn in enumerate(turns, 1):
+            if turn["content"].strip():
+                yield Message(
+                    turn["content"],
+                    turn["role"],
+                    time=_time(day, "%Y/%m/%d (%a) %H:%M"),
+                    session=session,
+                    metadata={"has_answer": turn["has_answer"]} if "has_answer" in turn else {},
+                    id=f"longmemeval:{haystack['question_id']}:{session}{again}:{index}",
+                )
+
+
+def _beam_messages(folder: Path) -> Iterator[Message]:
+    """The turns of a chat, all its plans one after the other.
+
+    A `time_anchor` dates all messages up to the next one, and the first also those before it. The index that
+    the generator put behind a user's words is taken out.
+    """
+    plans = sorted(folder.glob("plan-*/chat.json"), key=lambda file: int(file.parent.name.partition("-")[2]))
+    files = plans or [folder / "chat.json"]
+    turns: list[tuple[Mapping[str, Any], str, datetime | None]] = []
+    for file in files:
+        for batch in _json(file):
+            anchor = batch.get("time_anchor")
+            place = "/".join([*([file.parent.name] if plans else []), str(batch["batch_number"])])
+            groups = [turn if isinstance(turn, list) else [turn] for turn in batch["turns"]]
+            for number, turn in enumerate((turn for group in groups for turn in group), 1):
+                day = turn.get("time_anchor") or anchor
+                turns.append((turn, f"{place}:{number}", _time(day, "%B-%d-%Y") if day else None))
+                anchor = None
+    chat = sha256(turns[0][0]["content"].encode()).hexdigest()[:8]
+    time = next((day for _, _, day in turns if day), None)
+    for turn, name, day in turns:
+        time = day or time
+        content = turn["content"]
+        if turn["role"] == "user":
+            content = _GENERATOR_INDEX.sub("", content)
+        if content.strip():
+            own_id, session = turn.get("id"), f"{chat}/{name.partition(':')[0]}"
+            yield Message(
+                content,
+                turn["role"],
+                time=time,
+                session=session,
+                metadata={} if own_id is None else {"chat_id": own_id},
+                id=f"beam:{chat}:{name.replace('/', ':')}",
+            )
+
+
+def _time(text: str, form: str) -> datetime:
+    return datetime.strptime(text.strip(), form).replace(tzinfo=UTC)
 
 
 def _numbered(messages: Iterable[Message]) -> tuple[Message, ...]:

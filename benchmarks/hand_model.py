@@ -4,7 +4,7 @@
 
 Every request is a page in the folder, `<task>/<id>.md`: what was asked word for word, and the last turn's
 JSON laid out to be read. The request is held open, as many at a time as come, until its answer is there:
-below `# Reply` on the page, in `<id>.answer.md` beside it, or on a line `{"id": ..., "answer": ...}` of an
+below `# Reply` on the page, or on a line `{"id": ..., "answer": ...}` of an
 `answers.jsonl`. These are the files of `RecordedModel`: a question that was answered once is answered from
 them at once, and a run over them needs no server. People are slow: give clients a timeout of hours
 (ZIBALDONE_CHAT_TIMEOUT_S).

@@ -314,30 +314,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 664,
-    "adapters": 2_023,
-    "api": 3_293,
-    "cli": 5_016,
+    ".": 662,
+    "adapters": 2_022,
+    "api": 3_285,
+    "cli": 5_014,
     "core": 719,
-    "engine": 4_440,
-    "importers": 3_688,
+    "engine": 4_329,
+    "importers": 3_387,
     "log": 2_525,
-    "models": 2_765,
-    "recall": 1_699,
-    "search": 2_785,
-    "server": 9_754,
-    "storage": 4_932,
+    "models": 2_548,
+    "recall": 1_698,
+    "search": 2_783,
+    "server": 9_458,
+    "storage": 4_827,
     "testing": 507,
-    "text": 3_233,
-    "views": 2_091,
-    "views/chunks": 2_976,
-    "views/hierarchy": 3_227,
-    "views/kvcache": 5_432,
+    "text": 2_860,
+    "views": 2_095,
+    "views/chunks": 2_863,
+    "views/hierarchy": 3_112,
+    "views/kvcache": 5_290,
     "views/messages": 179,
-    "views/notes": 1_991,
-    "views/topics": 6_344,
+    "views/notes": 1_933,
+    "views/topics": 6_129,
 }
-TESTS_CEILING = 55_040
+TESTS_CEILING = 52_270
 
 
 def lines_in(path: Path) -> int:

@@ -52,10 +52,9 @@ if TYPE_CHECKING:
     from zibaldone.engine.imports import Imported, ImportInterrupted
     from zibaldone.engine.inspection import Integrity, Stats, ViewStats
     from zibaldone.engine.maintenance import Behind, Maintained
-    from zibaldone.engine.rebuilding.builds import Build, BuildStatus
-    from zibaldone.engine.rebuilding.difference import BuildDiff, ChangedContent
+    from zibaldone.engine.rebuilding.builds import Build, BuildDiff, BuildStatus, ChangedContent
     from zibaldone.engine.rebuilding.estimate import RebuildEstimate
-    from zibaldone.engine.verification.result import Leftover, LookedAt, Verification
+    from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
     from zibaldone.importers.base import NotImported
     from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
@@ -238,13 +237,12 @@ _HOMES = {
         "Usage",
     ),
     "api.profile": ("AsyncProfile", "Profile"),
-    "engine.rebuilding.builds": ("Build", "BuildStatus"),
-    "engine.rebuilding.difference": ("BuildDiff", "ChangedContent"),
+    "engine.rebuilding.builds": ("Build", "BuildDiff", "BuildStatus", "ChangedContent"),
     "engine.rebuilding.estimate": ("RebuildEstimate",),
     "recall.result": ("Recall",),
     "log.retention": ("Retention", "RetentionRule"),
     "storage.converting": ("Converted", "change_key", "decrypt_folder", "encrypt_folder"),
-    "engine.verification.result": ("Leftover", "LookedAt", "Verification"),
+    "engine.verification.receipts": ("Leftover", "LookedAt", "Verification"),
     "views.base": ("Content", "Counted"),
     "views.chunks": ("MemAttention", "Past", "StoredChunk"),
     "views.chunks.storage.placement": ("Moved", "Placement"),

@@ -13,7 +13,7 @@ from zibaldone.api.documents import AsyncTopics, Topics, TopicsEdited
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 from zibaldone.views.topics import Consolidation
 from zibaldone.views.topics.markdown.folder_export import INDEX
-from zibaldone.views.topics.markdown.printing import render_body
+from zibaldone.views.topics.markdown.text_format import render_body
 
 SMALL = Consolidation(current_threshold_tokens=60, split_tokens=300, merge_tokens=80, entry_tokens=60)
 TALK = [

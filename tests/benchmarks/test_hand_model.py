@@ -67,7 +67,7 @@ def test_a_page_shows_the_request_and_its_last_turn_laid_out(chat, tmp_path):
         assert '{\n  "number": 7\n}' in path.read_text()
         assert '"max_tokens": 99' in path.read_text()
         assert '"notes"' in path.read_text()
-        path.with_suffix(".answer.md").write_text('{"notes": []}')
+        path.write_text(path.read_text() + '{"notes": []}')
         assert asked.result().text == '{"notes": []}'
     assert chat.chat(ask(7, schema=SCHEMA, max_tokens=99)).text == '{"notes": []}'
 
@@ -90,12 +90,12 @@ def test_a_faulty_answer_is_told_and_can_be_mended(chat, tmp_path, capsys):
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(chat.chat, ask(1))
         (path,) = pages(tmp_path / "hand", 1)
-        beside = path.with_suffix(".answer.md")
-        beside.write_text(" ")
+        answers = path.with_name("answers.jsonl")
+        answers.write_text("yes")
         said = ""
-        while "is empty" not in said:
+        while "is not JSON" not in said:
             said += capsys.readouterr().out
-        beside.write_text("yes")
+        answers.write_text(json.dumps({"id": path.stem, "answer": "yes"}))
         assert asked.result().text == "yes"
 
 

@@ -109,17 +109,27 @@ class Rig:
         self.place, self.key = place, key
         self.database = open_database(place, busy_timeout_s=30, key=key)
         self.case = case
+        self.batch_messages: int | None = None  # None: the view's own
         self.view = self.new_view()
+
+    def read_in_batches(self, messages: int) -> None:
+        """Let this rig's views read so many messages at a time from now on."""
+        self.batch_messages = self.view.batch_messages = messages
+
+    def _in_batches(self, view: View) -> View:
+        if self.batch_messages is not None:
+            view.batch_messages = self.batch_messages
+        return view
 
     def new_view(self) -> View:
         """Another instance over the same folder."""
-        return self.case.view(self.database)
+        return self._in_batches(self.case.view(self.database))
 
     def another_model(self) -> View:
         """Another instance with another fingerprint."""
         if not self.case.retrieves:
             pytest.skip("an overlay is made with no embedder")
-        return self.case.another_model(self.database)
+        return self._in_batches(self.case.another_model(self.database))
 
     def append(self, messages: Sequence[Message], user: str = USER) -> list[Message]:
         """Into the log alone: the view lags behind."""

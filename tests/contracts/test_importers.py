@@ -45,32 +45,6 @@ def _claude():
     return [{"uuid": "c", "name": "Move", "created_at": time, "chat_messages": messages}]
 
 
-def _locomo():
-    turns = [
-        {"speaker": "Ann" if role == "user" else "Ben", "dia_id": f"D1:{i}", "text": content}
-        for i, (role, content) in enumerate(_TURNS, 1)
-    ]
-    sessions = {"session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
-    return [
-        {
-            "sample_id": "conv-1",
-            "qa": [],
-            "conversation": {"speaker_a": "Ann", "speaker_b": "Ben", **sessions},
-        }
-    ]
-
-
-def _longmemeval():
-    turns = [{"role": role, "content": content} for role, content in _TURNS]
-    haystack = {"haystack_session_ids": ["s1"], "haystack_sessions": [turns]}
-    return [{"question_id": "q1", "haystack_dates": ["2023/07/12 (Wed) 10:14"], **haystack}]
-
-
-def _beam():
-    turns = [{"role": role, "id": i, "content": content} for i, (role, content) in enumerate(_TURNS)]
-    return [{"batch_number": 1, "time_anchor": "March-15-2024", "turns": [turns[:2], turns[2:]]}]
-
-
 def _jsonl():
     return [{"role": role, "content": content} for role, content in _TURNS]
 
@@ -182,9 +156,6 @@ SAMPLES = {
     "markdown": _archive({f"{i}.md": content for i, (_, content) in enumerate(_TURNS)}),
     "sharegpt": json.dumps(_sharegpt()),
     "mem0": json.dumps({"results": [{"id": f"{i}", "memory": text} for i, (_, text) in enumerate(_TURNS)]}),
-    "locomo": json.dumps(_locomo(), indent=1),
-    "longmemeval": json.dumps(_longmemeval()),
-    "beam": json.dumps(_beam()),
     "csv": _csv(),
     "jsonl": _lines(_jsonl()),
 }

@@ -100,13 +100,12 @@ def test_batches_of_any_size_give_the_same_result(new_rig, examples):
     def check(cuts, together, asked_between, batch):
         rig = new_rig()
         borders = sorted({0, *cuts, len(CONVERSATION)})
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(maintenance, "BATCH_MESSAGES", batch)
-            for start, end, both in zip(borders, borders[1:], together, strict=False):
-                (rig.add if both else rig.append)(CONVERSATION[start:end])
-                if asked_between:
-                    rig.offers()
-            assert rig.advance()
+        rig.read_in_batches(batch)
+        for start, end, both in zip(borders, borders[1:], together, strict=False):
+            (rig.add if both else rig.append)(CONVERSATION[start:end])
+            if asked_between:
+                rig.offers()
+        assert rig.advance()
         assert rig.rows() == rows
         assert rig.offers() == offers
         assert rig.offers(view=rig.new_view()) == offers
@@ -114,10 +113,10 @@ def test_batches_of_any_size_give_the_same_result(new_rig, examples):
     check()
 
 
-def test_an_interrupted_advance_goes_on_where_it_stopped(new_rig, monkeypatch):
+def test_an_interrupted_advance_goes_on_where_it_stopped(new_rig):
     """A model that fails in the middle costs nothing that was committed, and the result is the same."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
     rig = new_rig()
+    rig.read_in_batches(5)
     rig.append(CONVERSATION)
     batches = []
 
@@ -137,10 +136,10 @@ def test_an_interrupted_advance_goes_on_where_it_stopped(new_rig, monkeypatch):
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_two_racing_advancers_give_one_result(new_rig, monkeypatch, processes):
+def test_two_racing_advancers_give_one_result(new_rig, processes):
     """Two advancers that read the same batch commit it once, over one database object or over two."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
     rig = new_rig()
+    rig.read_in_batches(5)
     rig.append(CONVERSATION)
     databases = [rig.database]
     if processes == 2:

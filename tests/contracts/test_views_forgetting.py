@@ -6,7 +6,6 @@ import pytest
 from rig import CONVERSATION, NOW, QUESTIONS, USER, Crash, Hooked, held_by, mentions
 
 from zibaldone.core import Scope
-from zibaldone.engine import maintenance
 from zibaldone.errors import ModelFailed
 from zibaldone.views.base import Query
 
@@ -15,9 +14,9 @@ SECRET_SEQ = 6
 LONG_SEQ = 8  # more than one unit in views that cut
 
 
-def _half_built(rig, monkeypatch):
+def _half_built(rig):
     """A second generation beside the serving one, which has read the first seven messages."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 7)
+    rig.read_in_batches(7)
 
     def stop(messages):
         if messages[0].seq > 7:
@@ -103,9 +102,9 @@ def test_what_is_left_is_what_a_view_makes_that_never_read_the_message(built, ne
     assert built.faults() == []
 
 
-def test_a_half_built_generation_forgets_too(built, new_rig, monkeypatch):
+def test_a_half_built_generation_forgets_too(built, new_rig):
     """What goes while a generation is being built is in neither generation, nor in the finished one."""
-    _half_built(built, monkeypatch)
+    _half_built(built)
     built.forget([SECRET_SEQ])
     assert not mentions(built.everything(), SECRET)
     assert SECRET_SEQ not in built.sources()
@@ -118,9 +117,9 @@ def test_a_half_built_generation_forgets_too(built, new_rig, monkeypatch):
     assert built.offers() == expected.offers()
 
 
-def test_receipt_dry_run_and_stats_count_the_same(built, monkeypatch):
+def test_receipt_dry_run_and_stats_count_the_same(built):
     """A dry run counts what forgetting removes, and the rows that are left make up the rest."""
-    _half_built(built, monkeypatch)
+    _half_built(built)
     before = built.stats()
     foreseen = built.forget([SECRET_SEQ, LONG_SEQ], dry_run=True)
     assert built.stats() == before

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 from rig import CONVERSATION, USER, Crash, Hooked
 
-from zibaldone.engine import generations, maintenance
+from zibaldone.engine import generations
 from zibaldone.errors import ModelFailed
 
 
@@ -38,18 +38,18 @@ def test_a_rebuild_leaves_one_generation(built):
     assert built.stats() == before
 
 
-def test_the_old_generation_serves_while_the_new_one_is_built(built, monkeypatch):
+def test_the_old_generation_serves_while_the_new_one_is_built(built):
     """At every batch of a rebuild, questions are answered as before it began."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
+    built.read_in_batches(4)
     offers = built.offers()
     seen = []
     built.rebuild(Hooked(built.view, lambda _: seen.append(built.offers() == offers)))
     assert seen == [True] * 3
 
 
-def test_a_rebuild_that_a_model_stopped_goes_on_where_it_was(built, monkeypatch):
+def test_a_rebuild_that_a_model_stopped_goes_on_where_it_was(built):
     """What a failed rebuild has read is not read again, and the old generation serves until the end."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    built.read_in_batches(5)
     rows, offers = built.rows(), built.offers()
     with pytest.raises(ModelFailed):
         built.rebuild(Hooked(built.view, _asleep_after(5)))
@@ -62,9 +62,9 @@ def test_a_rebuild_that_a_model_stopped_goes_on_where_it_was(built, monkeypatch)
 
 
 @pytest.mark.usefixtures("finds_everything")
-def test_what_is_added_during_a_rebuild_is_in_both_generations(built, new_rig, monkeypatch):
+def test_what_is_added_during_a_rebuild_is_in_both_generations(built, new_rig):
     """A message that comes while a generation is built is served at once, and by the new one too."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    built.read_in_batches(5)
     late = [CONVERSATION[3]]
     with pytest.raises(ModelFailed):
         built.rebuild(Hooked(built.view, _asleep_after(5)))
@@ -78,9 +78,9 @@ def test_what_is_added_during_a_rebuild_is_in_both_generations(built, new_rig, m
     assert built.offers() == expected.offers()
 
 
-def test_another_model_is_built_beside_the_old_one(built, monkeypatch):
+def test_another_model_is_built_beside_the_old_one(built):
     """Under a new fingerprint the old generation is kept, and still answers, until the new one is whole."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    built.read_in_batches(5)
     offers = built.offers()
     newer = built.another_model()
     assert not built.advance(Hooked(newer, _asleep_after(5)))
@@ -109,9 +109,9 @@ def test_before_its_own_generation_is_built_a_view_answers_with_a_note(built):
     assert all(offer[3] for offer in built.offers(view=newer))
 
 
-def test_a_half_built_generation_of_a_third_model_is_thrown_away(built, monkeypatch):
+def test_a_half_built_generation_of_a_third_model_is_thrown_away(built):
     """A build that was begun with a model that nobody uses any more leaves no rows."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    built.read_in_batches(5)
     rows = built.rows()
     assert not built.advance(Hooked(built.another_model(), _asleep_after(5)))
     built.rebuild()
@@ -120,9 +120,9 @@ def test_a_half_built_generation_of_a_third_model_is_thrown_away(built, monkeypa
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.exhaustive), 9])
-def test_a_crash_at_any_statement_of_a_rebuild_leaves_a_view_that_serves(built, monkeypatch, step):
+def test_a_crash_at_any_statement_of_a_rebuild_leaves_a_view_that_serves(built, step):
     """Wherever a rebuild dies the offers are the same, and the next one ends it."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 8)
+    built.read_in_batches(8)
     rows, offers = built.rows(), built.offers()
     numbers = count(1, step)
     for number in numbers:
@@ -138,9 +138,9 @@ def test_a_crash_at_any_statement_of_a_rebuild_leaves_a_view_that_serves(built, 
     assert built.faults() == []
 
 
-def test_dropping_a_generation_leaves_the_others(built, monkeypatch):
+def test_dropping_a_generation_leaves_the_others(built):
     """One generation goes whole, and no row of another with it."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 5)
+    built.read_in_batches(5)
     rows = built.rows()
     with pytest.raises(ModelFailed):
         built.rebuild(Hooked(built.view, _asleep_after(5)))

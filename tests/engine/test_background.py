@@ -114,7 +114,7 @@ def test_a_failing_model_is_tried_again_after_longer_and_longer(started, caplog)
     waits = []
 
     def maintain(user):
-        waits.append(worker._not_before % 1000)
+        waits.append(worker._retry_at % 1000)
         if len(waits) < 12:
             raise ModelUnavailable("down")
 
@@ -216,8 +216,7 @@ def test_who_has_much_to_be_read_lets_the_others_go_first(started):
 
 def test_a_long_backlog_is_read_in_turns(opened, monkeypatch):
     """With turns of no time a user is read step by step, and who has little is done in between."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 2)
-    memory = opened(embedder=HashEmbedder(16), chat=None, maintained=["notes"])
+    memory = opened(embedder=HashEmbedder(16), chat=None, maintained=["notes"], batch_messages=2)
     for user, count in (("ann", 12), ("bea", 2), ("cid", 2)):
         memory.add([f"I repaired clock {i} on 3 May 2023." for i in range(count)], user=user)
     steps, original = [], maintenance._step
@@ -263,7 +262,7 @@ def test_one_user_s_failing_rebuild_is_not_everybody_s(opened):
     worker = memory._wiring.worker
     with worker._changed:
         assert worker._changed.wait_for(lambda: "ann" in worker._resting, 20)
-    assert worker._not_before == 0
+    assert worker._retry_at == 0
 
 
 def test_stopping_ends_between_two_steps(started):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from zibaldone import Message, log
-from zibaldone.engine import generations, maintenance
+from zibaldone.engine import generations
 from zibaldone.engine.generations import serving
 from zibaldone.engine.maintenance import advance, commit_new, rebuild
 from zibaldone.errors import ModelFailed
@@ -18,11 +18,10 @@ class Reader:
     """A view that only notes what it is told to do."""
 
     name = "reader"
-    batch_messages = 1000
     reads_whole = False
 
-    def __init__(self, fingerprint="one"):
-        self.fingerprint = fingerprint
+    def __init__(self, fingerprint="one", batch_messages=512):
+        self.fingerprint, self.batch_messages = fingerprint, batch_messages
         self.prepared = []
         self.committed = []
         self.dropped = []
@@ -63,11 +62,10 @@ def state(database, view):
     return found and (found.number, found.fingerprint, found.cursor)
 
 
-def test_a_view_reads_the_log_in_order_in_batches(database, monkeypatch):
+def test_a_view_reads_the_log_in_order_in_batches(database):
     """Each message once, by seq, no more at a time than a batch."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
     append(database, 10)
-    view = Reader()
+    view = Reader(batch_messages=4)
     assert advance(database, "ann", view)
     assert view.committed == [(1, [1, 2, 3, 4]), (1, [5, 6, 7, 8]), (1, [9, 10])]
     assert state(database, view) == (1, "one", 10)
@@ -80,12 +78,11 @@ def test_nothing_to_read_starts_no_generation(database):
     assert state(database, view) is None
 
 
-def test_gaps_of_forgotten_messages_are_passed(database, monkeypatch):
+def test_gaps_of_forgotten_messages_are_passed(database):
     """Seqs that went are not read, and the cursor passes them, even at the end of the log."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 3)
     append(database, 9)
     forget(database, [2, 4, 5, 8, 9])
-    view = Reader()
+    view = Reader(batch_messages=3)
     assert advance(database, "ann", view)
     assert view.committed == [(1, [1, 3, 6]), (1, [7])]
     assert state(database, view) == (1, "one", 9)
@@ -144,11 +141,10 @@ def test_fresh_messages_wait_behind_others(database, fingerprint):
     assert state(database, view) == (1, "one", 1)
 
 
-def test_a_rebuild_that_another_process_finished_is_done(database, monkeypatch):
+def test_a_rebuild_that_another_process_finished_is_done(database):
     """Whoever finds the switch made by somebody else leaves it at that."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 1)
     append(database, 2)
-    view, other = Reader(), Reader()
+    view, other = Reader(batch_messages=1), Reader(batch_messages=1)
     assert advance(database, "ann", view)
     once = iter([True])
     view.on_prepare = lambda _: next(once, False) and rebuild(database, "ann", other)
@@ -158,11 +154,10 @@ def test_a_rebuild_that_another_process_finished_is_done(database, monkeypatch):
     assert view.committed[2:] == []
 
 
-def test_a_rebuild_that_another_model_took_over_is_left_alone(database, monkeypatch):
+def test_a_rebuild_that_another_model_took_over_is_left_alone(database):
     """Two models that rebuild at once: the later one's generation serves, with none half-built beside it."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 1)
     append(database, 2)
-    view, other = Reader("one"), Reader("two")
+    view, other = Reader("one", 1), Reader("two", 1)
     assert advance(database, "ann", view)
     once = iter([True])
     view.on_prepare = lambda _: next(once, False) and rebuild(database, "ann", other)
@@ -172,7 +167,7 @@ def test_a_rebuild_that_another_model_took_over_is_left_alone(database, monkeypa
         assert generations.building(connection, "ann", view) is None
 
 
-def test_every_step_is_seen_by_other_processes(database, monkeypatch):
+def test_every_step_is_seen_by_other_processes(database):
     """The user's version rises with what a view has read, so that caches look again."""
     append(database, 1)
     with database.read() as connection:
@@ -189,11 +184,10 @@ def test_every_step_is_seen_by_other_processes(database, monkeypatch):
     assert rebuilt.last_seq == 1
 
 
-def test_a_first_build_beside_a_rebuild(database, monkeypatch):
+def test_a_first_build_beside_a_rebuild(database):
     """Who reads for the first time while another process rebuilds gets a generation of another number."""
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 2)
     append(database, 4)
-    view, other = Reader(), Reader()
+    view, other = Reader(batch_messages=2), Reader(batch_messages=2)
     once = iter([True])
     other.on_prepare = lambda _: next(once, False) and advance(database, "ann", view)
     rebuild(database, "ann", other)

@@ -12,7 +12,12 @@ from zibaldone.engine.maintenance import Stopped
 from zibaldone.errors import ModelUnavailable, StorageCorrupt
 from zibaldone.testing import HashEmbedder
 
-CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40), "chat": None, "maintained": ["chunks"]}
+CHUNKS = {
+    "batch_messages": 4,
+    "chunks": MemAttention(chunk_gate_tokens=40),
+    "chat": None,
+    "maintained": ["chunks"],
+}
 FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(12)]
 
 
@@ -36,7 +41,6 @@ def half_built(memory, monkeypatch, user="ann", view="chunks"):
 
     with monkeypatch.context() as patch:
         patch.setattr(maintenance, "_step", dies)
-        patch.setattr(maintenance, "BATCH_MESSAGES", 4)
         with pytest.raises(Killed):
             memory.builds.rebuild(user=user, view=view)
 
@@ -114,7 +118,6 @@ def test_a_rebuild_under_way_is_left_to_who_is_at_it(memory, monkeypatch):
     """A maintenance of the same process beside it reads nothing twice."""
     memory.add(FACTS, user="ann")
     memory.maintain()
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
     prepare, prepared = memory._wiring.chunks.prepare, []
 
     def beside(messages, basis=None, progress=None):
@@ -163,10 +166,9 @@ def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
     assert memory.user("ann").chunks()
 
 
-def test_a_rebuild_stops_between_two_steps(memory, monkeypatch):
+def test_a_rebuild_stops_between_two_steps(memory):
     """Who stops the background worker need not wait for the whole log."""
     memory.add(FACTS, user="ann")
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 4)
     checks = iter([None] * 3)
 
     def check():

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import event, text
 
 from zibaldone import InvalidInput, ModelFailed, Prices
-from zibaldone.engine import maintenance
 from zibaldone.engine.rebuilding import builds as of_view
 from zibaldone.testing import FailingEmbedder, HashEmbedder, ScriptedModel
 
@@ -152,14 +151,16 @@ def test_what_is_added_reaches_both(memory, bad):
     assert memory.builds.switch("notes", user="ann").serving.unread == 0
 
 
-def test_growing_goes_on_where_it_was_killed(memory, monkeypatch):
+def test_growing_goes_on_where_it_was_killed(opened):
     """Steps that were committed are not made again, and nothing is there twice."""
 
     class Killed(BaseException):
         pass
 
+    memory = opened(embedder=HashEmbedder(), batch_messages=2)
+    memory.add(TALK, user="ann", session="1")
+    memory.maintain()
     read = []
-    monkeypatch.setattr(maintenance, "BATCH_MESSAGES", 2)
 
     class Dying(HashEmbedder):
         def embed(self, texts):

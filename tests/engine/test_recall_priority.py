@@ -7,7 +7,7 @@ import pytest
 
 from zibaldone import Memory
 from zibaldone.api.config import MAINTAINED
-from zibaldone.engine.recall_priority import RightOfWay
+from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.worker import BackgroundWorker
 
 
@@ -15,19 +15,19 @@ def standing_aside(way):
     """A thread that gives way, and what it has done."""
     done = threading.Event()
 
-    def give():
-        way.give()
+    def pause():
+        way.pause()
         done.set()
 
-    thread = threading.Thread(target=give)
+    thread = threading.Thread(target=pause)
     thread.start()
     return thread, done
 
 
 def test_who_gives_way_waits_for_the_last_who_has_it():
     """And goes on at once then."""
-    way = RightOfWay(longest_s=60)
-    first, second = way.taken(), way.taken()
+    way = RecallPriority(longest_s=60)
+    first, second = way.held(), way.held()
     first.__enter__()
     second.__enter__()
     thread, done = standing_aside(way)
@@ -40,8 +40,8 @@ def test_who_gives_way_waits_for_the_last_who_has_it():
 
 def test_nobody_gives_way_without_end():
     """However many come one after the other."""
-    way = RightOfWay(longest_s=0.01)
-    with way.taken():
+    way = RecallPriority(longest_s=0.01)
+    with way.held():
         thread, done = standing_aside(way)
         thread.join(10)
         assert done.is_set()
@@ -49,22 +49,22 @@ def test_nobody_gives_way_without_end():
 
 def test_an_error_gives_the_way_back():
     """Nobody waits for who has failed."""
-    way = RightOfWay(longest_s=60)
-    with pytest.raises(ZeroDivisionError), way.taken():
+    way = RecallPriority(longest_s=60)
+    with pytest.raises(ZeroDivisionError), way.held():
         raise ZeroDivisionError
-    way.give()
+    way.pause()
 
 
-class Counting(RightOfWay):
+class Counting(RecallPriority):
     """Notes how many had it whenever somebody gave way."""
 
     def __init__(self):
         super().__init__(longest_s=0.001)
         self.seen = []
 
-    def give(self):
+    def pause(self):
         self.seen.append(self._under_way)
-        super().give()
+        super().pause()
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def maintained(tmp_path):
 
 def test_maintenance_gives_way_between_its_steps_and_ends(maintained):
     """A recall that never ends does not keep the views from what is new."""
-    with maintained._wiring.recall_priority.taken():
+    with maintained._wiring.recall_priority.held():
         maintained._wiring.maintain_in_background("ann")
     assert len(maintained._wiring.recall_priority.seen) > 2
     assert set(maintained._wiring.recall_priority.seen) == {1}
@@ -107,7 +107,7 @@ def test_whoever_asks_has_the_way_until_they_are_answered(maintained, monkeypatc
 def test_stopping_waits_for_nobody_who_has_the_way(maintained):
     """The worker ends between two steps."""
     maintained._wiring.worker.start()
-    with maintained._wiring.recall_priority.taken():
+    with maintained._wiring.recall_priority.held():
         began = time.monotonic()
         assert maintained._wiring.worker.stop(20)
     assert time.monotonic() - began < 20

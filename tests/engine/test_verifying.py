@@ -16,9 +16,8 @@ from hashlib import blake2b
 import pytest
 
 from zibaldone import Config, InvalidInput, MemAttention, Memory, Placement, RecordedModel, Verification
-from zibaldone.engine.verification.folding import folded
-from zibaldone.engine.verification.receipt_files import read_receipt
-from zibaldone.engine.verification.wanted import Wanted
+from zibaldone.engine.verification.needles import TextNeedles, normalized
+from zibaldone.engine.verification.receipts import read_receipt
 from zibaldone.storage.raw_files import PIECE_BYTES
 from zibaldone.testing import HashEmbedder
 
@@ -187,7 +186,7 @@ class Planted:
 
     def left(self, kind):
         """What was found of a kind's text."""
-        words = folded(secret(kind)).decode()
+        words = normalized(secret(kind)).decode()
         return [left for left in self.verified.leftovers if left.words in words]
 
 
@@ -446,7 +445,7 @@ def test_short_texts_and_rare_words():
     def tokens(words):
         return [2 if word == "zbigniew" else 1 for word in words]
 
-    needles = Wanted(["pin 4711-0815", "ok", "We met Zbigniew there"], tokens)
+    needles = TextNeedles(["pin 4711-0815", "ok", "We met Zbigniew there"], tokens)
     assert needles.first_in(b"\0\0PIN: 4711 0815\0").words == "pin 4711 0815"
     assert needles.first_in(b"xxZbigniewski").words == "zbigniew"
     assert needles.first_in(b"ok ok ok") is None
@@ -464,5 +463,5 @@ def test_texts_too_short_to_look_for(memory):
 
 def test_bytes_of_no_text():
     """In a megabyte of random bytes nothing is found by chance."""
-    needles = Wanted([SECRET, "pin 4711"], lambda words: [2] * len(words))
+    needles = TextNeedles([SECRET, "pin 4711"], lambda words: [2] * len(words))
     assert needles.first_in(os.urandom(1 << 20)) is None

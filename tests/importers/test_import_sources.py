@@ -314,13 +314,3 @@ def test_a_chat_that_breaks_off_keeps_what_stands_before(write, tmp_path):
         done = memory.user("ann").import_(write(json.dumps(channel)[:-2] + ', {"id": "2", "cont'))
     assert (done.added, done.refusals) == (1, 1)
     assert "ends too early" in done.refused[0].why
-
-
-def test_a_bad_sample_holds_no_other_up(write, tmp_path):
-    """A benchmark's file is read sample by sample."""
-    turns = [{"speaker": "Ann", "text": "Hi"}]
-    talks = [{"session_1": turns, "session_1_date_time": when} for when in ("soon", "1:56 pm on 8 May, 2023")]
-    samples = [{"sample_id": f"s{number}", "conversation": talk} for number, talk in enumerate(talks)]
-    with Memory(tmp_path / "memory") as memory:
-        done = memory.user("ann").import_(write(samples))
-    assert (done.added, done.refused[0].conversation) == (1, "s0")

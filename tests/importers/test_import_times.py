@@ -68,20 +68,3 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
         False,
         True,
     ]
-
-
-def test_a_caption_stays_on_its_speakers_line(tmp_path):
-    """Whoever reads a recall sees whose picture it is."""
-    turn = {
-        "speaker": "Ann",
-        "dia_id": "D1:1",
-        "text": "Look!\nMy parrot.",
-        "blip_caption": "a photo of a parrot",
-    }
-    talk = {"session_1": [turn], "session_1_date_time": "1:56 pm on 8 May, 2023"}
-    path = tmp_path / "locomo.json"
-    path.write_text(json.dumps([{"sample_id": "conv-1", "conversation": talk, "qa": []}]))
-    with Memory(tmp_path / "memory") as memory:
-        memory.admin.import_(path)
-        text = memory.recall("Whose parrot is it?", user="conv-1", min_confidence=0.0).text
-    assert text == "Mon 8 May 2023\nAnn: Look!\n  My parrot. [image: a photo of a parrot]"

@@ -16,9 +16,6 @@ from zibaldone.importers.source import OpenedSource
 HEADS = {
     "chatgpt": [{"title": "x", "mapping": {"a": {"messages": []}}}],
     "claude": [{"uuid": "x", "chat_messages": [{"content": []}]}],
-    "locomo": [{"qa": [{"content": 1}], "conversation": {}}],
-    "longmemeval": [{"question_id": 1, "haystack_dates": []}],
-    "beam": [{"batch_number": 1, "turns": [[{"content": 1}]]}],
     "jsonl": {"role": "user", "content": 'with "mapping": and { inside'},
 }
 

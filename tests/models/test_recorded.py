@@ -23,7 +23,7 @@ REQUEST = ChatRequest(
 
 
 def test_an_answer_is_asked_for_once(tmp_path):
-    """What was asked and kept comes again without the model, all of it, and who answered."""
+    """What was asked and kept comes again without the model, all of it."""
     reply = ChatReply(
         '{"a": "b"}\n', "stop", 7, 3, (TokenLogprob("{", -0.5, (("[", -1.25),)), TokenLogprob("\n", 0.0)), 2
     )
@@ -34,7 +34,6 @@ def test_an_answer_is_asked_for_once(tmp_path):
     assert first.name == "scripted"
     again = RecordedModel(tmp_path, on_miss="error")
     assert again.chat(replace(REQUEST, timeout_s=1)) == reply
-    assert first.answered_by(REQUEST.task) == again.answered_by(REQUEST.task) == ("scripted",)
 
 
 def test_a_recording_can_be_read(tmp_path):
@@ -83,33 +82,19 @@ def left_open(folder):
     model = RecordedModel(folder, on_miss="leave_open")
     with pytest.raises(QuestionOpen):
         model.chat(REQUEST)
-    (path,) = model.left_open(REQUEST.task)
+    (path,) = model.open_questions()
     return path
-
-
-def test_an_answer_may_stand_beside_its_page(tmp_path):
-    """In a file of its own, which is no question; an empty one is no answer."""
-    beside = left_open(tmp_path).with_suffix(".answer.md")
-    beside.write_text(" ")
-    model = RecordedModel(tmp_path, on_miss="leave_open")
-    with pytest.raises(InvalidInput, match=rf"{beside.name}' is empty: write the answer"):
-        model.chat(REQUEST)
-    beside.write_text("\n# 42\n")
-    assert model.chat(REQUEST).text == "# 42"
-    assert model.open_questions() == model.left_open(REQUEST.task) == []
 
 
 @pytest.mark.parametrize("place", ["answers.jsonl", "tests.ask/answers-2.jsonl"])
 def test_many_answers_may_stand_in_one_file(tmp_path, place):
-    """Beside the pages or above them; one in JSON may be an object, and whoever answered may be named."""
+    """Beside the pages or above them; one in JSON may be an object."""
     own_id = left_open(tmp_path).stem
     other = {"id": "0" * 24, "answer": "another"}
     lines = [other, {"id": own_id, "answer": {"a": "ä"}, "model": "a person"}, other]
     (tmp_path / place).write_text("\n".join(map(json.dumps, lines)) + "\n\n")
     model = RecordedModel(tmp_path, on_miss="leave_open")
-    assert model.answered_by(REQUEST.task) == ()
     assert model.chat(REQUEST).text == '{"a": "ä"}'
-    assert model.answered_by(REQUEST.task) == ("a person",)
     assert model.open_questions() == []
 
 
@@ -140,7 +125,6 @@ def test_a_list_that_grows_is_read_again(tmp_path):
         ('{"id": "1", "answer": "42"}', "must be the name of a page without '.md'"),
         ('{"id": "%s"}', "'answer' must be a text or an object"),
         ('{"id": "%s", "answer": " "}', "'answer' must be a text or an object"),
-        ('{"id": "%s", "answer": "42", "model": 3}', "'model' must be a name"),
         ('{"id": "%s", "answer": "43"}', "has another answer further up: delete one"),
     ],
 )

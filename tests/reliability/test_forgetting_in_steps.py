@@ -41,7 +41,7 @@ def path(tmp_path):
 def written(monkeypatch, after=lambda _: None):
     """Counts by write transaction how many rows each deleted; calls `after` with how many there were."""
     transactions = []
-    whole = SqliteDatabase._written
+    whole = SqliteDatabase._write_transaction
 
     @contextmanager
     def counted(self, *users):
@@ -52,7 +52,7 @@ def written(monkeypatch, after=lambda _: None):
         after(len(transactions))
 
     with monkeypatch.context() as patched:
-        patched.setattr(SqliteDatabase, "_written", counted)
+        patched.setattr(SqliteDatabase, "_write_transaction", counted)
         patched.setattr(steps, "pause", lambda _: None)
         patched.setattr(shredding, "pause", lambda _: None)
         yield transactions

@@ -10,7 +10,7 @@ from zibaldone import Config, MemAttention, Memory, Placement
 from zibaldone.api import wiring as memory_module
 from zibaldone.api.config import MAINTAINED
 from zibaldone.testing import HashEmbedder
-from zibaldone.views.chunks.storage.reclaim import reclaim_orphans
+from zibaldone.views.chunks.storage.records import reclaim_orphans
 
 pytestmark = pytest.mark.wide
 

@@ -8,7 +8,7 @@ import pytest
 
 from postgres_process import PostgresServer
 from postgres_server import NoServer, Server
-from zibaldone import Config, InvalidInput, Memory
+from zibaldone import Config, InvalidInput, Memory, StorageUnreachable
 from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
@@ -130,9 +130,7 @@ def test_other_users_do_not_hold_a_replica_back(memory, primary, standby):
 
 
 def test_a_replica_that_is_down_costs_no_answer(memory, primary, standby, monkeypatch):
-    """The primary answers; the replica is left alone for a while, and read when it is there again."""
-    from zibaldone.engine import replicas
-
+    """The primary answers; the replica is not asked for a while, and read when it is there again."""
     memory.add("I planted tulips.", user="ann")
     caught_up(primary, standby)
     standby.kill()
@@ -140,11 +138,28 @@ def test_a_replica_that_is_down_costs_no_answer(memory, primary, standby, monkey
     assert texts(memory) == ["I planted tulips."]
     standby.start()
     assert counts(memory) == (0, 2)
-    monkeypatch.setattr(memory._wiring.replica, "_not_before", 0.0)
+    monkeypatch.setattr(memory._wiring.replica, "_retry_at", 0.0)
     caught_up(primary, standby)
     assert texts(memory) == ["I planted tulips."]
     assert counts(memory) == (1, 2)
-    assert replicas._REST_S < 60
+
+
+def test_a_failing_primary_is_not_blamed_on_the_replica(memory, primary, standby, monkeypatch):
+    """The error is raised, and the next recall is read from the replica all the same."""
+    memory.add("I planted tulips.", user="ann")
+    caught_up(primary, standby)
+    state, failing = memory._wiring.replica._state, iter([False, True])
+
+    def read_state(user):
+        if next(failing, False):
+            raise StorageUnreachable("the primary is away")
+        return state(user)
+
+    monkeypatch.setattr(memory._wiring.replica, "_state", read_state)
+    with pytest.raises(StorageUnreachable, match="primary"):
+        texts(memory)
+    assert texts(memory) == ["I planted tulips."]
+    assert counts(memory) == (1, 0)
 
 
 def test_nothing_is_written_to_a_replica(memory):

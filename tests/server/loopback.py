@@ -12,7 +12,7 @@ from typing import Any
 from memories import open_async_memory
 from zibaldone.server.app import base_url, check_binding, create_app, listening, server_of
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.memory_pool import DividedMemory
+from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.settings import ServerSettings
 
 Serving = Callable[..., str]
@@ -31,8 +31,8 @@ def servers(home: Path) -> Iterator[Serving]:
         check_binding(settings, keys)
         memory = open_async_memory(path, **options)
         bound = listening(settings)
-        divided = DividedMemory(memory, path, processes) if processes else None
-        server = server_of(create_app(memory, settings=settings, keys=keys, divided=divided), settings)
+        pool = MemoryPool(memory, path, processes) if processes else None
+        server = server_of(create_app(memory, settings=settings, keys=keys, pool=pool), settings)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         while not server.started:

@@ -33,7 +33,7 @@ def test_it_is_given_back_again_and_again(library):
     """Until the server ends."""
 
     async def serve():
-        giving = asyncio.create_task(heap.give_back_free_memory(0.0))
+        giving = asyncio.create_task(heap.trim_heaps(0.0))
         while len(library.told) < 3:
             await asyncio.sleep(0)
         giving.cancel()
@@ -48,7 +48,7 @@ def test_another_c_library_is_left_alone(monkeypatch):
     """It has no such calls."""
     monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
     heap.share_heaps()
-    asyncio.run(asyncio.wait_for(heap.give_back_free_memory(0.0), 20))
+    asyncio.run(asyncio.wait_for(heap.trim_heaps(0.0), 20))
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")

@@ -1,6 +1,6 @@
 """Which words of a passage are marked as those of the question."""
 
-from zibaldone.server.page.highlighting import marked_words
+from zibaldone.server.page.environment import marked_words
 
 
 def test_a_word_is_marked_by_its_stem():

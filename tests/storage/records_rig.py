@@ -15,10 +15,8 @@ from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
-from zibaldone.views.chunks.storage.placement import Moved, Placement, arrange, move
-from zibaldone.views.chunks.storage.planning import Matrix, Similarity
-from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
-from zibaldone.views.chunks.storage.records import Record, RecordStore
+from zibaldone.views.chunks.storage.placement import Matrix, Moved, Placement, Similarity, arrange, move
+from zibaldone.views.chunks.storage.records import Record, RecordStore, reclaim_orphans, release
 
 ANN = Generation("ann", 1, "", 0)
 BOB = Generation("bob", 1, "", 0)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from records_rig import ANN, RecordsRig, companions, strangers
 
 from zibaldone import InvalidInput
-from zibaldone.views.chunks.storage.blocks import overhead
-from zibaldone.views.chunks.storage.placement import Placement, arrange
-from zibaldone.views.chunks.storage.planning import RecordPlace, plan
+from zibaldone.views.chunks.storage.placement import Placement, RecordPlace, arrange, plan
+from zibaldone.views.chunks.storage.records import overhead
 
 TEN = 10 * 100 + overhead(10)  # bytes of a block of ten records of a hundred bytes
 

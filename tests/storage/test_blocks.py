@@ -19,7 +19,7 @@ from zibaldone import StorageCorrupt, StorageFull, StorageUnusable
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.objects import EncryptedObjects, FileObjects, ObjectStore, RowObjects
 from zibaldone.storage.opening import open_database
-from zibaldone.views.chunks.storage.blocks import decode, encode, new_key, overhead
+from zibaldone.views.chunks.storage.records import decode, encode, new_key, overhead
 
 RECORDS = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=60)), max_size=8)
 

@@ -262,7 +262,7 @@ def in_a_free_page(memory):
     with closing(
         dbapi2.connect(str(memory.path / "zibaldone.sqlcipher"), isolation_level=None)
     ) as connection:
-        connection.execute(f'PRAGMA key="{keys.for_sqlcipher}"')
+        connection.execute(f'PRAGMA key="{keys.sqlcipher_literal}"')
         connection.execute("PRAGMA secure_delete=OFF")
         connection.execute("CREATE TABLE left_over (text TEXT)")
         connection.execute("INSERT INTO left_over VALUES (?)", [LEFT + " " + "x" * 9000])
@@ -393,7 +393,7 @@ def test_who_was_first_has_tidied_up(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(encryption.os, "fsync", other_is_first)
         assert not encryption.put_header(tmp_path, "another")
-    assert encryption.opened_header(tmp_path, KEY) == keys
+    assert encryption.open_header(tmp_path, KEY) == keys
 
 
 def test_an_export_into_the_folder_is_refused(encrypted, opened):

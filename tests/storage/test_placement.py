@@ -7,10 +7,8 @@ from records_rig import ANN, BOB, Crash, RecordsRig
 
 from zibaldone import BlockMissing, StorageCorrupt
 from zibaldone.views.base import Generation
-from zibaldone.views.chunks.storage.blocks import overhead
 from zibaldone.views.chunks.storage.placement import Placement
-from zibaldone.views.chunks.storage.reclaim import release
-from zibaldone.views.chunks.storage.records import Record
+from zibaldone.views.chunks.storage.records import Record, overhead, release
 
 TWENTY = {n: f"record {n:02} ".encode() * 3 for n in range(1, 21)}  # 30 bytes each: three to a block
 

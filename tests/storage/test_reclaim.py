@@ -7,9 +7,8 @@ from collections.abc import Callable
 import pytest
 from records_rig import ANN, BOB, NINE, Crash, RecordsRig, companions, die
 
-from zibaldone.views.chunks.storage.blocks import encode, new_key
 from zibaldone.views.chunks.storage.placement import Placement
-from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release
+from zibaldone.views.chunks.storage.records import encode, new_key, reclaim_orphans, release
 
 
 def test_a_block_below_the_threshold_is_left_alone(nine: RecordsRig):

@@ -13,7 +13,7 @@ from records_rig import ANN, BOB, NINE, Crash, RecordsRig, companions, die
 from sqlalchemy import text
 
 from zibaldone.views.chunks.storage.placement import Placement
-from zibaldone.views.chunks.storage.reclaim import release
+from zibaldone.views.chunks.storage.records import release
 
 
 def test_forgetting_reaches_the_database(nine: RecordsRig):

@@ -1,10 +1,10 @@
-"""What goes on beside a recall or a maintenance of chunks: slow models, forgetting, rebuilds, torn blocks."""
+"""Events beside a recall or a maintenance of chunks: slow models, forgetting, rebuilds, torn blocks."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chunk_model import chunk_model, joint, select
+from chunk_model import chunk_model, select
 from zibaldone import MemAttention, Placement, StorageCorrupt, log
 from zibaldone.engine import generations
 from zibaldone.testing import HashEmbedder
@@ -54,22 +54,6 @@ class Meanwhile:
         return select(given)
 
 
-def test_what_is_forgotten_while_a_model_selects_is_left_out(opened):
-    """The model is waited for with nothing held: others write, and what went is in no answer."""
-    meanwhile = Meanwhile()
-    memory = opened(maintained=["chunks"], chunks=ONE_CHUNK, chat=chunk_model(select_related=meanwhile))
-    say(memory, LINES)
-    memory.maintain()
-    chosen = recalled(memory, "river clocks bakery zeppelin")
-    assert 7 in chosen
-    gone = min(chosen)
-    receipts = []
-    meanwhile.action = lambda: receipts.append(memory.forget(user="ann", seqs=[gone, 7]))
-    assert recalled(memory, "river clocks bakery zeppelin") == chosen - {gone, 7}
-    assert receipts[0].purged  # no reader held an older snapshot
-    assert memory.admin.check().faults == ()
-
-
 def test_chunks_that_are_made_anew_while_a_model_selects_are_selected_anew(opened):
     """Ids are another generation's then; the answer is of the one that serves."""
     meanwhile = Meanwhile()
@@ -80,26 +64,6 @@ def test_chunks_that_are_made_anew_while_a_model_selects_are_selected_anew(opene
     other = opened(maintained=["chunks"], chunks=ONE_CHUNK, chat=None)  # of the same folder
     meanwhile.action = lambda: other.builds.rebuild(user="ann", view="chunks")
     assert recalled(memory, "river clocks bakery") == before
-
-
-def test_nothing_is_held_while_chunks_are_made(opened):
-    """A joint compaction waits for its model outside of any transaction: others write and purge meanwhile."""
-    done = []
-
-    def meanwhile(given):
-        say(memory, LINES[:1], user="bob")
-        done.append(memory.forget(user="bob", everything=True).purged)
-        return joint(given)
-
-    memory = opened(
-        maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40),
-        chat=chunk_model(joint_compact=meanwhile),
-    )
-    say(memory, LINES)
-    memory.maintain(user="ann")
-    assert done
-    assert all(done)
 
 
 class Refusing(HashEmbedder):
@@ -113,7 +77,7 @@ class Refusing(HashEmbedder):
 
 
 def test_whoever_forgets_waits_for_no_embedder(opened):
-    """What is left of a chunk is found by its words, until a maintenance gets its vectors."""
+    """The rest of a chunk is found by its words, until a maintenance gets its vectors."""
     embedder = Refusing()
     memory = opened(
         maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40), chat=None, embedder=embedder
@@ -207,18 +171,3 @@ def test_what_a_killed_writer_left_goes_with_what_is_forgotten(opened):
     beside.write_bytes(block.read_bytes())
     memory.forget(user="ann", everything=True)
     assert not any(b"Otto" in path.read_bytes() for path in memory.path.rglob("*") if path.is_file())
-
-
-def test_a_question_for_a_month_is_answered(opened):
-    """A month that memory knows of is reason enough to answer, whatever else the question says."""
-    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40), chat=None)
-    say(memory, LINES, start=datetime(2023, 5, 8, 9, tzinfo=UTC))
-    say(
-        memory,
-        [f"{line} Again, {i}." for i, line in enumerate(LINES)],
-        start=datetime(2023, 9, 8, 9, tzinfo=UTC),
-    )
-    memory.maintain()
-    found = memory.recall("What happened in May?", user="ann", views=["chunks"], now=NOW, budget_tokens=60)
-    assert found.trace.confidence == 1
-    assert {unit.time.month for unit in found.evidence} == {5}

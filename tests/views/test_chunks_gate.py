@@ -2,14 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from zibaldone.core import Message
 from zibaldone.models import StaticEmbedder
-from zibaldone.views.chunks.compress import compress
-from zibaldone.views.chunks.gate import closed_gates, pieces
-from zibaldone.views.toolkit import PASSAGE_TOKENS
+from zibaldone.views.chunks.gate import closed_gates, compress, pieces
 
 STATIC = StaticEmbedder()
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
@@ -31,18 +26,6 @@ def test_a_gate_closes_when_it_is_full():
     assert all(30 <= gate.tokens < 60 for gate in gates)
 
 
-@given(st.lists(st.integers(0, 90), max_size=30), st.integers(0, 30))
-def test_gates_do_not_depend_on_where_reading_stopped(sizes, stop):
-    """Read at once or in two goes from the last gate on, the same gates close."""
-    messages = said(*[" ".join(["river"] * size) for size in sizes])
-    whole = closed_gates(messages, 50, STATIC)
-    first = closed_gates(messages[:stop], 50, STATIC)
-    after = first[-1].last_seq if first else 0
-    again = closed_gates([m for m in messages if m.seq > after], 50, STATIC)
-    assert [g.seqs for g in first + again] == [g.seqs for g in whole]
-    assert all(gate.tokens < 50 + PASSAGE_TOKENS for gate in whole)
-
-
 def test_a_giant_message_is_several_chunks():
     """No chunk is as long as two gates, and every piece is cut so that it can be recalled."""
     (giant,) = said(" ".join(f"Fact number {i} is true." for i in range(400)))
@@ -52,13 +35,6 @@ def test_a_giant_message_is_several_chunks():
     assert {gate.last_seq for gate in gates} == {1}
     text = " ".join(piece.text for gate in gates for piece in gate.pieces)
     assert text == giant.content
-
-
-def test_messages_of_white_space_are_covered_and_say_nothing():
-    """They are in the chunk's seqs, so that nobody reads them again."""
-    gates = closed_gates(said("   ", "The river rose by ten centimetres.", "\n"), 5, STATIC)
-    assert [gate.seqs for gate in gates] == [(1, 2)]
-    assert len(gates[0].pieces) == 1
 
 
 def items(*contents):

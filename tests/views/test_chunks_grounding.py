@@ -1,4 +1,4 @@
-"""What a model says of chunks is held against the sources that it names: nothing else is kept."""
+"""A model's notes of chunks are held against the sources that they name: nothing else is kept."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 
 from zibaldone.models.base import Vectors
 from zibaldone.views.chunks.chunk import Chunk, Metadata
-from zibaldone.views.chunks.relevance import MetadataIndex, Target
+from zibaldone.views.chunks.select_related import MetadataIndex, Target
 
 DAY = datetime(2024, 5, 1, tzinfo=UTC)
 RANDOM = np.random.default_rng(7)
@@ -46,12 +45,3 @@ def test_an_index_that_was_kept_up_scores_as_one_that_is_made_anew() -> None:
     assert len(index) == 39
     assert order(index) == order(MetadataIndex(newer.values()))
     assert 9 not in dict(order(index))
-
-
-def test_a_word_counts_by_how_few_chunks_have_it_and_of_equals_the_newer_comes_first() -> None:
-    """No vectors: by words alone."""
-    bare = Metadata(("otter",), (), "", DAY, DAY, np.zeros((0, 8), dtype=np.float32))
-    common = replace(bare, keywords=("ferry",))
-    made = [replace(chunk(n), metadata=bare if n == 4 else common) for n in range(1, 7)]
-    made.append(replace(chunk(7), metadata=replace(bare, keywords=("quince",))))
-    assert [number for number, _ in order(MetadataIndex(made))] == [4, 6, 5, 3, 2, 1, 7]

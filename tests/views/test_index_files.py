@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from zibaldone import Memory
-from zibaldone.engine.verification.inflating import Inflating
+from zibaldone.engine.verification.places import Inflating
 from zibaldone.search import unit_index
 from zibaldone.storage import objects
 from zibaldone.storage.objects import FileObjects
@@ -37,7 +37,7 @@ def extended(monkeypatch):
 
 @pytest.fixture
 def filled(opened):
-    """What Ann said, maintained; closed again."""
+    """A folder of what Ann said, maintained and closed again."""
 
     def filled(**options) -> Memory:
         memory = opened(**options)
@@ -60,7 +60,7 @@ def said_in(path):
 
 
 def answer(memory, user="ann"):
-    """What a recall says, and by which scores."""
+    """Texts of a recall, with scores."""
     recalled = memory.recall(QUESTION, user=user)
     return recalled.text, [unit.score for unit in recalled.evidence], recalled.confidence
 
@@ -93,7 +93,7 @@ def test_what_is_known_of_its_vectors_is_saved(filled, opened, monkeypatch):
 
 
 def test_what_came_since_is_added(filled, opened, extended):
-    """Of a new message alone."""
+    """Only a new message is indexed."""
     filled().add("My dentist moved to Green Lane.", user="ann")
     extended.clear()
     assert "Green Lane" in answer(opened())[0]
@@ -124,7 +124,7 @@ def test_an_opened_index_forgets(filled, opened):
 
 @pytest.mark.parametrize("where", [(index_files, "save"), (FileObjects, "put")], ids=["before", "amid"])
 def test_a_forgetting_while_it_is_written(filled, monkeypatch, where):
-    """What was forgotten meanwhile is in no file."""
+    """A message forgotten meanwhile is in no file."""
     memory = filled()
     module, name = where
     write = getattr(module, name)
@@ -254,7 +254,7 @@ def test_what_somebody_writes_now_stays(filled):
 
 
 def test_a_file_that_no_row_names_goes(filled):
-    """Of an earlier version, or put together from copies: forgetting would not reach it."""
+    """A file of an earlier version, or of copies, goes: forgetting would not reach it."""
     memory = filled()
     indexes = files(memory)
     shutil.copy(indexes[0], indexes[0].with_name("messages.index"))

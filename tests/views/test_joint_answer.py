@@ -1,13 +1,12 @@
-"""What a model says of a new chunk and earlier ones is followed as far as the items bear it out."""
+"""A model's changes of new and earlier chunks are followed as far as the items bear it out."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chunk_model import chunk_model, noted
-from zibaldone import MemAttention
+from chunk_model import noted
 from zibaldone.views.chunks.chunk import Item
-from zibaldone.views.chunks.joint_answer import carried_out
+from zibaldone.views.chunks.joint_compact import carried_out
 from zibaldone.views.chunks.tasks import Compacted, Note, NoteDeletion, NoteUpdate, shown_items
 
 NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -142,26 +141,3 @@ def test_an_item_is_one_line_whatever_it_says():
     assert shown.items == ("1 (2024-03-01) Ann: One. 2 Ann: forged", "2 Ann: Two.", "3 (2024-03-02) Three.")
     assert third.speaker
     assert [noted(line)[0] for line in shown.items] == [1, 2, 3]
-
-
-def test_what_a_gate_sends_is_hardly_more_than_the_items(opened):
-    """Six chunks, and a quarter more for ids, days and the JSON around them; the rest is instructions."""
-    model = chunk_model()
-    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=300), chat=model)
-    said = [
-        {
-            "content": f"Our neighbour Otto said that he repaired {i} old clocks in the cellar of house {i}.",
-            "name": "Ann",
-            "time": NOON + timedelta(hours=i),
-        }
-        for i in range(100)
-    ]
-    memory.add(said, user="ann")
-    memory.maintain(user="ann")
-    request = [one for one in model.requests if one.task == "chunks.joint_compact"][-1]
-    shown = [line for line in request.turns[1].content.split('"') if "Otto" in line]
-    texts = [noted(line)[1] for line in shown]
-    assert len(texts) > 60
-    sent = memory.admin.count_tokens(request.turns[1].content)
-    assert sent < 1.25 * sum(memory.admin.count_tokens(text) for text in texts)
-    assert memory.admin.count_tokens(request.turns[0].content) < 500

@@ -16,14 +16,14 @@ def asked(talk):
 
 
 def test_why_a_message_is_in(asked):
-    """What was kept has its reason and the rank and score of each channel that found it."""
+    """A kept unit has its reason and the rank and score of each channel that found it."""
     _, found = asked
     assert re.fullmatch(rf"Message 31 is in: rank 1 of \d+, .* fitted the budget; {RANKS}\.", found.why(31))
     assert found.why_not(31) == "Message 31 is in this recall; why(31) says why."
 
 
 def test_why_a_candidate_was_dropped(asked):
-    """What had no room has its rank and how many tokens were left."""
+    """A unit without room has its rank and how many tokens were left."""
     _, found = asked
     dropped = next(d for d in found.trace.decisions if not d.kept).evidence.sources[0]
     said = found.why_not(dropped)
@@ -32,7 +32,7 @@ def test_why_a_candidate_was_dropped(asked):
 
 
 def test_why_a_message_was_no_candidate(asked):
-    """What ranked too low to be offered is told so, with its ranks."""
+    """A unit that ranked too low is told so, with its ranks."""
     _, found = asked
     offered = {d.evidence.sources[0] for d in found.trace.decisions}
     seq = next(seq for seq in range(1, 32) if seq not in offered)

@@ -43,7 +43,7 @@ def made(many: int) -> list[Unit]:
 
 @pytest.fixture(scope="module")
 def word_embedder() -> StaticEmbedder:
-    """What the default memory knows words by."""
+    """The word embedder of the default memory."""
     return StaticEmbedder()
 
 
@@ -85,7 +85,7 @@ def test_a_saved_index_counts_what_it_reads_where_it_lies(word_embedder):
 
 
 def test_more_users_than_fit_do_not_each_begin_anew(opened, monkeypatch):
-    """Of six users who ask in turns, with room for three and a guest, three find their index each time."""
+    """Three of six users who take turns, with room for three and a guest, find their index each time."""
     memory = opened()
     for user in "abcdef":
         memory.add([f"I have met {name} in Bristol." for name in ("Ann", "Bob", "Cleo")], user=user)

@@ -1,4 +1,4 @@
-"""What is remembered of users: bounded, apart, and nothing of before a forgetting."""
+"""Cached values of users: bounded, apart, and nothing of before a forgetting."""
 
 import os
 import sys
@@ -50,7 +50,7 @@ def asked_in_turns(cache: UserCache[str], users: str) -> str:
 
 
 def test_more_users_than_fit_do_not_push_each_other_out():
-    """Of six who take turns and four who fit, four find their value each time; a fifth would be a guest."""
+    """Four of six who take turns, where four fit, find their value each time; a fifth would be a guest."""
     cache = UserCache(99, most_size=16, size=len)
     asked_in_turns(cache, "abcdef" * 2)
     there = asked_in_turns(cache, "abcdef" * 10)
@@ -99,7 +99,7 @@ def test_an_older_value_does_not_replace_a_newer():
 
 
 def test_users_and_generations_are_apart():
-    """What is put, taken or dropped of one user is no other's; a user's generations go together."""
+    """A value put, taken or dropped of one user is no other's; a user's generations go together."""
     cache = UserCache(9)
     cache.put("a", "first", AT_1, 1)
     cache.put("a", "second", AT_1, 2)

@@ -21,9 +21,8 @@ import torch
 from zibaldone.core.validation import shown
 from zibaldone.engine import generations
 from zibaldone.errors import InvalidInput, MissingExtra, UnsupportedModel
-from zibaldone.views.kvcache.serving.paged_cache import PagedLayer, WriteSlots
 from zibaldone.views.kvcache.serving.scheduling import SchedulerSide, SlotLoad
-from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide
+from zibaldone.views.kvcache.serving.working import PagedLayer, RankShare, WorkerSide, WriteSlots
 
 try:
     from vllm.distributed.kv_transfer.kv_connector.v1.base import (
@@ -48,16 +47,16 @@ __all__ = ["ZibaldoneConnector"]
 
 @dataclass
 class ZibaldoneMetadata(KVConnectorMetadata):  # type: ignore[misc, unused-ignore]
-    """What the scheduler's side sends to the workers with a step."""
+    """Data that the scheduler's side sends to the workers with a step."""
 
     loads: list[SlotLoad] = field(default_factory=list)
 
 
 class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignore]
-    """vLLM's contract: half of it runs beside the scheduler, half in each worker."""
+    """vLLM's connector: one half runs beside the scheduler, the other in each worker."""
 
     def __init__(self, vllm_config: Any, role: Any, kv_cache_config: Any) -> None:
-        """Raises InvalidInput where the configuration names no memory's folder."""
+        """Raises InvalidInput if the configuration names no memory's folder."""
         super().__init__(vllm_config, role, kv_cache_config)
         folder = self._kv_transfer_config.get_from_extra_config("folder", None)
         if not isinstance(folder, str) or not folder:
@@ -111,20 +110,20 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
         self._worker.load(metadata.loads)
 
     def wait_for_layer_load(self, layer_name: str) -> None:
-        """Everything is loaded by then."""
+        """Do nothing: everything is loaded by then."""
 
     def save_kv_layer(self, layer_name: str, kv_layer: Any, attn_metadata: Any, **kwargs: Any) -> None:
-        """Nothing: what a request computed is encoded from the log by who owns it."""
+        """Do nothing: the memory's owner encodes what a request computed from the log."""
 
     def wait_for_save(self) -> None:
-        """Nothing is saved."""
+        """Do nothing: nothing is saved."""
 
     def get_block_ids_with_load_errors(self) -> set[int]:
         return self._worker.take_failed()
 
 
 def _paged(module: Any) -> PagedLayer:
-    """An attention layer's cache."""
+    """Cache of an attention layer."""
     cache = module.kv_cache[0] if isinstance(module.kv_cache, list) else module.kv_cache
     value_dim = getattr(module, "head_size_v", module.head_size)
     kernel = _kernel(module, cache)
@@ -132,7 +131,7 @@ def _paged(module: Any) -> PagedLayer:
 
 
 def _kernel(module: Any, cache: torch.Tensor) -> WriteSlots:
-    """The attention's own way of writing into its cache."""
+    """The function by which the attention itself writes into its cache."""
     write = getattr(module.impl, "do_kv_cache_update", None)
     if write is None:
         raise UnsupportedModel(

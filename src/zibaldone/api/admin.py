@@ -29,8 +29,7 @@ from zibaldone.engine.imports import Imported
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.inspection import Integrity, Stats
 from zibaldone.engine.leases import LEASE_S
-from zibaldone.engine.verification.receipt_files import read_receipt, write_receipt
-from zibaldone.engine.verification.result import Verification
+from zibaldone.engine.verification.receipts import Verification, read_receipt, write_receipt
 from zibaldone.engine.verification.verifying import verify
 from zibaldone.engine.worker import TURN_S
 from zibaldone.errors import InvalidInput

@@ -100,7 +100,7 @@ class AsyncMemory(Awaited[Memory]):
 
     def user(self, name: Key) -> AsyncUser:
         """See Memory.user."""
-        return AsyncUser(self._inner.user(name), self._preload)
+        return AsyncUser(self._inner.user(name))
 
     async def __aenter__(self) -> AsyncMemory:
         return self
@@ -124,9 +124,6 @@ class AsyncMemory(Awaited[Memory]):
         """What a method of Memory gives that reads the index of options["user"], or adds to it."""
         since = time.monotonic()
         return await in_thread(lambda: method(**with_time_left(options, since)))
-
-    async def _preload(self, user: str) -> None:
-        await in_thread(self._inner.user(user).preload)
 
 
 def wrapped(memory: AsyncMemory) -> Memory:

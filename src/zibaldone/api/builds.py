@@ -6,10 +6,9 @@ from zibaldone.api.wiring import Wiring, to_chat_model, to_embedder
 from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import Key, flag, function, key, option
 from zibaldone.engine.ingest import Progress
-from zibaldone.engine.rebuilding.builds import BuildStatus
-from zibaldone.engine.rebuilding.difference import BuildDiff
+from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus
 from zibaldone.engine.rebuilding.estimate import RebuildEstimate
-from zibaldone.engine.rebuilding.variants import OWN, Own
+from zibaldone.engine.rebuilding.rebuilder import OWN, Own
 from zibaldone.log.audit import audited
 from zibaldone.models.base import ChatModel, Embedder
 from zibaldone.models.meter import Prices

@@ -48,7 +48,8 @@ class Config:
     folder apart from the memory or "s3://bucket/prefix", the words of each user are sealed by a key of their
     own that lies there, encrypted by the memory's key; then `forget(shred=True)` destroys it. `wall_key` is
     that of proofs to PostgreSQL: see 'zibaldone wall'. `index_mb` is how many megabytes of memory the indexes
-    of all users take, each view's by itself; None: an eighth of the machine's.
+    of all users take, each view's by itself; None: an eighth of the machine's. `batch_messages` is the most
+    that a view reads at a time; None: as many as suit it.
     """
 
     tokenizer: Tokenizer | None = None
@@ -69,6 +70,7 @@ class Config:
     user_keys: str | Path | None = None
     wall_key: str | bytes | None = field(default=None, repr=False)
     index_mb: int | None = None
+    batch_messages: int | None = None
 
     def __post_init__(self) -> None:
         """Raises InvalidInput. Names of views are looked up when a memory is opened."""
@@ -85,6 +87,8 @@ class Config:
         number("busy_timeout_s", self.busy_timeout_s, least=0, most=LONGEST_S)
         if self.index_mb is not None:
             count("index_mb", self.index_mb, least=1)
+        if self.batch_messages is not None:
+            count("batch_messages", self.batch_messages, least=1)
 
     def with_environment(self, path: str | Path) -> Config:
         """Take what stands at its default from the ZIBALDONE_* variables, for the memory at this path."""

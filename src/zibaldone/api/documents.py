@@ -27,8 +27,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation
 from zibaldone.views.topics import Document, Toolset, TopicsView
-from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, fingerprint
-from zibaldone.views.topics.edit.edit_messages import to_messages, with_ids
+from zibaldone.views.topics.edit_messages import Edit, conflict_diff, diff, fingerprint, to_messages, with_ids
 from zibaldone.views.topics.library import CatalogueLine, Library
 from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.markdown.folder_export import (
@@ -39,9 +38,8 @@ from zibaldone.views.topics.markdown.folder_export import (
     review,
     write_folder,
 )
-from zibaldone.views.topics.markdown.parsing import parse
-from zibaldone.views.topics.markdown.printing import render
-from zibaldone.views.topics.read.reading_index import ReadingIndex
+from zibaldone.views.topics.markdown.text_format import parse, render
+from zibaldone.views.topics.read.index import ReadingIndex
 
 # Stores a user's edits and lets the view read them; also why it could not.
 AddEdits = Callable[[Sequence[Message]], tuple[list[Message], tuple[Behind, ...]]]

@@ -32,18 +32,17 @@ from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
+from zibaldone.views.kvcache.storage.manifest import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import FOLDER
 
 try:
     from zibaldone.views.kvcache.generate import answering
     from zibaldone.views.kvcache.generate.answering import AnswerScore, BlockScore, KVAnswer, KVTrace
-    from zibaldone.views.kvcache.generate.generation import keys_of
-    from zibaldone.views.kvcache.generate.selection import Cited, Sought
+    from zibaldone.views.kvcache.generate.generation import computed_kv
+    from zibaldone.views.kvcache.generate.selection import Cited, SelectedMemory, Sought, seqs_of
     from zibaldone.views.kvcache.model.attention_hooks import Raw, Tap
     from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
-    from zibaldone.views.kvcache.model.encoding import Encoder
-    from zibaldone.views.kvcache.model.fingerprint import fingerprint, of_model
+    from zibaldone.views.kvcache.model.encoding import Encoder, fingerprint, of_model
     from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain, question_of
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index
@@ -88,7 +87,7 @@ class _NotWhole(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What remember() did."""
+    """Result of remember()."""
 
     messages: int
     blocks: int  # in the pool now, of this user
@@ -163,7 +162,7 @@ class KVMemory:
         self._closed = False
 
     def close(self) -> None:
-        """Write what waits, and give the model back as it was; idempotent. The Memory stays open."""
+        """Write what waits, and detach from the model; idempotent. The Memory stays open."""
         with self.view.model_lock:  # an answer that is under way is given first
             if self._closed:
                 return
@@ -180,14 +179,14 @@ class KVMemory:
 
     @property
     def calibration(self) -> Calibration | None:
-        """What the self-test found; None when the layers were given."""
+        """Result of the self-test; None if the layers were given."""
         return self._calibration
 
     def remember(self, *, user: str | None = None) -> Remembered:
-        """Encode what the log has and the pool lacks; another model's pool is made anew.
+        """Encode messages that the pool lacks; another model's pool is built anew.
 
-        Of one user or of all. A block that is damaged is encoded again. Raises what keeps the pool
-        behind, such as StorageFull.
+        Of one user or of all. A block that is damaged is encoded again. Raises what keeps the pool behind,
+        such as StorageFull.
         """
         self._open()
         if user is not None:
@@ -225,9 +224,9 @@ class KVMemory:
         now: TimeLike | None = None,
         **options: Any,
     ) -> KVAnswer | list[KVAnswer]:
-        """Answer a question, or several one after the other, with memory in sight.
+        """Answer a question, or several one after the other, with memory.
 
-        What the log has and the pool lacks is encoded first; another model's pool is made anew. In sight are
+        What the log has and the pool lacks is encoded first; another model's pool is made anew. Selected are
         `budget_tokens` of whole turns, chosen as the settings' `select` says, or the messages `seqs` if these
         are given; where single blocks are chosen, the `top_k` best. `session` says which one is going
         on: its newest turns stand right before the question (none do with select="per_layer"); memory comes
@@ -265,7 +264,7 @@ class KVMemory:
     ) -> KVPrompt:
         """A question for an engine that serves this model and loads the memory itself (`adapters.vllm`).
 
-        What stands in sight is what `generate` would have in sight, as tokens, with a scope that says whose
+        The selection is that of `generate`, as tokens, with a scope that says whose
         blocks these are. `max_new_tokens` is what is left free of the window.
 
         Raises InvalidInput when the question does not fit the window, or the settings no engine.
@@ -277,12 +276,12 @@ class KVMemory:
 
         def once() -> KVPrompt:
             with self.view.model_lock:
-                return prompt_of(self.view, self._database, *self._pool(user), user, sought)
+                return prompt_of(self.view, *self._pool(user), user, sought)
 
         return self._caught_up(user, once)
 
     def remember_answer(self, prompt: KVPrompt, text: str) -> tuple[Message, ...]:
-        """Make question and answer messages of the log; returns them. The next `remember` encodes them."""
+        """Store question and answer as messages; the next `remember` encodes them."""
         self._open()
         if not isinstance(prompt, KVPrompt):
             raise InvalidInput(f"prompt must be what prompt() gave, not {shown(prompt)}")
@@ -301,7 +300,7 @@ class KVMemory:
         seqs: Sequence[int] | None = None,
         now: TimeLike | None = None,
     ) -> AnswerScore:
-        """How likely an answer is with memory in sight, as `generate` chooses it: its log-probability.
+        """Score how likely an answer is with the memory that `generate` would select.
 
         `seqs=()` asks without any memory.
         """
@@ -327,7 +326,7 @@ class KVMemory:
         now: TimeLike | None,
         max_new_tokens: int,
     ) -> Sought:
-        """A checked question; ranked by text where text recall has a say."""
+        """Validate a question; ranks messages by text where `select` wants that."""
         key("user", user)
         if session is not None:
             key("session", session)
@@ -358,7 +357,7 @@ class KVMemory:
     def scores(
         self, query: str, *, user: str, session: str | None = None, now: TimeLike | None = None
     ) -> list[BlockScore]:
-        """Every block's relevance to a question, the best first: for people who look.
+        """Scores of all blocks for a question, best first, for inspection.
 
         `session` narrows to one.
         """
@@ -379,7 +378,7 @@ class KVMemory:
         return self._caught_up(user, once)
 
     def _catch_up(self, user: str) -> None:
-        """Encode what the pool lacks, if it lacks anything."""
+        """Encode what the pool lacks."""
         self._writer.wait()
         with self._database.read(user) as connection:
             generation = generations.serving(connection, user, self.view)
@@ -389,7 +388,7 @@ class KVMemory:
         self.remember(user=user)
 
     def _maintained(self, user: str | None) -> Maintained:
-        """Drive the view; what is damaged is let go of, and what has just moved is read again."""
+        """Maintain the view; damaged blocks are released, and moved ones read again."""
         for _ in range(_CATCHES_UP):
             done = self.memory.maintain(user=user, views=[self.view.name])
             late = [one for one in done.behind if isinstance(one.error, BlockMissing | StorageCorrupt)]
@@ -408,7 +407,7 @@ class KVMemory:
             raise ClosedMemory("this KVMemory was closed: attach a new one")
 
     def _pool(self, user: str) -> tuple[PoolReader | None, Index | None]:
-        """The user's pool and its boxes, as of now. Raises _NotWhole."""
+        """The user's pool and its boxes now. Raises _NotWhole."""
         self._open()
         with self._database.read(user) as connection:
             generation = generations.serving(connection, user, self.view)
@@ -420,7 +419,7 @@ class KVMemory:
             return PoolReader(pool, self._database.read), self.view.index(connection, pool)
 
     def _caught_up(self, user: str, once: Callable[[], R]) -> R:
-        """Do `once` when the pool has what the log has; blocks that are damaged are encoded anew before.
+        """Call `once` when the pool is up to date; damaged blocks are encoded again before.
 
         Raises StorageBusy while others forget without a pause, and StorageCorrupt.
         """
@@ -446,21 +445,21 @@ class KVMemory:
         with self.view.model_lock:
             pool = self._pool(user)
             done = [answering.answer(self.view, *pool, user, one, options, catch=remember) for one in sought]
-        first, made, sight = sought[0], done[0].generated, done[0].sight
+        first, made, memory = sought[0], done[0].generated, done[0].memory
         if remember:
             stored = self._add(first.query, done[0].answer.text, first.now, user, first.session)
-            if sight is not None and made.raw is not None:
-                given = sight.context, made.raw, made.sequences[0], first.query, first.now
-                seqs, encoder = sight.selection.seqs, self._encoder
+            if isinstance(memory, SelectedMemory) and made.raw is not None:
+                encoder, seqs = self._encoder, seqs_of(memory.blocks)
+                given = memory.parts(encoder), made.raw, made.sequences[0], first.query, first.now
                 self._writer.put(
-                    lambda: self._write(user, stored, lambda: keys_of(encoder, *given), seqs, deletions)
+                    lambda: self._write(user, stored, lambda: computed_kv(encoder, *given), seqs, deletions)
                 )
         return [one.answer for one in done]
 
     def _add(
         self, query: str, text: str, now: datetime, user: str, session: str | None
     ) -> tuple[Message, ...]:
-        """Question and answer, as messages of the log."""
+        """Store question and answer as messages of the log."""
         turns = [
             {"role": "user", "content": query, "time": now},
             {"role": "assistant", "content": text, "time": now},
@@ -475,7 +474,7 @@ class KVMemory:
         attended: Sequence[int],
         deletions: int,
     ) -> None:
-        """A turn's keys into the pool, unless others wrote or forgot meanwhile: then it is encoded later."""
+        """Store a turn's keys, unless others wrote or forgot meanwhile: then it is encoded later."""
         with self.view.model_lock:
             with self._database.read(user) as connection:
                 if not self._goes_on(connection, user, stored, deletions):
@@ -490,7 +489,7 @@ class KVMemory:
                 log.touch(connection, user)
 
     def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:
-        """True if these messages are the next that the view has to read, and nothing was deleted since."""
+        """True if these messages are the next for the view to read, and nothing was deleted since."""
         generation = generations.serving(connection, user, self.view)
         cursor = generation.cursor if generation else 0
         ours = generation is None or generation.fingerprint == self.view.fingerprint

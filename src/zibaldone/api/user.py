@@ -8,7 +8,7 @@ ann.export("ann.jsonl")
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -340,15 +340,6 @@ class User:
 class AsyncUser(Awaited[User]):
     """See User; every method is awaited, and so are those of `items`, `profile` and `topics`."""
 
-    def __init__(self, inner: User, preload: Callable[[str], Awaitable[None]]) -> None:
-        """Use `memory.user(name)`. `preload` loads a user's index where their recalls go on."""
-        super().__init__(inner)
-        self._preload = preload
-
-    async def preload(self) -> None:
-        """See User.preload."""
-        await self._preload(self._inner.name)
-
     @property
     def name(self) -> str:
         """See User.name."""
@@ -369,6 +360,7 @@ class AsyncUser(Awaited[User]):
         """See User.topics."""
         return AsyncTopics(self._inner.topics)
 
+    preload = awaited(User.preload)
     sessions = awaited(User.sessions)
     titled_sessions = awaited(User.titled_sessions)
     timeline = awaited(User.timeline)

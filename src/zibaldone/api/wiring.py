@@ -23,7 +23,7 @@ from zibaldone.engine.ingest import Progress, ingest
 from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
-from zibaldone.engine.recall_priority import RightOfWay
+from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.replicas import ReplicaReads
 from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
@@ -102,7 +102,7 @@ class Wiring:
         self.tokenizer: Tokenizer = static
         self.model_tokens = None if config.tokenizer is None else own_tokens(config.tokenizer, static)
         self.worker: BackgroundWorker | None = None
-        self.recall_priority = RightOfWay()  # of recalls, before the worker
+        self.recall_priority = RecallPriority()  # of recalls, before the worker
         self.database = open_database(
             path,
             busy_timeout_s=config.busy_timeout_s,
@@ -150,7 +150,7 @@ class Wiring:
         static, config = shared_static_embedder(), self.config
         blocks, most = self.database.blocks, index_bytes(config.index_mb)
         drafter = ChatDrafter(chat, self.meter, static) if chat else None
-        return (
+        wired = (
             MessagesView(embedder, static, static, index_bytes=most),
             ChunksView(
                 embedder,
@@ -166,6 +166,10 @@ class Wiring:
             TopicsView(embedder, static, static, asker, config.topics, clock=self.now, index_bytes=most),
             NotesView(embedder, static, asker, clock=self.now),
         )
+        if config.batch_messages is not None:
+            for view in wired:
+                view.batch_messages = min(view.batch_messages, config.batch_messages)
+        return wired
 
     def noise(self) -> MessagesView:
         """A view of noise alone: made for one recall, so that no live object holds it."""
@@ -233,7 +237,7 @@ class Wiring:
     @contextmanager
     def recalling(self, user: str, views: Sequence[View]) -> Iterator[None]:
         """Go before the worker, and name the damage that reading these views meets."""
-        with self.recall_priority.taken(), inspection.damage_is_named(self.database, user, views):
+        with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
             yield
 
     def notify(self, *users: str) -> None:
@@ -406,7 +410,7 @@ class Wiring:
         worker = self.worker
 
         def check() -> None:
-            self.recall_priority.give()
+            self.recall_priority.pause()
             worker.check()
 
         if self._leases is None:

@@ -95,7 +95,7 @@ def _verify(
     folder: Path, path: Path, texts: Sequence[str], also: Sequence[Path], *, seal: bool, as_json: bool
 ) -> None:
     """Exit code 1 where anything is left."""
-    from zibaldone.engine.verification.receipt_files import read_receipt, sealed
+    from zibaldone.engine.verification.receipts import read_receipt, sealed
 
     receipt = read_receipt(path)
     if seal and not receipt.texts:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from zibaldone.engine.forgetting import Receipt
     from zibaldone.engine.imports import Imported
     from zibaldone.engine.inspection import Stats
-    from zibaldone.engine.verification.result import Verification
+    from zibaldone.engine.verification.receipts import Verification
     from zibaldone.log import Session
     from zibaldone.recall.result import Recall
     from zibaldone.views.base import Counted

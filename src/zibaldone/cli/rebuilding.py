@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zibaldone.api.memory import Memory
-    from zibaldone.engine.rebuilding.builds import Build, BuildStatus
-    from zibaldone.engine.rebuilding.difference import BuildDiff
+    from zibaldone.engine.rebuilding.builds import Build, BuildDiff, BuildStatus
     from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.models.meter import Prices
     from zibaldone.views.base import Content
@@ -115,8 +114,7 @@ def _prices(given: str | None) -> Prices | None:
 
 
 def _lines(result: BuildStatus | BuildDiff | RebuildEstimate) -> Iterator[str]:
-    from zibaldone.engine.rebuilding.builds import BuildStatus
-    from zibaldone.engine.rebuilding.difference import BuildDiff
+    from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus
 
     head = f"{result.view} of {result.user}"
     if isinstance(result, BuildStatus):

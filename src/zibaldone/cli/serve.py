@@ -76,7 +76,7 @@ def serve(
     from zibaldone.api.config import Config
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
-    from zibaldone.server.memory_pool import DividedMemory
+    from zibaldone.server.memory_pool import MemoryPool
     from zibaldone.server.settings import ServerSettings, to_mode
     from zibaldone.settings import secret, use_chat
     from zibaldone.storage.database import place_shown
@@ -101,8 +101,8 @@ def serve(
     with listening(settings) as bound:
         divides = processes > 0 and upstream is not None
         opened = AsyncMemory.from_env(memory, config=Config(background=not divides, blocks=blocks))
-        divided = DividedMemory(opened, memory, processes) if divides else None
-        app = create_app(opened, settings=settings, keys=keys, divided=divided)
+        pool = MemoryPool(opened, memory, processes) if divides else None
+        app = create_app(opened, settings=settings, keys=keys, pool=pool)
         out.write(f"listening on {base_url(bound)}")
         out.note(f"memory: {place_shown(memory)}")
         out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")

@@ -8,23 +8,23 @@ from datetime import date, datetime
 from typing import Any
 
 DEFAULT_SESSION = "default"
-MYSELF = "me"  # whose memory it is where nobody is named, on the command line and the page
+MYSELF = "me"  # the default user of the command line and the page
 MACHINES = frozenset(
     {"assistant", "system", "developer", "tool", "function", "thinking"}
-)  # roles that are no person's
+)  # roles of programs, not people
 TIME_KNOWN = "time_known"  # in a message's metadata; false: its time is that of its import
 AGENT = "agent"  # in a message's metadata: the agent that it was said to or by
-NOISE = "noise"  # in a message's metadata: which kind of noise it is, of those that follow
+NOISE = "noise"  # in a message's metadata: its kind of noise, one of NOISES
 NOISES = frozenset({"call", "result", "thinking", "hidden", "notice"})
-PROFILE = "profile"  # in a message's metadata: a kind of note, which each of its sentences is
-EDITOR = "editor"  # the role of who corrects what memory has
+PROFILE = "profile"  # in a message's metadata: the kind of note that each of its sentences is
+EDITOR = "editor"  # the role of messages that correct others
 CORRECTS = "corrects"  # in its metadata: {"seqs": [...], "ids": [...], "role": ...} of what it corrects
 OWN_METADATA = frozenset({CORRECTS, TIME_KNOWN, AGENT, NOISE, PROFILE, "attachments"})  # keys that we write
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory. `user` is the tenant wall: nothing crosses it, statistics included."""
+    """A user, and perhaps a session. `user` is the tenant wall: nothing crosses it, statistics included."""
 
     user: str
     session: str | None = None  # narrows to one session; None is all of the user's sessions
@@ -36,13 +36,13 @@ class Message:
 
     content: str
     role: str = "user"
-    name: str | None = None  # who speaks, when the role alone does not say it
+    name: str | None = None  # the speaker, if the role alone does not tell
     time: datetime | None = None  # when it happened (aware); None: the moment it is stored
     session: str = DEFAULT_SESSION
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON, kept as given
     id: str | None = None  # the caller's own, makes a retried add idempotent; None: one is made
     seq: int = 0  # rises by one per user from 1; 0: not stored yet
-    # Of what its metadata names as attachments, in that order; kept if `add` is told to, not read with it.
+    # Bytes of its metadata's attachments, in their order; stored only if `add` is told to; never read back.
     files: tuple[bytes | None, ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -52,13 +52,13 @@ class Message:
 
     @property
     def voice(self) -> str:
-        """The role of whose words these are: a correction speaks for who is corrected."""
+        """The role of the speaker; a correction has the role of the message that it corrects."""
         role = self._correction.get("role")
         return role if isinstance(role, str) and role.splitlines() == [role] else self.role
 
     @property
     def corrects(self) -> tuple[int, ...]:
-        """Seqs of the earlier messages that this one takes the place of: the first version's, and so on."""
+        """Seqs of the earlier versions that this message replaces, oldest first."""
         given, end = self._correction.get("seqs"), self.seq or 2**63
         seqs = given if isinstance(given, list) else ()
         return tuple(seq for seq in seqs if type(seq) is int and 0 < seq < end)
@@ -70,19 +70,19 @@ class Message:
 
     @property
     def is_noise(self) -> bool:
-        """True if it is what passed between machines, or was hidden: nobody said it to anybody."""
+        """True for tool traffic, thoughts and hidden messages, which nobody said to anybody."""
         kind = self.metadata.get(NOISE)
         return isinstance(kind, str) and kind in NOISES
 
     @property
     def is_dated(self) -> bool:
-        """True if its time says when it happened: not where a file that was imported names no time."""
+        """True if its time is known; False if it was imported without one."""
         return self.metadata.get(TIME_KNOWN) is not False
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelScore:
-    """What one channel of a view said of one candidate."""
+    """The rank and score that one channel of a view gave a candidate."""
 
     channel: str  # such as "bm25" or "dense"
     rank: int  # from 1; 0: the channel did not find it
@@ -91,13 +91,13 @@ class ChannelScore:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """What a recalled text says held once and holds no more."""
+    """A mark that a recalled text holds no more."""
 
-    since: datetime | None  # when the message that says otherwise was; None: nobody knows
+    since: datetime | None  # time of the message that says otherwise; None: unknown
     by: int  # its seq
-    rule: str  # by which it was noticed, or the model
-    sentence: str = ""  # which one it is, where the text says more than that
-    instead: str = ""  # a few words of what holds now; "" where the recall may not say it
+    rule: str  # the rule or model that noticed it
+    sentence: str = ""  # the sentence that holds no more, if the text has others
+    instead: str = ""  # a few words that hold now; "" if the recall may not show them
     newest: int = 0  # the seq of the message that says so
 
 
@@ -105,8 +105,8 @@ class Outdated:
 class Evidence:
     """One intact unit that a view offers."""
 
-    text: str  # verbatim, but for what was left out of it
-    speaker: str | None  # who said it; None for what nobody said
+    text: str  # verbatim, but parts may be left out
+    speaker: str | None  # None if nobody said it
     sources: tuple[int, ...]  # seqs of the messages it was made from
     time: datetime
     session: str
@@ -117,25 +117,25 @@ class Evidence:
     place: int = 0  # where in its source it starts, for units that are parts of one
     is_dated: bool = True  # False: nobody knows when it was said
     channels: tuple[ChannelScore, ...] = ()
-    outdated: Outdated | None = None  # when a later message says otherwise
-    standing: bool = False  # it always holds for the user, and comes before what was recalled
-    role: str | None = None  # of who said it; None where its messages are of several
+    outdated: Outdated | None = None  # set if a later message says otherwise
+    standing: bool = False  # always known of the user: rendered before all else
+    role: str | None = None  # of the speaker; None if its messages have several
     ids: tuple[str, ...] = ()  # of the messages, as `sources`
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)  # of the first of them
-    begins_inside: bool = False  # a sentence, whose first words are not in the text
-    ends_inside: bool = False  # a sentence, whose last words are not in the text
-    also_outdated: tuple[Outdated, ...] = ()  # further sentences of it that hold no more
-    also_said: tuple[date, ...] = ()  # other days on which the same was said, and is not in the text again
+    begins_inside: bool = False  # the text begins inside a sentence
+    ends_inside: bool = False  # the text ends inside a sentence
+    also_outdated: tuple[Outdated, ...] = ()  # marks of further sentences
+    also_said: tuple[date, ...] = ()  # other days on which the same was said
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a part of a recalled text comes from."""
+    """The message that a part of a recalled text comes from."""
 
     seq: int
     session: str
     time: datetime
-    start: int  # text[start:end] of the Recall is what was taken from the message, later lines indented
+    start: int  # text[start:end] of the Recall comes from the message, later lines indented
     end: int
     id: str | None = None  # of the message
     role: str | None = None  # of who said it
@@ -143,7 +143,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What recall did with one candidate, and why."""
+    """The decision of a recall on one candidate, with its reason."""
 
     evidence: Evidence
     rank: int  # from 1, after fusion
@@ -151,13 +151,13 @@ class Decision:
     reason: str
 
 
-# What a view can say afterwards of any message by its seq, candidate or not; None when it has not got it.
+# The score explanation for a seq, candidate or not; None if the view has no such message.
 Explains = Callable[[int], tuple[ChannelScore, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ViewTrace:
-    """What one view did for one recall."""
+    """One view's part in a recall."""
 
     view: str
     candidates: int  # units offered
@@ -170,7 +170,7 @@ class ViewTrace:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one part of a recalled text was given, and took."""
+    """The budget and size of one part of a recalled text."""
 
     name: str  # "standing" or "evidence"
     room_tokens: int  # at most
@@ -180,7 +180,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How a recall came about."""
+    """The trace of a recall."""
 
     views: tuple[ViewTrace, ...]
     decisions: tuple[Decision, ...]  # every candidate, best first

@@ -40,7 +40,7 @@ def started(
     stderr: int | IO[Any] | None = None,
     start_new_session: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """This interpreter, with these arguments.
+    """Start this interpreter with these arguments.
 
     It has the variables that every child has, those whose names begin as one of `also`, and `variables`.
     """

@@ -1,4 +1,4 @@
-"""Until when a recall is waited for: work that was given up stops at its next step."""
+"""Deadlines of recalls, checked between steps."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _TIMEOUT = "timeout_s"  # the option of a call
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The end of somebody's patience. It is handed down with the question, and looked at between steps."""
+    """The time by which a call must answer. It is handed down with the question."""
 
     at: float = math.inf  # of the clock
     clock: Callable[[], float] = time.monotonic
-    is_waited_for: Callable[[], bool] = lambda: True  # False: whoever asked is gone
+    is_waited_for: Callable[[], bool] = lambda: True  # False: the caller is gone
 
     @classmethod
     def after(cls, timeout_s: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
-        """That of the call which this thread is at; None: it has as long as its caller waits."""
+        """Return the deadline of this thread's call; None: as long as the caller waits."""
         at = math.inf if timeout_s is None else clock() + timeout_s
         return cls(at, clock, is_waited_for())
 
@@ -33,7 +33,7 @@ class Deadline:
         return max(0.0, self.at - self.clock())
 
     def check(self) -> None:
-        """Go on, or raise RecallGivenUp."""
+        """Raise RecallGivenUp if the time is over, or the caller is gone."""
         if not self.is_waited_for():
             raise RecallGivenUp("whoever asked does not wait any more")
         if self.clock() >= self.at:
@@ -48,7 +48,7 @@ NO_DEADLINE = Deadline()
 def with_time_left(
     options: Mapping[str, Any], since: float, clock: Callable[[], float] = time.monotonic
 ) -> dict[str, Any]:
-    """The options of a call that has waited since then; of its timeout there is what is left."""
+    """Return the options of a call with its timeout less the time since `since`."""
     if options.get(_TIMEOUT) is None:
         return dict(options)
     return {**options, _TIMEOUT: max(0.0, options[_TIMEOUT] - (clock() - since))}

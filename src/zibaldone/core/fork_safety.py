@@ -1,4 +1,4 @@
-"""What a forked child must make anew: connections and locks are not carried across a fork."""
+"""Resetting connections and locks in a forked child."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ForkSafeLock:
         start_anew_in_children(self)
 
     def start_anew(self) -> None:
-        """In the child."""
+        """Make a new lock in the child."""
         self._lock = threading.RLock()
 
     def __enter__(self) -> None:

@@ -1,4 +1,4 @@
-"""Calls that wait, in threads: several side by side, or one that is awaited."""
+"""Blocking calls in threads: several side by side, or one that is awaited."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _left: ContextVar[list[asyncio.CancelledError] | None] = ContextVar("left", defa
 
 
 def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: str) -> list[R]:
-    """`do` of each, in their order, in threads; with one worker in this one.
+    """Map `do` over `given` in threads, results in order; with one worker in this thread.
 
     The first error is raised when what is under way has ended; nothing more is begun. Ctrl-C is raised at
     once: the threads are left behind, and neither they nor what they wait for keep the process alive.
@@ -107,7 +107,7 @@ class Awaited(Generic[S]):
     """An object whose methods are awaited: those of another one, each call in a worker thread."""
 
     def __init__(self, inner: S) -> None:
-        """Before `inner`."""
+        """Wrap `inner`."""
         self._inner = inner
 
 
@@ -128,10 +128,10 @@ def awaited(
 
 
 def is_waited_for() -> Callable[[], bool]:
-    """Tells of the call that this thread is at whether somebody waits for it: False once it was cancelled."""
+    """Return a function that is True until this thread's call is cancelled."""
     left = _left.get()
     return lambda: not left
 
 
 class _NotBegun(Exception):
-    """Its caller was cancelled first."""
+    """The caller was cancelled before the call began."""

@@ -43,7 +43,7 @@ MOST: Mapping[str, int] = {
 
 
 def members(what: str, given: Iterable[T]) -> list[T]:
-    """Take what an iterable gives, if that is no more than MOST says; else raise TooMany."""
+    """List an iterable's members; raise TooMany for more than MOST allows."""
     most = MOST[what]
     taken: list[T] = []
     is_long = isinstance(given, Collection) and len(given) > most
@@ -118,14 +118,14 @@ def flag(what: str, value: object) -> bool:
 
 
 def words(what: str, value: object) -> str:
-    """Check a text; half of a character in it, which nothing can be searched for, becomes a question mark."""
+    """Check a text to search for; lone surrogates become question marks."""
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be a string, not {shown(value)}")
     return value.encode(errors="replace").decode()
 
 
 def whole_text(what: str, value: object) -> str:
-    """Check a text that is kept as it is."""
+    """Check a text to store; it must not have lone surrogates."""
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be a string, not {shown(value)}")
     if (at := surrogate_at(value)) is not None:
@@ -134,14 +134,14 @@ def whole_text(what: str, value: object) -> str:
 
 
 def option(what: str, value: T, kind: type[Any]) -> T:
-    """Check an option that is given by an object of ours, or not at all."""
+    """Check that a value is None or of a type."""
     if value is not None and not isinstance(value, kind):
         raise InvalidInput(f"{what} must be a {kind.__name__}, not {type_of(value)}")
     return value
 
 
 def function(what: str, value: T, *, optional: bool = False) -> T:
-    """Check what is to be called."""
+    """Check that a value is callable."""
     if not callable(value) and not (optional and value is None):
         raise InvalidInput(f"{what} must be a function, not {type_of(value)}")
     return value
@@ -188,7 +188,7 @@ def to_json(metadata: Mapping[str, Any]) -> str | None:
 
 
 def one_line(what: str, value: object) -> None:
-    """Check what stands before the colon of a rendered line: with a line break it could forge another."""
+    """Check a speaker's name or a role: a line break in it could forge another line."""
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{what} must be a non-empty string, not {shown(value)}")
     if key(what, value).splitlines() != [value]:
@@ -196,7 +196,7 @@ def one_line(what: str, value: object) -> None:
 
 
 def surrogate_at(text: str) -> int | None:
-    """Where text has half of a character, which no encoding can write; None when it is whole."""
+    """Return the index of the first lone surrogate, which cannot be encoded; None if there is none."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -1,1 +1,1 @@
-"""What happens to messages once they are stored: reading, maintaining, rebuilding, forgetting, verifying."""
+"""The life of stored messages: ingesting, maintaining, rebuilding, forgetting, verifying."""

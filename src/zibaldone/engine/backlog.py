@@ -1,12 +1,11 @@
-"""Who has something to be maintained: workers look at those who are marked, so that idle users cost nothing.
+"""Find users with pending maintenance through marks in the database, so that idle users cost nothing.
 
-A user is marked by what raises the user's version (`log.touch`), in the same transaction. A look reads who is
-marked, and clears the marks of those for whom no view has anything to do: at the version that was looked at,
-so that what is added meanwhile keeps its mark. Views that other workers keep count, too: each look notes
-those that this worker keeps.
+Whatever raises a user's version (`log.touch`) marks the user in the same transaction. A scan reads the marked
+users and clears the marks of those for whom no view has work: at the version that was read, so that a message
+added meanwhile keeps its mark. Views that other workers maintain count, too; each scan notes this worker's.
 
-Time marks nobody, nor do new settings, such as another embedder. So each look goes over some of all users as
-well, marked or not, and the next look over the next ones: everybody is looked at in the end.
+Neither time nor new settings, such as another embedder, mark anybody. So each scan also reads one page of all
+users, and the next scan the next page.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from zibaldone.storage.schema import maintained_views, users
 from zibaldone.storage.upsert import put
 from zibaldone.views.base import View
 
-PAGE = 1000  # users who are looked at together
-MOST_PAGES = 10  # of the marked, in one look
-_NOTED_US = 3_600_000_000  # a view is noted again after an hour,
-_KEPT_US = 7 * 24 * _NOTED_US  # and counts for a week: then whoever keeps it looks at everybody anyway
+PAGE = 1000  # users read together
+MOST_PAGES = 10  # of marked users, in one scan
+_NOTED_US = 3_600_000_000  # a view is noted again after an hour
+_KEPT_US = 7 * 24 * _NOTED_US  # and counts for a week
 _PER_STATEMENT = 500
 _IS_MARKED = text("behind = 1")  # as the index says it: SQLite does not compare what is bound
 _CLEAR = (
@@ -42,7 +41,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Backlog:
-    """The looks of one worker, each from where the last one ended. Called by one thread at a time."""
+    """The scans of one worker, each continued where the last one ended. Called by one thread at a time."""
 
     def __init__(
         self,
@@ -51,12 +50,12 @@ class Backlog:
         retention: Retention,
         now: Callable[[], datetime],
     ) -> None:
-        """`views` are those that the worker keeps; `retention` holds for whom no other was set."""
+        """`views` returns those that the worker maintains; `retention` is the default for users."""
         self._database, self._views, self._retention, self._now = database, views, retention, now
         self._marked_to = self._walked_to = ""
 
     def look(self, most: int = PAGE) -> list[str]:
-        """Users who have something to be maintained, at most so many; others come with the next look.
+        """Return at most `most` users with pending maintenance; the next call returns the next ones.
 
         Raises StorageError.
         """
@@ -82,9 +81,9 @@ class Backlog:
         lagging: dict[str, None],
         most: int,
     ) -> dict[str, int]:
-        """Add those who lag behind; returns for whom nothing is left to do, with their versions."""
+        """Add marked users who lag behind to `lagging`; returns those without work, with their versions."""
         settled: dict[str, int] = {}
-        to_share = most - most // 4  # the rest is for those whom nobody marks
+        to_share = most - most // 4  # the rest is for users without a mark
         ends = 1 + bool(self._marked_to)
         for _ in range(MOST_PAGES):
             limit = to_share - len(lagging)
@@ -103,7 +102,7 @@ class Backlog:
     def _look_at_some(
         self, connection: Connection, views: Sequence[View], lagging: dict[str, None], most: int
     ) -> None:
-        """Add those of the next page of all users who lag behind, or have something to forget."""
+        """Add users of the next page who lag behind or have something to forget to `lagging`."""
         rows = _page(connection, self._walked_to, PAGE, is_marked=False)
         if not rows and self._walked_to:  # the last page was full, and was the last
             self._walked_to = ""
@@ -120,13 +119,13 @@ class Backlog:
             taken_to = user
 
     def _note(self, settled: Mapping[str, int], kept: Collection[str], now_us: int) -> None:
-        """Clear marks, and say which views are kept. What cannot be written now, a later look writes."""
+        """Clear marks of `settled` users and note `kept` views; a failed write is left to the next scan."""
         try:
             with self._database.unlocked() as connection:
                 for view in sorted(kept):
                     put(connection, maintained_views, {"view": view, "seen_us": now_us})
                 for names in in_chunks(sorted(settled), _PER_STATEMENT):
-                    # Whoever is being written now is marked again in any case, and waited for by nobody.
+                    # Rows locked by a writer are skipped: the writer marks the user again.
                     free = select(users.c.user).where(users.c.user.in_(names), _IS_MARKED)
                     those = connection.execute(free.with_for_update(skip_locked=True)).scalars().all()
                     if those:
@@ -137,13 +136,13 @@ class Backlog:
 
 
 def _others(noted: Mapping[str, int], views: Sequence[View], now_us: int) -> list[str]:
-    """Views that this worker does not keep, and others do."""
+    """Names of views that only other workers maintain."""
     own = {view.name for view in views}
     return sorted(view for view, seen_us in noted.items() if view not in own and seen_us > now_us - _KEPT_US)
 
 
 def _page(connection: Connection, after: str, limit: int, *, is_marked: bool) -> Sequence[Row[str, int]]:
-    """The next users by their names, with their versions."""
+    """Return the next users in the order of their names, with their versions."""
     query = select(users.c.user, users.c.version).where(users.c.user > after)
     query = query.where(_IS_MARKED) if is_marked else query
     return connection.execute(query.order_by(users.c.user).limit(limit)).all()

@@ -1,4 +1,4 @@
-"""Forgetting: what goes with a message, everywhere, and a receipt for it."""
+"""Forgetting: remove messages and everything made from them, with a receipt."""
 
 from __future__ import annotations
 
@@ -31,44 +31,43 @@ _NOT_DELETED = "blocks or saved indexes could not be deleted yet: the next maint
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What one view lost."""
+    """Counts of what one view lost."""
 
     view: str
     counts: tuple[Counted, ...]
 
 
-_Gone = tuple[list[int], tuple[str, ...], tuple[Removed, ...]]  # seqs, texts, what views lost
+_Gone = tuple[list[int], tuple[str, ...], tuple[Removed, ...]]  # seqs, texts, losses of the views
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What forgetting removed, or in a dry run would remove."""
+    """Receipt of a forgetting: what it removed, or would remove in a dry run."""
 
     user: str
     dry_run: bool
-    seqs: tuple[int, ...]  # of the messages, which existed
+    seqs: tuple[int, ...]  # of messages that existed
     views: tuple[Removed, ...]
-    # No file of the folder has the text any more. False in a dry run, when there is no room to write the
-    # database anew, and while another process reads an older snapshot: then the next forget, or whoever opens
-    # the folder next, purges it.
+    # True if no file of the folder has the text any more. False in a dry run, if there is no room to rewrite
+    # the database, and while another process reads an older snapshot: then the next forget or the next
+    # opening of the folder purges it.
     purged: bool
     time: datetime | None = field(default=None, compare=False)
-    remains: str = ""  # where the text may still be, in words, when `purged` is false though it was forgotten
-    # What the messages were, where they were to be kept for `verify`: all that a search of the files needs.
-    texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    # The number of the user's key, where that was destroyed: what any file, log, replica or backup still has
-    # of the text is unreadable. Then `purged` says so, too.
+    remains: str = ""  # where the text may still be, if it was forgotten and not purged
+    texts: tuple[str, ...] = field(default=(), repr=False, compare=False)  # for `verify`, on request
+    # Number of the user's destroyed key: whatever any file, replica or backup still has is unreadable, and
+    # `purged` is True.
     key: str = ""
 
     @property
     def messages(self) -> int:
-        """How many messages."""
+        """Number of messages."""
         return len(self.seqs)
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Which messages of a user; exactly one of the four is set."""
+    """A choice of a user's messages; exactly one of the four is set."""
 
     seqs: tuple[int, ...] | None = None
     session: str | None = None
@@ -79,7 +78,7 @@ class Selector:
 def selector(
     seqs: Iterable[int] | None, session: Key | None, before: TimeLike | None, everything: object
 ) -> Selector:
-    """Check what the caller chose. Raises InvalidInput unless exactly one selector is given."""
+    """Return the checked selector. Raises InvalidInput unless exactly one is given."""
     if not isinstance(everything, bool):
         raise InvalidInput(f"everything must be True or False, not {shown(everything)}")
     given = sum((seqs is not None, session is not None, before is not None, everything))
@@ -110,11 +109,10 @@ def forget(
     now: datetime | None = None,
     also: Sequence[ViewStore] = (),
 ) -> Receipt:
-    """Remove messages and all that was made from them, then purge the files; much of it in steps.
+    """Remove messages and everything made from them, in steps if they are many, then purge the files.
 
-    A dry run reads the same counts in a read transaction and changes nothing; an audit notes it as a read.
-    With `keep_texts` the receipt has what the messages said. `also` are further instances of the views, over
-    the same rows: nothing of it stays in their memory either.
+    A dry run counts in a read transaction and changes nothing; an audit notes it as a read. With `keep_texts`
+    the receipt has the messages' texts. `also` are further instances of the views whose caches are cleared.
     """
     if dry_run:
         return preview(database, views, user, selected, keep_texts=keep_texts, now=now)
@@ -132,7 +130,7 @@ def forget_each(
     now: datetime,
     also: Sequence[ViewStore] = (),
 ) -> list[Receipt]:
-    """Forget for several users, each in a transaction of its own, and purge the files once at the end."""
+    """Forget messages of several users, one transaction each, and purge the files once at the end."""
     selected = {user: Selector(seqs=its) for user, its in seqs.items()}
     if dry_run:
         return [
@@ -147,10 +145,10 @@ def forget_each(
     return [ended(database, receipt, purged=purged) for receipt in receipts]
 
 
-def let_go(database: Database) -> None:
-    """Keep nothing in this process's memory of what another one has forgotten.
+def clear_caches(database: Database) -> None:
+    """Drop cached texts, keys and stale user data, after another process has forgotten something.
 
-    Else it goes at the user's next recall here, which may never come.
+    The user's next recall here would do the same, but may never come.
     """
     drop_texts()
     if database.keyring is not None:
@@ -158,20 +156,20 @@ def let_go(database: Database) -> None:
     _drop_stale(database)
 
 
-def let_go_where_forgotten(database: Database) -> None:
-    """The same, where another process has forgotten anything of a user who is in this one's memory."""
+def clear_caches_if_stale(database: Database) -> None:
+    """Clear the caches if another process has forgotten something of a cached user."""
     if _drop_stale(database):
-        let_go(database)
+        clear_caches(database)
 
 
 def _drop_stale(database: Database) -> bool:
-    """True if anything was of before a forgetting."""
+    """Drop cached data of users older than their last forgetting; True if there was any."""
     with database.read() as connection:
         return drop_forgotten({user: log.state(connection, user) for user in users_held()})
 
 
 def ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:
-    """The receipt, after the files were purged or not."""
+    """Complete a receipt with the outcome of the purge."""
     nothing_to_purge = not receipt.seqs and not database.purge_waits()
     purged = (receipt.purged and (purged or nothing_to_purge)) or bool(receipt.key)
     remains = database.remains if receipt.purged else _NOT_DELETED
@@ -187,7 +185,7 @@ def preview(
     keep_texts: bool,
     now: datetime | None,
 ) -> Receipt:
-    """What forgetting would remove."""
+    """Return the receipt of a dry run."""
     with damage_is_named(database, user, views), database.read(user) as connection:
         seqs = _select(connection, user, selected)
         texts = texts_at(connection, user, seqs) if keep_texts else ()
@@ -206,7 +204,7 @@ def _remove(
     now: datetime | None,
     also: Sequence[ViewStore],
 ) -> Receipt:
-    """Remove, and let the views go without it; `purged` is whether only the purge is left to do."""
+    """Remove messages and clear the views' caches; `purged` is True if only the purge is left to do."""
 
     def remove(connection: Connection) -> _Gone | None:
         seqs = _select(connection, user, selected)
@@ -237,14 +235,14 @@ def _remove(
             with damage_is_named(database, user, [view]):
                 view.refresh(database, user, generation)
         database.saved.sweep(user)
-    except StorageError as error:  # the messages are gone: the caller gets the receipt all the same
-        _logger.warning("the views could not let go yet: %s", error)
+    except StorageError as error:  # the messages are gone: the caller gets the receipt anyway
+        _logger.warning("the caches of the views could not be cleared yet: %s", error)
         refreshed = False
     return Receipt(user, False, tuple(seqs), removed, refreshed, time=now, texts=texts)
 
 
 def _fits(database: Database, user: str, selected: Selector) -> bool:
-    """Looked at outside of the write lock, too: to choose among many messages takes long."""
+    """True if one transaction is enough; read outside of the write lock, as selecting may take long."""
     if database.shared:
         return True
     with database.read(user) as connection:
@@ -264,7 +262,7 @@ def _remove_in_steps(
         damaged = log.damaged(connection, user, _select(connection, user, selected))
     if damaged:
         _write(database, user, lambda connection: log.empty(connection, user, damaged))
-    with database.read(user) as connection:  # outside of the lock: it may take long
+    with database.read(user) as connection:  # outside of the write lock: it may take long
         plan = planned(connection)
 
     def note(connection: Connection) -> _Gone:
@@ -286,18 +284,18 @@ def _write(database: Database, user: str, work: Callable[[Connection], T]) -> T:
 
 
 def finish(database: Database, views: Callable[[], Sequence[ViewStore]], user: str) -> None:
-    """Take out what is noted of the user to be forgotten, before anybody reads it."""
+    """Finish an interrupted forgetting of the user, before anybody reads."""
     forgetting_steps.finish(database, views(), user)
 
 
 def finish_all(database: Database, views: Sequence[ViewStore]) -> None:
-    """Go on with what was stopped, of whomever, and purge the files of it."""
+    """Finish interrupted forgettings of all users, and purge the files."""
     if forgetting_steps.finish_all(database, views):
         purge(database)
 
 
 def purge(database: Database) -> bool:
-    """Purge the files; whether no deleted text is left in them. Does nothing where none was."""
+    """Purge deleted text from the files; True if none is left. Does nothing if there was none."""
     try:
         return database.wipe()
     except StorageError as error:  # as above
@@ -308,7 +306,7 @@ def purge(database: Database) -> bool:
 
 
 def texts_of(message: Message) -> Iterator[str]:
-    """All that a message says, and all that is said of it, but not what memory itself wrote there."""
+    """Yield the texts of a message and its metadata, except what memory itself wrote there."""
     yield message.content
     yield from (text for text in (message.name, message.id, message.session) if text)
     for name, value in message.metadata.items():
@@ -331,14 +329,14 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def texts_at(connection: Connection, user: str, seqs: Sequence[int]) -> tuple[str, ...]:
-    """Each once, in the order of the messages."""
+    """Return the texts of messages, each once, in the order of the messages."""
     messages = log.fetch(connection, user, seqs)
     texts = (text for seq in seqs if seq in messages for text in texts_of(messages[seq]))
     return tuple(dict.fromkeys(texts))
 
 
 def _select(connection: Connection, user: str, selected: Selector) -> list[int]:
-    """What was chosen, and the edits that quote it."""
+    """Return the selected seqs and those of edits that quote them."""
     if selected.seqs is not None:
         seqs = sorted(log.present(connection, user, selected.seqs))
     else:

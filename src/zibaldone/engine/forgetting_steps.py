@@ -1,8 +1,8 @@
-"""Forgetting much in a folder, where all users share one write lock: in steps, between which others write.
+"""Forgetting of many messages in steps, as all users of a folder share one write lock.
 
-The first transaction notes what is to go. From then on nobody reads or writes rows of this user before all of
-it is gone: whoever names the user in a transaction finishes it first (`Database.finish_forgetting`). So does
-the next to open the folder or to maintain it, where somebody was stopped in between.
+The first transaction notes the messages. From then on nobody reads or writes rows of the user before all are
+removed: whoever opens a transaction of the user finishes first (`Database.finish_forgetting`). After a crash
+the next opening or maintenance of the folder does so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from zibaldone.storage.schema import forgettings
 from zibaldone.text.purgeable_cache import forget_texts, sweeping
 from zibaldone.views.base import SheddingView, ViewStore
 
-# What one step takes at most: of messages, of their bytes, and of units of one that has more bytes.
+# Limits of one step: messages, their bytes, and units of a single longer message.
 STEP_MESSAGES, STEP_SIZE, STEP_UNITS = 100, 100_000, 1000
 _LONGEST_PAUSE_S = 0.1
 T = TypeVar("T")
@@ -33,14 +33,14 @@ _logger = logging.getLogger(__name__)
 
 
 def fits_in_one(connection: Connection, database: Database, user: str, seqs: Sequence[int]) -> bool:
-    """True if these messages go in one transaction, which holds nobody up for long."""
-    if database.shared:  # it is the user's own lock
+    """True if one short transaction can remove these messages."""
+    if database.shared:  # each user has a lock of their own
         return True
     return len(seqs) <= STEP_MESSAGES and sum(log.sizes(connection, user, seqs).values()) <= STEP_SIZE
 
 
 def in_room(database: Database, write: Callable[[], T]) -> T:
-    """What a write transaction gives, for which the room is used that is kept for a full disk."""
+    """Run a write transaction; on a full disk again, with the reserve file's room."""
     try:
         return write()
     except StorageFull:
@@ -50,7 +50,7 @@ def in_room(database: Database, write: Callable[[], T]) -> T:
 
 
 def note(connection: Connection, database: Database, user: str, seqs: Sequence[int]) -> None:
-    """Note what is to go: `finish` takes it out, whatever happens until then."""
+    """Note messages to be removed by `finish`, whatever happens until then."""
     connection.execute(forgettings.insert().values(user=user, seqs=_runs(seqs)))
     log.touch(connection, user, deleted=True)
     audit.note(connection, user, "forget", len(seqs))
@@ -59,9 +59,9 @@ def note(connection: Connection, database: Database, user: str, seqs: Sequence[i
 
 @sweeping()
 def finish(database: Database, views: Sequence[ViewStore], user: str) -> None:
-    """Take out what is noted of the user, step by step; others may be at it, too.
+    """Remove the noted messages step by step; other processes may do so at the same time.
 
-    Views that cannot forget in parts do so first, each in a transaction of its own.
+    Views that cannot forget in parts do so first, in one transaction each.
     """
     with database.step(user) as connection:
         noted = _noted(connection, user)
@@ -82,11 +82,11 @@ def finish(database: Database, views: Sequence[ViewStore], user: str) -> None:
 
 
 def finish_all(database: Database, views: Sequence[ViewStore]) -> bool:
-    """Go on with what was stopped, of whomever; whether there was anything."""
+    """Finish interrupted forgettings of all users; True if there were any."""
     with database.read() as connection:
         stopped = connection.execute(select(forgettings.c.user)).scalars().all()
     for user in stopped:
-        _logger.warning("user %r was being forgotten from when somebody was stopped: going on", user)
+        _logger.warning("forgetting for user %r was interrupted: continuing", user)
         finish(database, views, user)
     return bool(stopped)
 
@@ -94,12 +94,12 @@ def finish_all(database: Database, views: Sequence[ViewStore]) -> bool:
 def _step(
     database: Database, user: str, noted: str, work: Callable[[Connection], Sequence[int]]
 ) -> Sequence[int]:
-    """What one transaction leaves; nothing where others are done. Then a pause, for others to write."""
+    """Run one transaction and pause for other writers; returns the seqs left, none if finished elsewhere."""
     began = time.monotonic()
 
     def step() -> Sequence[int]:
         with database.step(user) as connection:
-            if _noted(connection, user) != noted:  # it is finished, and another one may be under way
+            if _noted(connection, user) != noted:  # finished elsewhere, and perhaps another one noted
                 return ()
             database.purge_is_due(connection)
             return work(connection)
@@ -114,7 +114,7 @@ def _noted(connection: Connection, user: str) -> str | None:
 
 
 def pause(began: float) -> None:
-    """Leave the lock to others for as long as a step took that began then."""
+    """Leave the write lock to others for as long as a step took that began at `began`."""
     time.sleep(min(time.monotonic() - began, _LONGEST_PAUSE_S))
 
 
@@ -126,7 +126,7 @@ def _forget_whole(view: ViewStore, user: str, seqs: Sequence[int], connection: C
 def _less(
     views: Sequence[SheddingView], user: str, seqs: Sequence[int], connection: Connection
 ) -> Sequence[int]:
-    """Remove the first of these messages, or a part of the first one's units; says which are left."""
+    """Remove some of these messages, or a part of the first one's units; returns the seqs left."""
     some: list[int] = []
     size = 0
     for seq, its_size in sorted(log.sizes(connection, user, seqs).items()):
@@ -151,7 +151,7 @@ def _end(user: str, connection: Connection) -> Sequence[int]:
 
 
 def _runs(seqs: Iterable[int]) -> str:
-    """Rising numbers as "1-5 8-8"."""
+    """Encode rising numbers as ranges: "1-5 8-8"."""
     runs: list[list[int]] = []
     for seq in seqs:
         if runs and runs[-1][1] == seq - 1:

@@ -1,8 +1,8 @@
-"""Generations: which build of a view serves a user, how far it has read, and its rows in `view_states`.
+"""Generations of a view: which one serves a user, how far each has read, and their rows in `view_states`.
 
-At most one other stands beside the one that serves, until a person chooses: "beside" while it has not served
-yet, "kept" when it has. Both are forgotten from and checked like the one that serves. A generation that is
-being built to take the serving one's place at once (another fingerprint, a repair) is none of these.
+At most one other generation exists beside the serving one until a person chooses: "beside" if it has not
+served yet, "kept" if it has. Forgetting and checks include both. A generation that replaces the serving one
+as soon as it is complete (another fingerprint, a repair) has neither state.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewS
 
 Standing = Literal["beside", "kept"]
 
-# Made once: they are asked in every add, and several times in every recall.
+# Built once: they are executed in every add, and several times in every recall.
 _COLUMNS = (
     view_states.c.user,
     view_states.c.generation,
@@ -59,7 +59,7 @@ _MOVED = PreparedWrite(
     )
     .values(cursor=bindparam("to"))
 )
-# The same of the one that serves, beside the user's counters.
+# The serving generation together with the user's counters.
 _SERVING = (
     select(users.c.next_seq, users.c.version, users.c.deletions, *_COLUMNS)
     .outerjoin_from(
@@ -76,16 +76,16 @@ _SERVING = (
 
 
 def serving(connection: Connection, user: str, view: ViewStore) -> Generation | None:
-    """The generation that recall reads, whatever its fingerprint."""
+    """Return the generation that recall reads, whatever its fingerprint."""
     return _generation(connection, user, view, serving=True)
 
 
 def snapshots(
     database: Database, user: str, view: ViewStore, deadline: Deadline = NO_DEADLINE
 ) -> TakeSnapshot:
-    """What opens a short read transaction of the user's. A recall does so ten times: one statement each.
+    """Return a function that opens a short read transaction on the user's serving generation.
 
-    Raises RecallGivenUp once the deadline has passed.
+    A recall opens ten of them, at one statement each. Raises RecallGivenUp after the deadline.
     """
 
     @contextmanager
@@ -103,17 +103,17 @@ def snapshots(
 
 
 def building(connection: Connection, user: str, view: ViewStore) -> Generation | None:
-    """The generation that is to serve as soon as it is complete, if there is one."""
+    """Return the generation that will serve as soon as it is complete, if any."""
     return _generation(connection, user, view, serving=False)
 
 
 def standing(connection: Connection, user: str, view: ViewStore, how: Standing) -> Generation | None:
-    """The generation that stands so beside the serving one, if there is one."""
+    """Return the generation in this state, if any."""
     return _generation(connection, user, view, serving=False, standing=how)
 
 
 def others(connection: Connection, user: str, view: ViewStore) -> list[Generation]:
-    """All of the view's generations but the one that serves, the oldest first."""
+    """Return all generations that do not serve, oldest first."""
     c = view_states.c
     mine = and_(c.user == user, c.view == view.name, c.serving == 0)
     return [_of_row(row) for row in connection.execute(select(*_COLUMNS).where(mine).order_by(c.generation))]
@@ -140,7 +140,7 @@ def start(
     beside: bool = False,
     chat: str = "",
 ) -> Generation:
-    """Begin a generation, under a number that none of the view has now; `beside`: to wait for a choice."""
+    """Begin a generation under an unused number; with `beside` it waits to be chosen."""
     c = view_states.c
     taken = select(func.max(c.generation)).where(c.user == user, c.view == view.name)
     number = (connection.execute(taken).scalar() or 0) + 1
@@ -160,9 +160,10 @@ def start(
 
 
 def set_serving(connection: Connection, view: View, generation: Generation, over: Generation | None) -> None:
-    """Let it serve, by a person's choice, in the place of the one that serves now; that one is kept.
+    """Let a generation serve by choice, and keep the one that served (`over`).
 
-    Where only the chat model is another, what the one before was chosen over stays behind the choice.
+    `chosen_over` records the other fingerprint, so that maintenance does not rebuild for it. If only the chat
+    model differs, the earlier choice stays recorded.
     """
     chosen_over = None
     if over is not None:
@@ -181,12 +182,12 @@ def drop(connection: Connection, view: View, generation: Generation) -> None:
 
 
 def cursor_of(connection: Connection, view: View, generation: Generation) -> int | None:
-    """How far the generation has read; None when it is there no more."""
+    """Return the last seq that the generation has read; None if it was dropped."""
     return connection.execute(select(view_states.c.cursor).where(row_of(view, generation))).scalar()
 
 
 def move_cursor(connection: Connection, view: View, generation: Generation, cursor: int) -> None:
-    """Note how far the generation has read."""
+    """Set the last seq that the generation has read."""
     which = {
         "of": generation.user,
         "name": view.name,
@@ -198,7 +199,7 @@ def move_cursor(connection: Connection, view: View, generation: Generation, curs
 
 
 def row_of(view: View, generation: Generation) -> Any:
-    """The generation's row; none once another model's build has taken its number."""
+    """Match the generation's row, but not a later build under the same number."""
     c = view_states.c
     return and_(
         c.user == generation.user,
@@ -210,17 +211,17 @@ def row_of(view: View, generation: Generation) -> Any:
 
 
 def is_same_build(first: Generation, second: Generation) -> bool:
-    """True if they are the same, however far each had read: a number is given again after a discard."""
+    """True if both are one build; numbers alone do not say so, as a discarded one is reused."""
     return (first.number, first.fingerprint, first.chat) == (second.number, second.fingerprint, second.chat)
 
 
 def is_outdated(generation: Generation, view: View) -> bool:
-    """True if the view is to be made anew: settings are others by now, and nobody chose these over them."""
+    """True if the view has other settings than the generation, which was not chosen over them."""
     return view.fingerprint not in (generation.fingerprint, generation.chosen_over)
 
 
 def lag(connection: Connection, user: str, view: View) -> int:
-    """Messages of the user that the view has not read."""
+    """Count messages of the user that the view has not read."""
     generation = serving(connection, user, view)
     if generation is not None and is_outdated(generation, view):
         return log.count(connection, user)
@@ -228,7 +229,7 @@ def lag(connection: Connection, user: str, view: View) -> int:
 
 
 def users_beyond(connection: Connection, view: ViewStore, cursor: int, user: str | None = None) -> set[str]:
-    """Users, or the one given, of whom the view has read up to this seq, or further."""
+    """Return users (or the one given) of whom the view has read this seq."""
     c = view_states.c
     query = select(c.user).where(c.view == view.name, c.serving == 1, c.cursor >= cursor)
     return set(connection.execute(query if user is None else query.where(c.user == user)).scalars())
@@ -237,7 +238,7 @@ def users_beyond(connection: Connection, view: ViewStore, cursor: int, user: str
 def users_behind(
     connection: Connection, view: View, user: str | None = None, *, among: Sequence[str] | None = None
 ) -> set[str]:
-    """Users, or those given, of whom the view has messages to read or a generation to build or to drop."""
+    """Return users (all, one, or some) with messages to read or a generation to build or drop."""
     c = view_states.c
     is_chosen = and_(c.chosen_over.is_not(None), c.chosen_over == view.fingerprint)
     outdated = and_(c.fingerprint != view.fingerprint, ~is_chosen)
@@ -245,7 +246,7 @@ def users_behind(
 
 
 def users_unread(connection: Connection, view: str, among: Sequence[str]) -> set[str]:
-    """Of these users those of whom a view has messages to read, whatever settings it is made with."""
+    """Return those of the users with messages that the view has not read, whatever its settings."""
     return _lagging(connection, view, among, false())
 
 

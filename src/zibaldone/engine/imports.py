@@ -1,8 +1,9 @@
-"""Bringing a source in: conversation by conversation, what is complete stays, and a report says the rest."""
+"""Importing a source conversation by conversation, with a report of what was stored and refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -25,26 +26,26 @@ ViewOf = Callable[[str], View]  # by user
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What one import did."""
+    """Report of an import."""
 
     format: str
-    users: tuple[str, ...]  # whose memory grew, or would have
-    conversations: int  # that have a message
-    read: int  # messages in the file
-    added: int  # of them, those that were not there already
-    changed: int  # of them, those that were there with another content, and stay as first stored
-    forgotten: int = 0  # of them, those that were stored once and forgotten, and stay so
+    users: tuple[str, ...]  # with messages in the source
+    conversations: int  # with at least one message
+    read: int  # messages in the source
+    added: int  # of these, new ones
+    changed: int  # of these, stored before with other content, which stays
+    forgotten: int = 0  # of these, stored before and forgotten; they stay forgotten
     noise: int = 0  # of the added, those that recall and lists leave out: see core.NOISE
     files: int = 0  # attachments of the added whose bytes were kept
-    refused: tuple[NotImported, ...] = ()  # what could not be imported, where and why; the first thousand
-    refusals: int = 0  # how many these are in all
-    complete: bool = True  # False: it was stopped on the way
+    refused: tuple[NotImported, ...] = ()  # where and why something could not be imported; the first thousand
+    refusals: int = 0  # number of all refusals
+    complete: bool = True  # False if interrupted
     read_bytes: int = field(default=0, compare=False)
     total_bytes: int = field(default=0, compare=False)
 
 
 class ImportInterrupted(KeyboardInterrupt):
-    """An import was stopped by Ctrl-C. What the report counts is stored; the next one goes on from there."""
+    """An import was stopped by Ctrl-C. What the report counts is stored; importing again adds the rest."""
 
     def __init__(self, report: Imported) -> None:
         super().__init__("the import was stopped")
@@ -63,13 +64,13 @@ def import_source(
     attachments: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
-    """Store what can be read of a source, a few conversations at a time; those that are stored are durable.
+    """Store the readable conversations of a source, a few per transaction.
 
-    `view_of` gives the view that reads a user's messages, with the models of what serves that user.
-    What was stored before adds nothing, and stays as it was first stored; what was forgotten stays so,
-    unless `again`. With `strict` all of it is stored, in one transaction, or nothing. With `attachments`
-    their bytes are kept, where the source has them. `progress` gets bytes read and bytes in all. Raises
-    InvalidImport when nothing could be read, or with `strict` not all; NoUser.
+    `view_of` returns the view that reads a user's messages, with the models of the user's serving build.
+    Messages stored before stay as they are; forgotten ones stay forgotten unless `again`. With `strict`
+    everything is stored in one transaction, or nothing. With `attachments` their bytes are kept, if the
+    source has them. `progress` gets (bytes read, total bytes). Raises InvalidImport if nothing could be read,
+    or with `strict` not everything; NoUser.
     """
     done = _Tally(reading, progress, passes=2 if strict else 1)
     users = set() if user is None else {user}
@@ -93,13 +94,13 @@ def import_source(
     except KeyboardInterrupt as error:
         done.complete = False
         raise ImportInterrupted(done.report(empty=strict)) from error
-    if not done.read and done.refused:
-        raise _nothing(done.refused, done.refusals)
+    if not done.counts["read"] and done.refused:
+        raise _nothing(done.refused, done.counts["refusals"])
     return done.report()
 
 
 def must_be_readable(reading: ImportReading, *, strict: bool) -> None:
-    """Raise the InvalidImport that an import would raise before it stores anything; nothing is stored."""
+    """Raise the InvalidImport that an import of this source would raise; stores nothing."""
     refused: list[NotImported] = []
     for talk in reading.conversations():
         if talk.messages and not strict:
@@ -114,7 +115,7 @@ def must_be_readable(reading: ImportReading, *, strict: bool) -> None:
 def _parts(
     reading: ImportReading, user: str | None, done: _Tally, passed: int
 ) -> Iterator[tuple[str, list[Message]]]:
-    """Whole conversations, and who gets them: as many together as are stored together."""
+    """Yield (user, messages) of whole conversations, as many as are stored together."""
     waiting: dict[str, list[Message]] = {}
     size = 0
     for part in reading.assigned(user):
@@ -129,89 +130,58 @@ def _parts(
     done.show(passed)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What became of some messages."""
-
-    read: int
-    added: int
-    changed: int
-    forgotten: int
-    noise: int
-    files: int
-    refused: tuple[NotImported, ...]
+_COUNTS = ("conversations", "read", "added", "changed", "forgotten", "noise", "files", "refusals")
+_Stored = tuple[Mapping[str, int], Sequence[NotImported]]  # counts by their names in Imported, refusals
 
 
 @dataclass(slots=True)
 class _Tally:
-    """The report in the making."""
+    """Counts of an import under way."""
 
     reading: ImportReading
     progress: Progress | None
     passes: int
     users: dict[str, None] = field(default_factory=dict)
-    conversations: int = 0
-    read: int = 0
-    added: int = 0
-    changed: int = 0
-    forgotten: int = 0
-    noise: int = 0
-    files: int = 0
+    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_COUNTS, 0)))
     refused: list[NotImported] = field(default_factory=list)
-    refusals: int = 0
     complete: bool = True
 
     def take(self, user: str, refused: Sequence[NotImported], has_messages: bool) -> None:  # noqa: FBT001
-        """Note a conversation, before it is stored."""
+        """Count a conversation, before it is stored."""
         if has_messages:
             self.users.setdefault(user)
-            self.conversations += 1
-        self.refuse(refused)
-
-    def refuse(self, refused: Sequence[NotImported]) -> None:
-        """Note what cannot be imported."""
-        self.refused += refused[: _MOST_REFUSED - len(self.refused)]
-        self.refusals += len(refused)
+        self.count(({"conversations": int(has_messages)}, refused))
 
     def count(self, stored: _Stored) -> None:
-        """Note what was stored."""
-        self.read += stored.read
-        self.added += stored.added
-        self.changed += stored.changed
-        self.forgotten += stored.forgotten
-        self.noise += stored.noise
-        self.files += stored.files
-        self.refuse(stored.refused)
+        """Add counts and refusals."""
+        counts, refused = stored
+        self.counts.update(counts)
+        self.counts["refusals"] += len(refused)
+        self.refused += refused[: _MOST_REFUSED - len(self.refused)]
 
     def show(self, passed: int) -> None:
-        """Tell how far it is; `passed` is how often the source has been read already."""
+        """Report progress; `passed` is the number of earlier passes over the source."""
         if self.progress:
             total = self.reading.size_bytes
             here = min(self.reading.source.read_bytes, total)
             self.progress(passed * total + here, self.passes * total)
 
     def report(self, *, empty: bool = False) -> Imported:
-        """As it is now; `empty`: nothing of what was counted is stored after all."""
+        """Return the report; with `empty` nothing was stored in the end."""
+        stored = dict.fromkeys(("added", "noise", "files"), 0) if empty else {}
         return Imported(
             format=self.reading.importer.name,
             users=tuple(self.users),
-            conversations=self.conversations,
-            read=self.read,
-            added=0 if empty else self.added,
-            changed=self.changed,
-            forgotten=self.forgotten,
-            noise=0 if empty else self.noise,
-            files=0 if empty else self.files,
             refused=tuple(self.refused),
-            refusals=self.refusals,
             complete=self.complete,
             read_bytes=self.reading.source.read_bytes,
             total_bytes=self.reading.size_bytes,
+            **{**self.counts, **stored},
         )
 
 
 class _PartByPart:
-    """Each part durable by itself, with its units."""
+    """Stores each part in a transaction of its own, together with its units."""
 
     def __init__(
         self,
@@ -229,15 +199,22 @@ class _PartByPart:
         pass
 
     def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
-        """Only what is new is made ready, so that importing again is quick."""
+        """Store what is new; only that is embedded, so that importing again is quick."""
         sifted = self._sift(user, messages, again=again)
         new = files = 0
         refused: list[NotImported] = []
         for part in _with_files(sifted.fresh, self._attached):
             new, files = new + self._store(user, part.messages), files + part.files
             refused += part.refused
-        noise = sum(message.is_noise for message in sifted.fresh)
-        return _Stored(len(messages), new, sifted.changed, sifted.forgotten, noise, files, tuple(refused))
+        counts = {
+            "read": len(messages),
+            "added": new,
+            "changed": sifted.changed,
+            "forgotten": sifted.forgotten,
+            "noise": sum(message.is_noise for message in sifted.fresh),
+            "files": files,
+        }
+        return counts, refused
 
     def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
         with self._database.read(user) as connection:
@@ -250,7 +227,7 @@ class _PartByPart:
 
 
 class _Whole(_PartByPart):
-    """All in one transaction; the view reads it when that is over."""
+    """Stores everything in one transaction; the view reads it afterwards."""
 
     def __init__(
         self,
@@ -283,7 +260,7 @@ class _Whole(_PartByPart):
 
 
 def _with_files(messages: list[Message], attached: AttachedFiles | None) -> Iterable[WithFiles]:
-    """What is stored together: all of them, or as many as may be in memory with their files."""
+    """Return the messages in parts of as many as may be in memory with their files."""
     if not messages:
         return ()
     return attached.parts(messages) if attached else (WithFiles(messages, 0, ()),)

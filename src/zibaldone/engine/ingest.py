@@ -1,4 +1,4 @@
-"""The write path: messages become durable, and the messages view reads them in the same transaction."""
+"""The write path: append messages to the log and to the messages view in one transaction."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ def ingest(
     keep_first: bool = False,
     later: bool = False,
 ) -> list[Appended]:
-    """Store the messages of each (user, messages), all of them or none; durable when this returns.
+    """Store the messages of every part, all or none; they are durable when this returns.
 
-    The log waits for no model: what the view cannot embed now it reads later, and recall finds it by its
-    words meanwhile. The slow part runs before the transaction, for as many messages as go with it; of a
-    larger part the view reads the rest batch by batch when all is stored. `later`: the view reads nothing of
-    it, since somebody else will. `keep_first`: see log.append.
+    The log waits for no model: messages that cannot be embedded now are read by the view later, and recall
+    finds them by their words. Messages are embedded before the transaction, up to a limit; the view reads the
+    rest in batches afterwards. With `later` the view reads none of them here. `keep_first`: see log.append.
     """
     total = sum(len(messages) for _, messages in parts)
     done = 0
@@ -53,7 +52,7 @@ def ingest(
         if progress:
             progress(min(done + more, total), total)
 
-    prepared: list[Any] = []  # what the view made of each part; None when it has not
+    prepared: list[Any] = []  # by the view, for each part; None: not prepared
     for _, messages in parts:
         made = None
         if done + len(messages) <= _PREPARED_MESSAGES and not later:
@@ -68,7 +67,7 @@ def ingest(
         done += messages
 
     def store(connection: Connection) -> tuple[list[Appended], list[str]]:
-        """What was appended, and whose messages the view has not read with it."""
+        """Append; returns the results, and the users whose messages the view has not read."""
         results, behind = [], []
         for (user, messages), ready in zip(parts, prepared, strict=True):
             means(connection, user)
@@ -84,7 +83,7 @@ def ingest(
         try:
             with damage_is_named(database, user, [view]):
                 maintenance.advance(database, user, view, on_step=step)
-        except StorageError as error:  # the messages are stored: the caller must not be told otherwise
+        except StorageError as error:  # the messages are stored: the call must succeed
             _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
     report(total)
     return results

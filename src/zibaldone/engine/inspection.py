@@ -1,4 +1,4 @@
-"""What is stored, and whether it agrees with itself."""
+"""Statistics of a memory, and checks of its integrity."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -25,16 +26,16 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ViewStats:
-    """What one view holds."""
+    """Statistics of one view."""
 
     view: str
     counts: tuple[Counted, ...]
-    lag: int  # messages that it has not read yet
+    lag: int  # messages not read yet
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a memory holds, of one user or of all."""
+    """Statistics of a memory, of one user or of all."""
 
     user: str | None
     users: int
@@ -47,36 +48,36 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Integrity:
-    """What check_integrity found."""
+    """Result of an integrity check."""
 
     users: int
     messages: int
-    faults: tuple[str, ...]  # in words; empty when all agrees
+    faults: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
-        """True when nothing is wrong."""
+        """True if there is no fault."""
         return not self.faults
 
 
 def read_view(
     database: Database, user: str, view: View, read: Callable[[Connection, Generation], list[R]]
 ) -> list[R]:
-    """What `read` finds in the generation of the view that serves the user; nothing where there is none."""
+    """Return `read(connection, generation)` of the user's serving generation; [] if there is none."""
     with damage_is_named(database, user, [view]), database.read(user) as connection:
         generation = generations.serving(connection, user, view)
         return read(connection, generation) if generation else []
 
 
-# What reading rows raises that do not fit together: each is Python's own, and names no fix.
+# Python's own errors, raised by reading inconsistent rows.
 _UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @contextmanager
 def damage_is_named(database: Database, user: str, views: Sequence[ViewStore]) -> Iterator[None]:
-    """Raise StorageCorrupt, with the fix, for an error that comes of rows which do not fit together.
+    """Turn an error into StorageCorrupt, with the fix, if the views' own checks find inconsistent rows.
 
-    It is told from any other error, which goes on as it is, by what the views' own check finds.
+    Any other error is raised unchanged.
     """
     try:
         yield
@@ -94,38 +95,40 @@ def damage_is_named(database: Database, user: str, views: Sequence[ViewStore]) -
 
 
 def faults_of(connection: Connection, user: str, view: ViewStore) -> list[str]:
-    """Where what serves the user disagrees with the log, or with itself; empty when it agrees."""
-    try:
+    """Describe how the user's serving generation disagrees with the log or with itself."""
+
+    def read() -> list[str]:
         generation = generations.serving(connection, user, view)
-        view.stats(connection, user)  # reads what `faults` has nothing to compare with
+        view.stats(connection, user)  # reads rows that `faults` does not
         return view.faults(connection, generation) if generation is not None else []
+
+    return _faults_in(read)
+
+
+def faults_beside(connection: Connection, user: str, view: ViewStore) -> list[str]:
+    """Describe how the builds beside the serving one disagree with the log or with themselves."""
+    fix = f"discard({view.name!r}, user={user!r}) removes it"
+    return [
+        f"the build that is {state}: {fault}; {fix}"
+        for state in ("beside", "kept")
+        if (generation := generations.standing(connection, user, view, state)) is not None
+        for fault in _faults_in(partial(view.faults, connection, generation))
+    ]
+
+
+def _faults_in(read: Callable[[], list[str]]) -> list[str]:
+    """Return the faults that `read` finds, or that reading itself fails."""
+    try:
+        return read()
     except UNREADABLE as error:
         return [str(error)]
     except _UNFIT as error:
         return [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
 
 
-def faults_beside(connection: Connection, user: str, view: ViewStore) -> list[str]:
-    """Where what stands beside the serving generation, or is kept, disagrees with the log or with itself."""
-    disagreeing = []
-    for stands in ("beside", "kept"):
-        generation = generations.standing(connection, user, view, stands)
-        if generation is None:
-            continue
-        try:
-            faults = view.faults(connection, generation)
-        except UNREADABLE as error:
-            faults = [str(error)]
-        except _UNFIT as error:
-            faults = [f"its rows do not fit together: {type(error).__name__} {shown(str(error))}"]
-        fix = f"discard({view.name!r}, user={user!r}) removes it"
-        disagreeing += [f"the build that is {stands}: {fault}; {fix}" for fault in faults]
-    return disagreeing
-
-
 def stats(database: Database, views: Sequence[View], meter: Meter, user: str | None) -> Stats:
-    """Counts of one user, or of all: then without rows that wait for a key that is gone."""
-    # Each in a transaction of its own: one inside another waits for the pool.
+    """Count what one user has, or all; for all, without rows whose key is missing."""
+    # Not inside the transaction below: a nested one would wait for the connection pool.
     usage, bytes_on_disk = tuple(meter.usage(user)), database.bytes_on_disk()
     with database.read(user) as connection:
         names = log.all_users(connection) if user is None else [user]
@@ -159,9 +162,9 @@ def stats(database: Database, views: Sequence[View], meter: Meter, user: str | N
 
 
 def check_integrity(database: Database, views: Sequence[ViewStore]) -> Integrity:
-    """Compare the database file, the log, every view and its blocks with each other; repairs nothing.
+    """Compare the database file, the log, every view and its blocks; repairs nothing.
 
-    What is wrong in one snapshot and not in the next was a block that another process was moving.
+    Checks twice before it reports a fault: another process may have been moving a block.
     """
     integrity = _checked(database, views)
     return integrity if integrity.ok else _checked(database, views)

@@ -1,8 +1,7 @@
-"""Leases: who maintains a user now, so that no two ask models the same, on whatever machines.
+"""Leases: one worker maintains a user at a time, over all machines, so that no model is asked twice.
 
-A lease is a row with an end, by the database's clock. Who holds it moves the end on, again and again; who
-was killed does not, and another takes the user over when it has passed. What a view commits is safe without
-any of this: a lease only spares work that would be thrown away.
+A lease is a row with an expiry by the database's clock. Its holder renews it; the lease of a killed worker
+expires and another takes the user over. Commits of views are safe without leases: they only save work.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from zibaldone.storage.upsert import insert_missing
 
 LEASE_S = 60.0
 _RENEWALS = 4  # in the time of one lease
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.1  # between two tries of who waits for a lease
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.1  # between two attempts to take a lease
 _logger = logging.getLogger(__name__)
 
 
 class LeaseLost(Exception):
-    """The lease ended before the work did: somebody else may be at it."""
+    """The lease expired before the work was done: another worker may have taken the user over."""
 
 
 def _clock_s() -> float:
-    """It goes on while the machine sleeps, as the database's does."""
+    """Read a clock that continues while the machine sleeps, as the database's does."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class Leases:
-    """Those of one worker. Safe to share among threads; a heartbeat runs while any is held."""
+    """Leases of one worker. Safe to share among threads; a heartbeat thread runs while any is held."""
 
     def __init__(
         self, database: Database, *, lease_s: float = LEASE_S, clock: Callable[[], float] = _clock_s
@@ -51,19 +50,19 @@ class Leases:
 
     def _new(self) -> None:
         self.holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
-        self._ends: dict[str, float] = {}  # by user, by this process's clock: never later than the row says
+        self._ends: dict[str, float] = {}  # by user, on this process's clock: never after the row's expiry
         self._changed = threading.Condition()
         self._beating = False
 
     def start_anew(self) -> None:
-        """In a forked child: another holder, who has nothing yet."""
+        """Become a new holder without leases, in a forked child."""
         self._new()
 
     @contextmanager
     def hold(self, user: str) -> Iterator[Callable[[], None] | None]:
-        """The lease of a user, while the block runs; None where another worker has it.
+        """Hold a user's lease while the block runs; yields None if another worker has it.
 
-        What is given raises LeaseLost once the lease may be another's. Raises StorageError.
+        Yields a function that raises LeaseLost once the lease has expired. Raises StorageError.
         """
         before = self._clock()
         if not self._claim(user):
@@ -91,9 +90,9 @@ class Leases:
 
     @contextmanager
     def wait(self, user: str, check: Callable[[], None]) -> Iterator[Callable[[], None]]:
-        """As `hold`, once whoever has the user now lets go: within a turn where a worker does.
+        """Hold a user's lease as soon as its holder releases it; a worker does so after each turn.
 
-        `check` is called between two tries, and may raise.
+        Calls `check` between two attempts; it may raise.
         """
         pause_s = _FIRST_PAUSE_S
         while True:
@@ -103,7 +102,7 @@ class Leases:
                     yield held
                     return
             if pause_s == _FIRST_PAUSE_S:
-                _logger.info("user %r is maintained elsewhere: it is waited for", user)
+                _logger.info("user %r is maintained by another worker: waiting", user)
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
@@ -112,7 +111,7 @@ class Leases:
         with self._database.unlocked() as connection:
             insert_missing(connection, table, [{"user": user, "holder": "", "until_us": 0}])
             now_us = self._database.now_us(connection)
-            # Who is just being claimed by another is skipped, not waited for.
+            # A row that another worker is claiming is skipped, not waited for.
             free = select(t.user).where(t.user == user, t.until_us <= now_us)
             if connection.execute(free.with_for_update(skip_locked=True)).scalar() is None:
                 return False
@@ -125,7 +124,7 @@ class Leases:
             connection.execute(delete(table).where(table.c.user == user, table.c.holder == self.holder))
 
     def _renew(self, users: list[str]) -> None:
-        """Move the ends on of those that are still ours."""
+        """Extend the leases that this worker still holds."""
         t, before = table.c, self._clock()
         with self._database.unlocked() as connection:
             until_us = self._database.now_us(connection) + self._lease_us
@@ -141,16 +140,16 @@ class Leases:
             while held := self._held_after(self._lease_s / _RENEWALS):
                 try:
                     self._renew(held)
-                except StorageError as error:  # the next beat tries again, until the leases are over
+                except StorageError as error:  # the next beat tries again, until the leases expire
                     _logger.warning("leases could not be renewed: %s", error)
-        except BaseException as error:  # whatever it was, the next lease begins another
+        except BaseException as error:  # the next lease starts another heartbeat
             with self._changed:
                 self._beating = False
             if not isinstance(error, ClosedMemory):
                 raise
 
     def _held_after(self, seconds: float) -> list[str]:
-        """Users whose leases are to be renewed, when the time is over; none as soon as none is held."""
+        """Wait, then return the users whose leases are to be renewed; empty as soon as none is held."""
         with self._changed:
             if not self._changed.wait_for(lambda: not self._ends, seconds):
                 return sorted(self._ends)

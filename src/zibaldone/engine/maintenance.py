@@ -1,7 +1,7 @@
-"""Drives the views forward: cursors, generations, transactions.
+"""Bring views up to date with the log, batch by batch.
 
-A view's output and its cursor are committed together. Whoever finds the cursor moved by somebody else, or
-something forgotten meanwhile, throws its own work away and goes on from there.
+A view's output and its cursor are committed in one transaction. If another process moved the cursor or
+something was forgotten meanwhile, the prepared batch is dropped and reading goes on from the new cursor.
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ from zibaldone.text.bounds import as_read, is_long
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import Counted, Generation, PrepareContext, RestingView, Stale, View
 
-Check = Callable[[], None]  # called before each step and before its commit; raises to stop there
-# Waits until nobody else maintains the user, calling a check meanwhile; gives what checks that this is so.
+Check = Callable[[], None]  # called before each batch and before its commit; raises to stop there
+# Wait for the user's lease, calling the given check meanwhile; yields a check that the lease still holds.
 Hold = Callable[[str, Check], AbstractContextManager[Check]]
-UNREAD = "unread"  # counted by a view that has left something for a better moment
-BATCH_MESSAGES = 512  # read, prepared and committed at a time: bounds memory and the time of a write lock
+UNREAD = "unread"  # kind of a count: housekeeping left something for a later call
 _logger = logging.getLogger(__name__)
 
 
@@ -60,7 +59,7 @@ def commit_new(
 ) -> bool:
     """Commit freshly appended messages in the transaction that appended them.
 
-    False, and nothing is written, when the view lags behind or serves another fingerprint: `advance` will do.
+    Returns False without writing if the view lags behind or another fingerprint serves: call `advance` then.
     """
     generation = serving(connection, user, view)
     if prepared is not None and generation is None and messages[0].seq == 1:
@@ -77,9 +76,9 @@ def commit_new(
 def advance(
     database: Database, user: str, view: View, on_step: Callable[[int], None] = lambda _: None
 ) -> bool:
-    """Bring the view to the end of the log, as far as the models let it.
+    """Bring the view to the end of the log; False if a model failed on the way.
 
-    False when a model failed on the way: what was committed stays, and a later call goes on from there.
+    Committed batches stay, and the next call continues after them.
     """
     try:
         catch_up(database, user, view, on_step=on_step)
@@ -98,12 +97,11 @@ def catch_up(
     on_step: Callable[[int], None] = lambda _: None,
     check: Check = lambda: None,
 ) -> int:
-    """Bring the view to the end of the log; a new fingerprint is built beside the old one first.
+    """Bring the view to the end of the log; with other settings than the serving build's, rebuild it first.
 
-    Gives how many messages it read the beginning of alone, see text/bounds. What a killed rebuild has left is
-    finished, or dropped where the settings are others by now. `on_step` gets the number of messages that were
-    committed. Raises ModelFailed, also where another build was chosen
-    over this view's: then only who has that one's models can go on.
+    Finishes an interrupted rebuild, or drops it if it has other settings. Calls `on_step` with the number of
+    messages committed by each batch. Returns how many messages were cut short (text/bounds). Raises
+    ModelFailed, also if a build with other models was chosen over this view's and lags.
     """
     cut_short = 0
     while True:
@@ -125,7 +123,7 @@ def catch_up(
                 )
             return cut_short
         if unfinished is not None and _is_rebuilding(database, user, view):
-            unfinished = None  # a thread of this process is at it
+            unfinished = None  # another thread of this process is building it
         if stale or (unfinished is not None and unfinished.fingerprint == view.fingerprint):
             cut_short += rebuild(database, user, view, patient=patient, on_step=on_step, check=check)
         elif unfinished is not None:
@@ -148,17 +146,17 @@ def rebuild(
     on_step: Callable[[int], None] = lambda _: None,
     check: Check = lambda: None,
 ) -> int:
-    """Make the view anew from the log; the old generation serves until the new one is complete.
+    """Rebuild the view from the log; the old generation serves until the new one is complete.
 
-    An interrupted rebuild of the same fingerprint goes on where it stopped. Gives the same as `catch_up`.
-    Raises ModelFailed.
+    Continues an interrupted rebuild of the same fingerprint. Returns how many messages were cut short. Raises
+    ModelFailed.
     """
     key = _rebuild_key(database, user, view)
     cut_short = 0
 
     def begin(connection: Connection) -> Generation | None:
         if not log.state(connection, user).last_seq:
-            return None  # nobody of this name ever said anything
+            return None  # the user has no messages
         unfinished = building(connection, user, view)
         if unfinished is not None and unfinished.fingerprint != view.fingerprint:
             drop(connection, view, unfinished)
@@ -196,10 +194,10 @@ def grow(
     check: Check = lambda: None,
     at_once: bool = False,
 ) -> bool:
-    """Bring a generation that stands beside the serving one to the end of the log; whether it is still there.
+    """Bring a build beside the serving one to the end of the log; False if dropped or chosen meanwhile.
 
-    In the steps of any maintenance: what a killed one has committed is not read again. A model that cannot be
-    had is not replaced by offline answers: raises ModelFailed, and the next call goes on from there.
+    A model that fails is not replaced by offline answers: raises ModelFailed, and the next call continues
+    after the last committed batch.
     """
     user = generation.user
     key = _rebuild_key(database, user, view, " beside")
@@ -210,7 +208,7 @@ def grow(
                 latest = standing(connection, user, view, "beside")
                 last_seq = log.state(connection, user).last_seq
             if latest is None or not is_same_build(latest, generation):
-                return False  # dropped, or chosen, meanwhile
+                return False
             if latest.cursor >= last_seq:
                 return True
             on_step(_step(database, user, view, latest, patient=True, check=check, at_once=at_once).messages)
@@ -219,11 +217,11 @@ def grow(
 
 
 def is_growing(database: Database, user: str, view: View) -> bool:
-    """True if a thread of this process is at it."""
+    """True if a thread of this process is building it beside the serving one."""
     return _rebuilding[_rebuild_key(database, user, view, " beside")] > 0
 
 
-_rebuilding: Counter[tuple[int, str, str, str]] = Counter()  # by process: a forked child rebuilds nothing
+_rebuilding: Counter[tuple[int, str, str, str]] = Counter()  # keyed by process id: forked children start at 0
 
 
 def _rebuild_key(database: Database, user: str, view: View, beside: str = "") -> tuple[int, str, str, str]:
@@ -236,10 +234,10 @@ def _is_rebuilding(database: Database, user: str, view: View) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What one step has committed."""
+    """Messages committed by one batch."""
 
     messages: int = 0
-    cut_short: int = 0  # of these, those of which the beginning alone was read
+    cut_short: int = 0  # of these, read only at their beginning
 
 
 @sweeping()
@@ -253,15 +251,14 @@ def _step(
     check: Check,
     at_once: bool = False,
 ) -> _Read:
-    """Read one batch behind the cursor and commit it, unless somebody else did."""
+    """Prepare and commit the batch after the cursor, unless another process did."""
     check()
     cursor = generation.cursor if generation else 0
-    limit = min(BATCH_MESSAGES, view.batch_messages)
     with database.read(user) as connection:
-        batch = log.read(connection, user, after=cursor, limit=limit)
+        batch = log.read(connection, user, after=cursor, limit=view.batch_messages)
         before = log.state(connection, user)
         end = batch[-1].seq if batch else before.last_seq
-    batch = [message for message in batch if not message.is_noise]  # nobody said it: it is in the log alone
+    batch = [message for message in batch if not message.is_noise]  # in no view, only in the log
     cut_short = 0
     if not view.reads_whole:
         cut_short = sum(map(is_long, batch))
@@ -272,7 +269,7 @@ def _step(
     try:
         committed = _commit(database, user, view, generation, batch, prepared, before.deletions, end)
     except Stale:
-        return _Read()  # somebody put the view's storage in order meanwhile
+        return _Read()  # housekeeping changed the view's storage meanwhile
     return _Read(committed, cut_short if committed else 0)
 
 
@@ -286,7 +283,7 @@ def _commit(
     deletions: int,
     end: int,
 ) -> int:
-    """One batch and the cursor, unless somebody else was faster; how many messages were committed."""
+    """Commit a batch and the cursor; returns the number of messages, 0 if another process was faster."""
     cursor = generation.cursor if generation else 0
 
     def commit(connection: Connection) -> int:
@@ -310,7 +307,7 @@ def _commit(
 
 
 def _switch(database: Database, view: View, building: Generation) -> bool:
-    """Let the new generation serve, if it has read the whole log; drops the old one."""
+    """Let the new generation serve and drop the old one; False if it has not read the whole log yet."""
 
     def switch(connection: Connection) -> bool:
         cursor = cursor_of(connection, view, building)
@@ -346,24 +343,22 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class Maintained:
-    """What a maintenance did."""
+    """Result of a maintenance."""
 
     users: int
-    messages: int  # read by views, each view's counted
-    tended: tuple[tuple[str, tuple[Counted, ...]], ...]  # by view, what was done to what it keeps
+    messages: int  # read, summed over the views
+    tended: tuple[tuple[str, tuple[Counted, ...]], ...]  # housekeeping of each view
     behind: tuple[Behind, ...]
     model_calls: int = 0
-    degraded: int = 0  # answers that were given offline because a model failed or a ceiling was reached
+    degraded: int = 0  # answers given offline because a model failed or a ceiling was reached
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    forgotten: tuple[Receipt, ...] = ()  # what went by itself: see User.retain
-    cut_short: int = (
-        0  # messages of which a view read the beginning alone, each view's counted: see text/bounds
-    )
+    forgotten: tuple[Receipt, ...] = ()  # by retention
+    cut_short: int = 0  # messages read only at their beginning (text/bounds), summed over the views
 
 
 def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:
-    """The report with what models were used for meanwhile."""
+    """Return the report with the use of models between two readings of the meter."""
     return replace(
         report,
         model_calls=after.calls - before.calls,
@@ -374,11 +369,11 @@ def with_usage(report: Maintained, before: Usage, after: Usage) -> Maintained:
 
 
 class OwnModelFailed(ModelFailed):
-    """A model that only builds of this user are made by is not here, or fails: nobody else need wait."""
+    """A model that only this user's build needs is missing or fails; other users are not affected."""
 
 
 class Stopped(Exception):
-    """A maintenance was told to stop, between two steps."""
+    """A maintenance was told to stop between two batches."""
 
 
 def maintain(
@@ -393,13 +388,12 @@ def maintain(
     built_as: Callable[[str, View], View] = lambda _, view: view,
     hold: Hold | None = None,
 ) -> Maintained:
-    """Bring the views of these users to the end of the log and put their storage in order.
+    """Bring the views of these users to the end of the log, and do their housekeeping.
 
-    Users go side by side, in `workers` threads. With `patient` a model that cannot be had now leaves the view
-    behind, to be tried again; without, offline answers stand in for it. A view whose model or storage fails
-    is left behind and does not hold up the others. When it is interrupted, steps under way commit nothing.
-    `built_as` gives the view with the models that a user's serving generation was made by; `hold` keeps
-    others from the same work, as long as it runs.
+    Users are maintained in `workers` threads. With `patient`, a view whose model fails is left behind to be
+    tried again; without, offline answers replace the model. A view whose model or storage fails does not hold
+    up the others. When interrupted, batches under way are not committed. `built_as` returns the view with the
+    models of the user's serving generation; `hold` takes the user's lease.
     """
     read = cut_short = 0
     counting = threading.Lock()
@@ -423,7 +417,7 @@ def maintain(
                 with hold(user, check_both) as check_held:
                     return maintain_held(user, waiting, check_held)
             except LeaseLost as error:
-                _logger.warning("%s: it is waited for again", error)
+                _logger.warning("%s: waiting for it again", error)
         return maintain_held(user, waiting, lambda: None)
 
     def maintain_held(
@@ -464,14 +458,14 @@ def maintain(
     return Maintained(len(users), read, tended, behind, cut_short=cut_short)
 
 
-# By view and user: the version at which the view was put in order. Nobody need look again before it rises.
+# By view and user: the version after the last housekeeping; none is needed before it rises.
 _settled: WeakKeyDictionary[View, dict[str, int]] = WeakKeyDictionary()
 
 
 def _work(
     database: Database, views: Sequence[View], users: Sequence[str]
 ) -> list[tuple[str, Sequence[View]]]:
-    """Whose views have something to read or to put in order: found in one look, not user by user."""
+    """Find the users with pending messages or housekeeping, and their views, in one read transaction."""
     only = users[0] if len(users) == 1 else None
     with database.read(only) as connection:
         versions = log.versions(connection, only)
@@ -501,7 +495,7 @@ def _work(
 
 
 def _rests(view: View) -> bool:
-    """True if its storage is never to be put in order: then nobody whom it has read need be looked at."""
+    """True if the view has no housekeeping."""
     return getattr(type(view), "housekeep", None) is RestingView.housekeep
 
 

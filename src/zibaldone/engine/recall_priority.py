@@ -1,4 +1,4 @@
-"""Who waits for an answer goes first: maintenance stands aside between two of its steps, for a while."""
+"""Priority of recalls over maintenance within one process."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from zibaldone.core.fork_safety import start_anew_in_children
 _LONGEST_S = 0.2
 
 
-class RightOfWay:
-    """Of one memory. Threads of one interpreter share it: beside maintenance a recall takes twice as long.
+class RecallPriority:
+    """Lets maintenance pause between two batches while a recall runs.
 
-    Free in a forked child.
+    Threads of one interpreter share its lock: beside maintenance a recall takes twice as long.
     """
 
     def __init__(self, longest_s: float = _LONGEST_S, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`longest_s`: for which a step stands aside at most, or maintenance might never come to its own."""
+        """`longest_s` bounds each pause, so that constant recalls do not stop maintenance."""
         self._longest_s, self._clock = longest_s, clock
         self.start_anew()
         start_anew_in_children(self)
 
     def start_anew(self) -> None:
-        """In a forked child: who was on the way stayed with the parent."""
+        """Forget the running recalls, in a forked child: they are the parent's."""
         self._under_way = 0
         self._changed = threading.Condition()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Somebody waits for what is done inside."""
+    def held(self) -> Iterator[None]:
+        """Have priority while the block runs."""
         with self._changed:
             self._under_way += 1
         try:
@@ -42,9 +42,9 @@ class RightOfWay:
                 if not self._under_way:
                     self._changed.notify_all()
 
-    def give(self) -> None:
-        """Wait while anybody has it, but no longer than a step may."""
-        until = self._clock() + self._longest_s
+    def pause(self) -> None:
+        """Pause while recalls run, for `longest_s` at most."""
+        deadline = self._clock() + self._longest_s
         with self._changed:
-            while self._under_way and (left_s := until - self._clock()) > 0:
+            while self._under_way and (left_s := deadline - self._clock()) > 0:
                 self._changed.wait(left_s)

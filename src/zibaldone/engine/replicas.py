@@ -1,9 +1,8 @@
-"""Recalls from a replica, where that is safe: none misses what was acknowledged or shows what was forgotten.
+"""Recall from a replica without missing acknowledged messages or showing forgotten ones.
 
-The primary is asked for the user's version, which every write of any process raises: one row, by its key. A
-snapshot of the replica that has that version, or a later one, has all that was acknowledged before the recall
-began. Where it has not, where the replica does not answer, and where something was forgotten while the recall
-worked, the primary is read.
+The primary is asked for the user's version, which every write raises: one row, by its key. A snapshot of the
+replica at that version or a later one has everything acknowledged before the recall began. The primary is
+read if the replica lags or does not answer, or if something was forgotten during the recall.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.errors import StorageError
 from zibaldone.storage.database import Database, StandbyBehind
 
-_REST_S = 5.0  # after a replica did not answer
+_RETRY_DELAY_S = 5.0  # after a replica did not answer
 _logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
@@ -30,25 +29,26 @@ class ReplicaReads:
         from zibaldone.storage.standby import StandbyDatabase  # of the extra 'postgres', as the primary
 
         self._primary, self._standby = primary, StandbyDatabase(url, primary)
-        self._not_before = 0.0
+        self._retry_at = 0.0
         self._counting = ForkSafeLock()
-        self.served = self.refused = 0  # recalls by the replica, and by the primary in its place
+        self.served = self.refused = 0  # recalls read from the replica, and from the primary instead
 
     def read(self, user: str, work: Callable[[Database], R]) -> R:
-        """What `work` gives, from the replica or else from the primary; it may be called twice."""
-        if time.monotonic() >= self._not_before:
+        """Return `work(database)` of the replica, or else of the primary; `work` may be called twice."""
+        if time.monotonic() >= self._retry_at:
             before = self._state(user)
             try:
                 with self._standby.at_least(before.version):
                     answer = work(self._standby)
-                if self._state(user).deletions == before.deletions:
-                    self._count(served=1)
-                    return answer
             except StandbyBehind:
                 pass
             except StorageError as error:
-                self._not_before = time.monotonic() + _REST_S
-                _logger.warning("the replica is left alone for %g s: %s", _REST_S, error)
+                self._retry_at = time.monotonic() + _RETRY_DELAY_S
+                _logger.warning("the replica is not read for %g s: %s", _RETRY_DELAY_S, error)
+            else:  # outside of the try: an error of the primary is none of the replica's
+                if self._state(user).deletions == before.deletions:
+                    self._count(served=1)
+                    return answer
         self._count(refused=1)
         return work(self._primary)
 

@@ -1,13 +1,13 @@
 """Forgetting a user by destroying the key that seals their words: every copy is unreadable at once.
 
-    condemn    the user's key is noted as one that is being destroyed: nobody seals by it any more, so nothing
-               is acknowledged that is lost
-    destroy    it is overwritten where it lies, and a mark says that it was
-    erase      all rows of the user go, in steps, with saved indexes, and blocks are released
-    let go     views forget what they hold in memory; blocks and objects are deleted, the files written anew
+    condemn    mark the user's key as being destroyed: nobody seals with it any more, so nothing is
+               acknowledged and lost
+    destroy    overwrite it where it is stored, and leave a mark
+    erase      delete all rows of the user in steps, with saved indexes, and release blocks
+    clear      clear the views' caches, delete blocks and objects, and purge the files
 
-Whoever was stopped in between leaves a condemned key: the next to open the memory, or to shred, goes on. From
-`destroy` on it is not the deleting that protects, which reaches neither backups nor replicas.
+After a crash the key stays condemned: the next opening of the memory, or the next shredding, continues. From
+`destroy` on the user's words are protected by the missing key, in backups and replicas as well.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from zibaldone.storage.schema import blocks, message_files, messages, metadata
 from zibaldone.text.purgeable_cache import forget_texts, sweeping
 from zibaldone.views.base import ViewStore
 
-# Of the user's rows, what outlives any forgetting, what is deleted when the keys of it are, and blocks and
-# objects, which are first deleted where they lie.
+# Tables that keep rows of the user: counters that survive any forgetting, rows deleted with their keys, and
+# blocks and objects, whose bytes are deleted first.
 _LEFT = frozenset(
     {"users", "forgotten_ids", "exports", "audit", "model_usage", "leases", "server_keys"}
     | {"user_keys", "saved_indexes", "blocks"}
@@ -53,9 +53,9 @@ def shred(
     now: datetime | None = None,
     also: Sequence[ViewStore] = (),
 ) -> Receipt:
-    """Forget everything of a user by destroying their key; see `forgetting.forget` for the rest.
+    """Forget everything of a user by destroying their key; see `forgetting.forget` for the parameters.
 
-    Raises InvalidInput where words are not sealed by keys of users.
+    Raises InvalidInput if the memory has no keys of users.
     """
     keyring = database.keyring
     if keyring is None:
@@ -79,20 +79,20 @@ def shred(
 
 
 def finish(database: Database, views: Sequence[ViewStore], now: datetime) -> None:
-    """Go on with what was stopped."""
+    """Finish interrupted shreddings."""
     if database.keyring is None:
         return
     with database.read() as connection:
         stopped = database.keyring.condemned(connection)
     for user in stopped:
-        _logger.warning("the key of user %r was being destroyed when somebody was stopped: going on", user)
+        _logger.warning("destroying the key of user %r was interrupted: continuing", user)
         shred(database, views, user, now=now)
 
 
 def _condemn(
     connection: Connection, keyring: Keyring, views: Sequence[ViewStore], user: str, *, keep_texts: bool
 ) -> _Found:
-    """What the receipt says is read while it can be."""
+    """Condemn the key, and count what the receipt says while it can still be read."""
     texts: tuple[str, ...] = ()
     counted: tuple[Removed, ...] = ()
     seqs = log.seqs_where(connection, user)
@@ -101,16 +101,16 @@ def _condemn(
             log.note_forgotten(connection, user, seqs)
             texts = texts_at(connection, user, seqs) if keep_texts else ()
             counted = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
-        except UNREADABLE as error:  # it is no reason to keep it
-            _logger.warning("what user %r had cannot be read any more, and goes uncounted: %s", user, error)
+        except UNREADABLE as error:  # no reason to keep the key
+            _logger.warning("data of user %r cannot be read any more, and is not counted: %s", user, error)
     return keyring.condemn(connection, user), seqs, texts, counted
 
 
 def _erase(database: Database, keyring: Keyring, user: str, number: str) -> None:
-    """Every row of the user's but for counters, digests and the audit; nothing of it need be read.
+    """Delete every row of the user except counters, digests and the audit, without reading any.
 
-    In steps, between which others write, the messages last. Where somebody else has done it meanwhile the
-    user may have come anew, with another key.
+    In steps, the messages last. Each step checks the key's number: after another process has finished, the
+    user may have come back with a new key.
     """
 
     def step(work: Callable[[Connection], int]) -> int:
@@ -158,7 +158,7 @@ def _let_go(database: Database, views: Sequence[ViewStore], user: str) -> bool:
         for view in views:
             view.refresh(database, user, None)
         database.saved.sweep(user)
-    except StorageError as error:  # the key is gone: the caller gets the receipt all the same
-        _logger.warning("the views could not let go yet: %s", error)
+    except StorageError as error:  # the key is gone: the caller gets the receipt anyway
+        _logger.warning("the caches of the views could not be cleared yet: %s", error)
         return False
     return True

@@ -1,4 +1,4 @@
-"""Maintenance on its own: threads that bring users' views forward while the program does other things."""
+"""Maintenance in background threads."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ TURN_S = 30.0
 _logger = logging.getLogger(__name__)
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 300.0
 _SHORTEST_WAIT_S = 0.001
-_BETWEEN_TURNS_S = 0.3  # for those who wait elsewhere for the user's lease
+_BETWEEN_TURNS_S = 0.3  # for other processes that wait for the user's lease
 
 
 class TurnOver(Exception):
-    """A user had as much time as one may have in one go: the others are next."""
+    """A user's turn is over: the other users are next."""
 
 
 class _Outcome(Enum):
@@ -40,15 +40,14 @@ class _Outcome(Enum):
 
 
 class BackgroundWorker:
-    """Users wait in a bounded queue, each once; when it is full, everybody is looked at later.
+    """Maintains users from a bounded queue without duplicates; when it is full, all users are scanned later.
 
-    Whoever has much to be read has it read in turns of `turn_s`, and stands behind the others after each. A
-    look takes no more users than have room in the queue, and the next one those that come after them.
-    A model or a storage that fails makes all workers wait, twice as long each time, up to five minutes; what
-    waits stays recallable by the messages view. Damaged storage of one user, one whom others hold locked, one
-    who is read with models that are not here, or a bug, makes that user wait.
-    What a user says is read together, once they have been quiet for `gather_s`, or after `longest_s` of talk:
-    a step costs as much for one message as for ten.
+    A user with many messages is maintained in turns of `turn_s`, behind the other users after each. A scan
+    takes as many users as the queue has room for, and the next one continues after them. A failing model or
+    storage makes all threads wait, twice as long each time, up to five minutes; waiting messages stay
+    recallable by the messages view. Damaged or locked storage of one user, missing models of the user's
+    build, or a bug make only that user wait. Messages of a user are gathered until the user was quiet for
+    `gather_s`, or for `longest_s`: a batch costs as much for one message as for ten.
     """
 
     def __init__(
@@ -64,10 +63,9 @@ class BackgroundWorker:
         turn_s: float = math.inf,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`maintain` brings one user forward and calls `check` now and then; `due` names who lags behind.
+        """`maintain` brings one user up to date, and calls `check` and, after each batch, `check_turn`.
 
-        After each step that it has committed `maintain` calls `check_turn`. `due` is told how many may come,
-        and goes on where it was when it is called again.
+        `due(n)` returns at most n users who lag behind; the next call returns the next ones.
         """
         self._maintain, self._due = maintain, due
         self._threads_wanted, self._queue_users, self._poll_s, self._clock = (
@@ -82,21 +80,21 @@ class BackgroundWorker:
         start_anew_in_children(self)
 
     def _new(self) -> None:
-        self._waiting: dict[str, float] = {}  # by user: from when on it may be its turn
-        self._latest: dict[str, float] = {}  # of those who said something: up to when that may be put off
+        self._waiting: dict[str, float] = {}  # by user: earliest time of the turn
+        self._latest: dict[str, float] = {}  # by user: latest time to which gathering may put the turn off
         self._busy: dict[str, float] = {}  # by user: when the turn began
         self._look_at_all = True  # at the start: an earlier process may have left work
         self._looking = False
         self._looked_at = -math.inf  # when it was last begun
         self._stopping = False
-        self._failures = 0  # of what all users need
-        self._not_before = 0.0
-        self._resting: dict[str, tuple[int, float]] = {}  # by user: failures in a row, until when
+        self._failures = 0  # in a row, of a model or storage that all users need
+        self._retry_at = 0.0
+        self._resting: dict[str, tuple[int, float]] = {}  # by user: failures in a row, time of the retry
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
 
     def start_anew(self) -> None:
-        """In a forked child nothing runs: maintenance is the parent's."""
+        """Become a stopped worker, in a forked child: maintenance is the parent's."""
         self._new()
         self._stopping = True
 
@@ -108,7 +106,7 @@ class BackgroundWorker:
             thread.start()
 
     def notify(self, user: str) -> None:
-        """The user has something to be read. Never waits."""
+        """Queue a user with new messages. Never waits."""
         with self._changed:
             if user in self._waiting or len(self._waiting) < self._queue_users:
                 now = self._clock()
@@ -120,35 +118,35 @@ class BackgroundWorker:
             self._changed.notify()
 
     def check(self) -> None:
-        """Raises Stopped when the worker is to stop: called between two steps."""
+        """Raise Stopped if the worker is to stop: called between two batches."""
         if self._stopping:
             raise Stopped
 
     def check_turn(self, user: str) -> None:
-        """Raises TurnOver when the user's turn is: called after a step, of which nothing is lost."""
+        """Raise TurnOver if the user's turn is over: called after a committed batch."""
         if self._clock() - self._busy.get(user, math.inf) >= self._turn_s:
             raise TurnOver
 
     def idle(self, timeout_s: float) -> bool:
-        """Wait until nothing is left to do, or the time is over; True when nothing is."""
-        until = time.monotonic() + timeout_s
+        """Wait until nothing is left to do; False if the time is over before."""
+        deadline = time.monotonic() + timeout_s
         with self._changed:
             while self._waiting or self._busy or self._look_at_all or self._looking:
-                left = until - time.monotonic()
+                left = deadline - time.monotonic()
                 if left <= 0:
                     return False
                 self._changed.wait(min(left, 0.1))
             return True
 
     def stop(self, timeout_s: float) -> bool:
-        """Finish the steps under way, and no more; False when one was still at work after the time given."""
+        """Stop after the batches under way; False if one still ran when the time was over."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
-        until = time.monotonic() + timeout_s
+        deadline = time.monotonic() + timeout_s
         for thread in self._threads:
             if thread is not threading.current_thread():
-                thread.join(max(0.0, until - time.monotonic()))
+                thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
     def _run(self) -> None:
@@ -167,25 +165,25 @@ class BackgroundWorker:
                 outcome = _Outcome.ALL_FAIL
                 _logger.warning("maintenance of user %r waits: %s", user, error)
             except Exception:
-                # The border of a thread: an error of one user must not end the work for all others.
+                # The outermost frame of a thread: an error of one user must not end the work for all others.
                 outcome = _Outcome.USER_FAILED
                 _logger.exception("maintenance of user %r failed", user)
             finally:
                 self._done(user, outcome)
 
     def _next(self) -> str | None:
-        """The next user, after waiting for one; None when it is time to stop."""
+        """Wait for the next user; None when the worker is to stop."""
         looked = False
         while True:
             with self._changed:
                 if self._stopping:
                     return None
                 now = self._clock()
-                pause_s, look_s = self._not_before - now, self._looked_at + self._poll_s - now
+                pause_s, look_s = self._retry_at - now, self._looked_at + self._poll_s - now
                 free = [user for user in self._waiting if user not in self._busy]
                 rests_s = {user: self._free_at(user) - now for user in free}
                 ready = next((user for user in free if rests_s[user] <= 0), None)
-                # However many wait here: others may have left work that nobody was told of.
+                # Scan even if users wait: other processes may have left work without a notice.
                 has_room = len(self._waiting) < self._queue_users
                 must_look = (look_s <= 0 and not looked) or (self._look_at_all and ready is None)
                 must_look = must_look and has_room
@@ -230,11 +228,11 @@ class BackgroundWorker:
         with self._changed:
             del self._busy[user]
             if outcome is _Outcome.ALL_FAIL:
-                self._not_before = self._clock() + _wait_s(self._failures)
+                self._retry_at = self._clock() + _wait_s(self._failures)
                 self._failures += 1
                 self._waiting.setdefault(user, 0.0)
             else:
-                self._failures, self._not_before = 0, 0.0
+                self._failures, self._retry_at = 0, 0.0
             if outcome is _Outcome.USER_FAILED:
                 failures, _ = self._resting.get(user, (0, 0.0))
                 self._resting[user] = failures + 1, self._clock() + _wait_s(failures)
@@ -242,7 +240,7 @@ class BackgroundWorker:
             else:
                 self._resting.pop(user, None)
             if outcome is _Outcome.TURN_OVER:
-                self._waiting.pop(user, None)  # behind all others, also when new messages came
+                self._waiting.pop(user, None)  # to the end of the queue, also if new messages came
                 self._waiting[user] = self._clock() + _BETWEEN_TURNS_S
             self._changed.notify_all()
 

@@ -30,9 +30,6 @@ _IMPORTERS = {
     "markdown": ("markdown", "Markdown"),
     "sharegpt": ("sharegpt", "ShareGPT"),
     "mem0": ("mem0", "Mem0"),
-    "locomo": ("locomo", "LoCoMoImporter"),
-    "longmemeval": ("longmemeval", "LongMemEvalImporter"),
-    "beam": ("beam", "BEAM"),
     "csv": ("table", "NamedColumns"),
     "jsonl": ("jsonl", "JSONLines"),
 }
@@ -74,7 +71,7 @@ def recognise(given: str | Path | ImportSource) -> Importer:
 
 
 def _advice(source: ImportSource, *, is_json: bool) -> str:
-    """What can be done with it all the same."""
+    """Advise what to do with an unknown source."""
     if source.only is None or is_json:
         return "If it is one of the formats below all the same, name it (--format)."
     is_stream = source.label.startswith("<")  # such as <stdin>, and no file's name
@@ -86,7 +83,7 @@ def _advice(source: ImportSource, *, is_json: bool) -> str:
 
 
 def _described(source: ImportSource) -> str:
-    """What an unknown source looks like."""
+    """Describe an unknown source."""
     if source.only is None:
         what = "it is a directory" if source.kind == "folder" else "it is a ZIP archive"
         return f"{what} with {', '.join(map(repr, source.names[:8])) or 'nothing in it'}"

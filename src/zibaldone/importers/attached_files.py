@@ -34,7 +34,7 @@ class WithFiles:
 
 
 class AttachedFiles:
-    """The files of a source that are no conversations."""
+    """The files of a source that may be attachments."""
 
     def __init__(self, source: ImportSource, read: Sequence[str]) -> None:
         """`read` are those that an importer reads itself."""
@@ -47,7 +47,7 @@ class AttachedFiles:
                 self._by_id.setdefault(own_id, []).append(name)
 
     def find(self, attachment: Mapping[str, Any]) -> str | None:
-        """The name of its file in the source; None where there is none, or more than one may be meant."""
+        """Return the name of an attachment's file; None if there is none, or it is ambiguous."""
         called = str(attachment.get("name") or "")
         for given in (attachment.get("sha256"), attachment.get("id"), called.rpartition("://")[2]):
             meant = self._by_id.get(str(given), [])
@@ -60,7 +60,7 @@ class AttachedFiles:
         return alike[0] if len(alike) == 1 else None
 
     def parts(self, messages: Sequence[Message]) -> Iterator[WithFiles]:
-        """The messages in their order, with bytes; as many at a time as may be in memory together."""
+        """Yield messages with their files' bytes, in order, in parts that fit in memory."""
         some: list[Message] = []
         refused: list[NotImported] = []
         files = size = 0

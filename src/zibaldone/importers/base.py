@@ -25,7 +25,7 @@ PIECE_MESSAGES = 1000  # a longer conversation comes in pieces of so many
 
 @dataclass(frozen=True, slots=True)
 class NotImported:
-    """What could not be imported."""
+    """A part of a source that could not be imported."""
 
     where: str  # the file, and the line or the JSON path in it
     why: str

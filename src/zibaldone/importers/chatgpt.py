@@ -51,11 +51,11 @@ class ChatGPT(Importer):
     in_folders = r"conversations[^/]*\.json\Z"
 
     def fits(self, head: Head) -> bool:
-        """By the message tree."""
+        """Recognise an export by its message trees."""
         return "mapping" in head.keys
 
     def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
-        """One conversation each; those without a message have no messages."""
+        """Yield one conversation each; some have no messages."""
         known: set[str] = set()
 
         def conversation(node: Node) -> Conversation:
@@ -72,7 +72,7 @@ class ChatGPT(Importer):
 
 @dataclass(slots=True)
 class _Chat:
-    """One conversation on its way in."""
+    """State while a conversation is read."""
 
     node: Node
     label: str
@@ -81,7 +81,7 @@ class _Chat:
     last: datetime | None = None
 
     def messages(self, branches: Branches) -> Iterator[Message | NotImported]:
-        """In the order of the conversation."""
+        """Yield the messages in the order of the conversation."""
         mapping = self.node["mapping"].fields()
         current = _branch(self.node, mapping)
         keys = current if branches == "current" else _all_keys(mapping)
@@ -96,7 +96,7 @@ class _Chat:
                 yield refusal(error, self.title or self.label)
 
     def _first_time(self, mapping: dict[str, Node], keys: list[str]) -> datetime | None:
-        """When a message without a time happened that no other stands before."""
+        """Return the time for messages that come before any with a time."""
         for key in keys:
             message = mapping[key].value.get("message") if isinstance(mapping[key].value, dict) else None
             if (
@@ -145,7 +145,7 @@ class _Chat:
         )
 
     def _known_of_user(self, message: Node, content: Node) -> Iterator[Message]:
-        """Custom instructions, and what the assistant remembers: once, however many conversations have it."""
+        """Yield custom instructions and memories, once even if many conversations repeat them."""
         for line, day in remembered_lines(content.text_of("model_set_context")):
             time = to_time(day) if day else self.last
             made = known_of_user(line, "fact", _MEMORIES, "chatgpt:memories", time, role="assistant")
@@ -184,7 +184,7 @@ def _branch(conversation: Node, mapping: dict[str, Node]) -> list[str]:
 
 
 def _newest_leaf(mapping: dict[str, Node]) -> str:
-    """Where an export without `current_node` ends: at the last node that is nobody's parent."""
+    """Return the last node that has no children; for an export without `current_node`."""
     parents = {parent.text() for node in mapping.values() if (parent := node.get("parent"))}
     return next((key for key in reversed(mapping) if key not in parents), next(iter(mapping), ""))
 
@@ -203,7 +203,7 @@ def _all_keys(mapping: dict[str, Node]) -> list[str]:
 
 
 def _noise(message: Node, role: str, kind: str, recipient: str | None) -> str | None:
-    """Which kind of noise a message is, if it is any: what the reader of the conversation is not shown."""
+    """Return the kind of noise of a message that ChatGPT does not show; None for others."""
     metadata, weight = message.get("metadata"), message.get("weight")
     hidden = metadata is not None and metadata.says("is_visually_hidden_from_conversation")
     if kind in _THOUGHTS:
@@ -268,7 +268,7 @@ def _files(message: Node) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _fenced(text: str) -> str:
-    """What stands inside a block, where a text is one with words around it."""
+    """Return the contents of a text's fenced block, or the text if it has none."""
     before, fence, rest = text.partition(_FENCE)
     inside, closed, _ = rest.rpartition(_FENCE)
     return inside if fence and closed else before

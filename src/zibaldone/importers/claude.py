@@ -50,7 +50,7 @@ class Claude(Importer):
     looks_for = "'chat_messages' in the first object of a conversations.json"
 
     def files(self, source: ImportSource) -> list[str]:
-        """Those with lists of messages, and what stands beside them."""
+        """List the files of conversations, and those of memories and projects beside them."""
         if source.only is not None:
             return with_keys(source, source.names, "chat_messages")
         named = [name for name in source.names if re.search(r"conversations[^/]*\.json\Z", name)]
@@ -58,7 +58,7 @@ class Claude(Importer):
         return [*chats, *source.named("memories.json", "projects.json")] if chats else []
 
     def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
-        """One conversation each; those that were never begun have no messages."""
+        """Yield one conversation each; those that were never begun have no messages."""
 
         def read_one(name: str) -> Iterator[Conversation]:
             file = name.rpartition("/")[2] if source.only is None else ""
@@ -97,7 +97,7 @@ def _messages(
 
 
 def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
-    """The places of the messages that the user sees; all of them where none names its parent."""
+    """Indexes of the messages on the branch that the user sees; all if none names its parent."""
     by_uuid: dict[str, int] = {}
     parents: dict[int, str] = {}
     for place, node in enumerate(nodes):
@@ -120,7 +120,7 @@ def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
 
 
 def _newest(nodes: list[Node]) -> int:
-    """The place of the message that was written last."""
+    """Return the index of the newest message."""
     times = [node.value.get("created_at") if isinstance(node.value, dict) else None for node in nodes]
     return max(
         range(len(nodes)), key=lambda place: (times[place] if isinstance(times[place], str) else "", place)
@@ -129,7 +129,7 @@ def _newest(nodes: list[Node]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """One entry of `chat_messages`: what was said, and what of it is noise as messages of their own."""
+    """One entry of `chat_messages`; its tool traffic and thoughts become messages of their own."""
 
     node: Node
     own_id: str
@@ -138,7 +138,7 @@ class _Turn:
     session: str
 
     def messages(self, metadata: dict[str, Any]) -> Iterator[Message]:
-        """Noise that stands before the first words comes before them."""
+        """Yield the entry's messages in order; noise before the first words comes first."""
         texts: list[str] = []
         attachments: list[dict[str, Any]] = []
         before: list[Message] = []
@@ -162,7 +162,7 @@ class _Turn:
         yield from after
 
     def _noise(self, block: Node, number: int, metadata: dict[str, Any]) -> Message | None:
-        """A block that is no words to anybody, as a message; None for words."""
+        """Return a block of tool traffic or thoughts as a message; None for other blocks."""
         kind = block["type"].text()
         own_id = f"{self.own_id}/{number}"
         name = block.text_of("name")
@@ -197,7 +197,7 @@ class _Turn:
 
 
 def _words(block: Node, attachments: list[dict[str, Any]]) -> str:
-    """What a block says; of a kind that nobody knows all of its text, under its name."""
+    """Return a block's text; of an unknown kind, all of its text under the kind's name."""
     kind = block["type"].text()
     if kind == "text":
         return block["text"].text()
@@ -224,7 +224,7 @@ def _file(node: Node, attachments: list[dict[str, Any]]) -> str:
 
 
 def _memories(node: Node) -> Conversation:
-    """What Claude remembers: of the user, and of each project."""
+    """Return Claude's memories of the user and of each project, as profile entries."""
     projects = node.get("project_memories")
     texts = [node.text_of("conversations_memory")]
     texts += [projects.text_of(key) for key in projects.fields()] if projects else []
@@ -237,7 +237,7 @@ def _memories(node: Node) -> Conversation:
 
 
 def _project(node: Node) -> Conversation:
-    """What the user told Claude to do in a project, and the documents that they gave it."""
+    """Return a project's instructions and documents."""
     if node.says("is_starter_project"):  # an example that comes with the account
         return Conversation(node.at, ())
     title, session = node.text_of("name"), f"claude:project:{node['uuid'].label()}"

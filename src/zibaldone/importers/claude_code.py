@@ -21,12 +21,12 @@ class ClaudeCode(Importer):
     in_folders = r"\.jsonl\Z"
 
     def fits(self, head: Head) -> bool:
-        """By the session's id."""
+        """Recognise a transcript by the session's id."""
         lines = head.text.split("\n", 20)[:20]
         return head.text[:1] == "{" and any('"sessionId"' in line and '"uuid"' in line for line in lines)
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation a file, in pieces; side chains of subagents are noise."""
+        """Yield a file's conversation in pieces; side chains of subagents are noise."""
         title = ""
 
         def messages(node: Node) -> Iterator[Message]:

@@ -23,26 +23,26 @@ class Codex(Importer):
     in_folders = r"\.jsonl\Z"
 
     def fits(self, head: Head) -> bool:
-        """By the first line."""
+        """Recognise a rollout by its first line."""
         if {"timestamp", "type", "payload"} <= set(head.keys):
             return '"session_meta"' in head.text[:4000] or '"response_item"' in head.text[:4000]
         return {"id", "timestamp", "instructions"} <= set(head.keys)
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation a file."""
+        """Yield one conversation per file."""
         return in_pieces(name, each_message(read_objects(source, name), _Rollout().messages))
 
 
 @dataclass(slots=True)
 class _Rollout:
-    """A file on its way in."""
+    """State while a file is read."""
 
     session: str = "codex"
     folder: dict[str, Any] = field(default_factory=dict)
     ids: Occurrences = field(default_factory=lambda: Occurrences("codex"))
 
     def messages(self, node: Node) -> Iterator[Message]:
-        """Those of a line."""
+        """Yield the messages of a line."""
         kind, payload = node.get("type"), node.get("payload") or node
         if (kind is None or kind.value == "session_meta") and (own := payload.get("id")):
             self.session, cwd = own.label(), payload.get("cwd")

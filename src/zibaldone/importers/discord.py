@@ -23,11 +23,11 @@ class Discord(Importer):
     in_folders = r"\.json\Z"
 
     def fits(self, head: Head) -> bool:
-        """By the guild and the channel."""
+        """Recognise a channel by its guild and channel fields."""
         return {"guild", "channel"} <= set(head.keys)
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation a channel, in pieces."""
+        """Yield a channel's conversation in pieces."""
         about = read_about(source, name)
         channel, guild = about["channel"], about.get("guild")
         names = [node.get("name") for node in (guild, channel) if node is not None]

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A JSON value and where it stands. What reads it as something that it is not raises InvalidImport."""
+    """A JSON value and its place in the file. Reading it as another type raises InvalidImport."""
 
     value: Any
     at: str  # such as "$[3].mapping" or "line 7: $.content"
@@ -94,11 +94,11 @@ class Node:
         return self._as(to_time, "an ISO 8601 date and time or epoch seconds")
 
     def message(self, given: MessageLike) -> Message:
-        """The one message that was made from this value, checked as `Memory.add` would check it."""
+        """Check the one message made from this value, as `Memory.add` would."""
         return self.messages(given)[0]
 
     def messages(self, given: MessageLike) -> list[Message]:
-        """What was made from this value, checked; what tools gave back is in messages of their own."""
+        """Check the messages made from this value; results of tools are messages of their own."""
         try:
             made = to_messages([given], session=None)
         except InvalidInput as error:

@@ -61,14 +61,14 @@ def _write_lines(messages: Iterable[Message], file: IO[bytes]) -> int:
 
 
 def _suffix(attachment: Mapping[str, Any]) -> str:
-    """What a file of this name ends in, so that it opens by a click."""
+    """Return the suffix of an attachment's name, if it is plain."""
     suffix = PurePosixPath(str(attachment.get("name") or "")).suffix
     return suffix if _SUFFIX.fullmatch(suffix) else ""
 
 
 @contextmanager
 def _appearing_whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside the path, which takes its place when all is written, and else goes."""
+    """Open a temporary file that replaces `path` at the end, or is deleted on an error."""
     try:
         if path.exists() and not path.is_file():
             raise InvalidInput(f"{str(path)!r} is not a regular file: choose another")

@@ -1,4 +1,4 @@
-"""What the beginning of a source's files shows, and their JSON, value by value."""
+"""The base class of importers, and helpers that read a source's files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What can be told from the beginning of a file, well-formed or not."""
+    """The beginning of a file, well-formed or not."""
 
     text: str  # without white space in front
     keys: tuple[str, ...]  # of the first object, if it is JSON, as far as the head shows it
@@ -44,7 +44,7 @@ class Head:
 
 
 def head_of(source: ImportSource, name: str) -> Head:
-    """The beginning of a file. Raises InvalidImport for what is no text."""
+    """Read the beginning of a file. Raises InvalidImport if it is not text."""
     data, where = source.head(name, HEAD_BYTES), source.where(name)
     check_text(data, where)
     try:
@@ -59,12 +59,12 @@ def head_of(source: ImportSource, name: str) -> Head:
 
 
 def with_keys(source: ImportSource, names: Sequence[str], *keys: str) -> list[str]:
-    """Of these files those whose first object has all of the keys."""
+    """Filter files whose first object has all of these keys."""
     return [name for name in names if (head := try_head(source, name)) and set(keys) <= set(head.keys)]
 
 
 def try_head(source: ImportSource, name: str) -> Head | None:
-    """The beginning of a file; None for what is no text."""
+    """Read the beginning of a file; None if it is not text."""
     try:
         return head_of(source, name)
     except InvalidImport:
@@ -72,7 +72,7 @@ def try_head(source: ImportSource, name: str) -> Head | None:
 
 
 def read_value(source: ImportSource, name: str) -> Node:
-    """A file of a source as one JSON value."""
+    """Read a file as one JSON value."""
     where = source.where(name)
     with source.open(name) as stream:
         reader = TextReader(stream, where)
@@ -83,7 +83,7 @@ def read_value(source: ImportSource, name: str) -> Node:
 
 
 def read_elements(source: ImportSource, name: str, *path: str) -> Iterator[Node]:
-    """The elements of the list that a file is, or holds under a path of keys."""
+    """Yield the elements of the list that a file is, or holds under a path of keys."""
     where = source.where(name)
     with source.open(name) as stream:
         for value, at in elements(stream, where, *path):
@@ -91,7 +91,7 @@ def read_elements(source: ImportSource, name: str, *path: str) -> Iterator[Node]
 
 
 def read_about(source: ImportSource, name: str) -> Node:
-    """The fields of the object that a file is, as far as they stand before its messages."""
+    """Read the fields of a file's object that stand before its messages."""
     where, before = source.where(name), source.read_bytes
     with source.open(name) as stream:
         about = Node(fields_before(stream, where, "messages"), "$", where)
@@ -100,7 +100,7 @@ def read_about(source: ImportSource, name: str) -> Node:
 
 
 def read_objects(source: ImportSource, name: str) -> Iterator[Node | NotImported]:
-    """The elements of a JSON list, or the lines of a JSON Lines file, or the one value that the file is."""
+    """Yield the elements of a JSON list, the lines of a JSON Lines file, or a file's one value."""
     where = source.where(name)
     with source.open(name) as stream:
         reader = TextReader(stream, where)
@@ -124,7 +124,7 @@ def read_objects(source: ImportSource, name: str) -> Iterator[Node | NotImported
 
 
 def check_json(source: ImportSource, name: str) -> None:
-    """Raises InvalidImport for JSON that is no whole JSON; a long file is not looked through."""
+    """Raise InvalidImport for damaged JSON; a long file is not checked."""
     if source.entries[name].size_bytes <= _LOOKED_THROUGH_BYTES:
         for _ in read_objects(source, name):
             pass
@@ -136,12 +136,12 @@ def _reading(line: str) -> Callable[[], object]:
 
 
 def refusal(error: InvalidImport, conversation: str = "") -> NotImported:
-    """A fault as a line of the report."""
+    """Turn an error into a refusal of the report."""
     return NotImported(error.where, error.why or str(error), conversation)
 
 
 def each_file(names: Sequence[str], read: Callable[[str], Iterator[Conversation]]) -> Iterator[Conversation]:
-    """The conversations of all files; one that breaks off does not hold up the next."""
+    """Yield the conversations of all files; a damaged file does not stop the next."""
     for name in names:
         try:
             yield from read(name)
@@ -152,7 +152,7 @@ def each_file(names: Sequence[str], read: Callable[[str], Iterator[Conversation]
 def each_message(
     nodes: Iterable[Node | NotImported], read: Callable[[Node], Iterable[Message]], conversation: str = ""
 ) -> Iterator[Message | NotImported]:
-    """The messages of each; one that cannot be read does not hold up the next."""
+    """Yield the messages of each node; an unreadable one is refused and does not stop the next."""
     for node in nodes:
         try:
             if isinstance(node, NotImported):
@@ -166,7 +166,7 @@ def each_message(
 def each_conversation(
     nodes: Iterable[Node | NotImported], read: Callable[[Node], Conversation], title: str = ""
 ) -> Iterator[Conversation]:
-    """The conversation that each is; one that cannot be read does not hold up the next.
+    """Yield the conversation of each node; an unreadable one is refused and does not stop the next.
 
     `title` is the field by which the report calls it then.
     """
@@ -183,7 +183,7 @@ def each_conversation(
 
 
 def gathered(name: str, made: Iterable[Message | NotImported], user_hint: str | None = None) -> Conversation:
-    """A conversation of what could be read of it; what breaks it off is the last thing refused."""
+    """Collect messages and refusals into a conversation, up to the first fatal error, which is recorded."""
     messages: list[Message] = []
     refused: list[NotImported] = []
     try:
@@ -198,14 +198,14 @@ def gathered(name: str, made: Iterable[Message | NotImported], user_hint: str | 
 
 
 def in_pieces(name: str, made: Iterable[Message | NotImported]) -> Iterator[Conversation]:
-    """A conversation that may be long, some of its messages at a time."""
+    """Yield a long conversation in pieces of PIECE_MESSAGES."""
     items = iter(made)
     while (piece := gathered(name, islice(items, PIECE_MESSAGES))).messages or piece.refused:
         yield piece
 
 
 class Importer:
-    """One format, by the content of its files. Each is read by itself, unless the format says otherwise."""
+    """The importer of one format, recognised by content. Files are read one by one by default."""
 
     name: str
     looks_for: str  # what it must have to be recognised, in words, for error messages
@@ -217,7 +217,7 @@ class Importer:
         raise NotImplementedError
 
     def files(self, source: ImportSource) -> list[str]:
-        """What it would read of the source, in that order; nothing when it is not of this format."""
+        """List the files to read, in order; empty if the source is not of this format."""
         named = source.names
         if source.only is None:
             named = [name for name in named if self.in_folders and re.search(self.in_folders, name)]
@@ -233,7 +233,7 @@ class Importer:
 
 
 def _first_keys(text: str) -> Iterator[str]:
-    """The keys of the first object of the text, even when the text is cut off or broken further on."""
+    """Yield the keys of the text's first object, even if the text is cut off or damaged later."""
     depth, base, previous = 0, 0, ""
     for token in _TOKENS.finditer(text):
         word = token.group()

@@ -26,12 +26,12 @@ class Gemini(Importer):
     in_folders = r"(?:\A|/)MyActivity\.json\Z"
 
     def fits(self, head: Head) -> bool:
-        """By the program that the first activity is of."""
+        """Recognise an export by the program of the first activity."""
         activity = {"header", "title", "time"} <= set(head.keys)
         return activity and any(program in head.text[:2000] for program in _PROGRAMS)
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation an activity: newest first, as the file has them."""
+        """Yield one conversation per activity, newest first as in the file."""
         ids = Occurrences("gemini")
         return each_conversation(
             read_elements(source, name), lambda node: gathered("Gemini", _messages(node, ids))

@@ -1,4 +1,4 @@
-"""From a source to messages that can be stored: recognised, read one by one, assigned to users."""
+"""Reading of a source: recognised, read conversation by conversation, assigned to users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zibaldone.log.message_input import corrected_ids
 
 
 class NoUser(InvalidInput):
-    """The file does not say whose memory it is, and neither did the caller."""
+    """Neither the file nor the caller names the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Assigned:
 
 @dataclass(frozen=True, slots=True)
 class ImportReading:
-    """A source that is about to be imported, read as often as need be."""
+    """A source with its importer; it may be read several times."""
 
     source: ImportSource
     importer: Importer
@@ -48,11 +48,11 @@ class ImportReading:
 
     @property
     def size_bytes(self) -> int:
-        """Of all that will be read."""
+        """Size in bytes of the files to read."""
         return self.source.size_bytes(self.importer.files(self.source) or self.source.names)
 
     def conversations(self) -> Iterator[Conversation]:
-        """One after the other, each message with a time that is known of it; what breaks off is refused."""
+        """Yield each conversation with times filled in; a fault that ends the file is refused."""
         self.source.read_bytes = 0
         known: dict[str, datetime] = {}
         try:
@@ -62,7 +62,7 @@ class ImportReading:
             yield Conversation(self.source.label, (), refused=(refusal(error),))
 
     def assigned(self, user: str | None) -> Iterator[Assigned]:
-        """Whose each conversation is: all are the `user`'s, or else each is the user's whom it names.
+        """Yield each conversation with its user: `user`, or else the one that the file names.
 
         Conversations of different users that are put together keep apart by the session, which becomes
         `<their user>/<session>`, and by their messages' ids likewise. Raises NoUser, before the first is
@@ -83,7 +83,7 @@ class ImportReading:
 
 
 def reading(source: ImportSource, format: str | None = None, branches: Branches = "current") -> ImportReading:  # noqa: A002
-    """A source with what reads it. Raises InvalidImport, UnknownName."""
+    """Choose the importer of a source. Raises InvalidImport and UnknownName."""
     if branches not in get_args(Branches):
         raise InvalidInput(f"branches must be 'current' or 'all', not {shown(branches)}")
     importer = get(key("format", format)) if format is not None else recognise(source)
@@ -96,7 +96,7 @@ def reading(source: ImportSource, format: str | None = None, branches: Branches 
 
 
 def read_file(path: str | Path, format: str | None = None, branches: Branches = "current") -> ReadFile:  # noqa: A002
-    """All of a file, every message with a time that is known of it (see `timed`).
+    """Read a whole file, with times filled in (see `timed`).
 
     Raises InvalidImport for any fault in it, or UnknownName for the format.
     """
@@ -112,13 +112,13 @@ def read_file(path: str | Path, format: str | None = None, branches: Branches = 
 
 
 def as_error(refused: NotImported) -> InvalidImport:
-    """What is raised where nothing may be refused."""
+    """Turn a refusal into the error to raise."""
     sentence = f"{refused.where}: {refused.why}" if refused.where else refused.why
     return InvalidImport(sentence, where=refused.where, why=refused.why)
 
 
 def timed(messages: Sequence[Message], known: dict[str, datetime] | None = None) -> tuple[Message, ...]:
-    """Messages of a conversation; one without a time has that of the one before it in its session, or behind.
+    """Fill in missing times: of the message before it in its session, or else of the next one.
 
     Where a session has no time at all its messages are marked: the time that they are stored with is that of
     the import, and says nothing of when they were said. `known` has the last time of sessions that began in

@@ -28,17 +28,8 @@ _ALIASES = {
     "session": ("session", "session_id", "conversation_id", "thread_id"),
     "time": ("time", "timestamp", "created_at"),
 }
-_CHAT = (
-    "role",
-    "content",
-    "name",
-    "id",
-    "metadata",
-    "tool_calls",
-    "tool_call_id",
-    "function_call",
-    "refusal",
-    "reasoning_content",
+_CHAT = tuple(
+    "role content name id metadata tool_calls tool_call_id function_call refusal reasoning_content".split()
 )
 _STATES = ("values", "channel_values", "checkpoint")  # around the state of a graph
 _RATED = {"rating", "evaluation_name"}  # of what is said about messages, and is none
@@ -57,7 +48,7 @@ class JSONLines(Importer):
     in_folders = rf"(?:\A|/){re.escape(MESSAGES)}\Z"  # our own export
 
     def fits(self, head: Head) -> bool:
-        """By a message's content, or a list of messages."""
+        """Recognise a message's content, or a list of messages."""
         keys = set(head.keys)
         message = "content" in keys or {"type", "data"} <= keys or {"lc", "kwargs"} <= keys
         held = keys & {"messages", *_STATES} or {"object", "output"} <= keys or {"type", "call_id"} <= keys
@@ -80,7 +71,7 @@ class JSONLines(Importer):
 
 @dataclass(slots=True)
 class _Reader:
-    """The messages of a file, as they come."""
+    """State while a file is read."""
 
     label: str
     loose: dict[str | None, list[Message]] = field(default_factory=dict)
@@ -88,7 +79,7 @@ class _Reader:
     chains: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
     def conversations(self, node: Node) -> Iterator[Conversation]:
-        """What an object or a line holds; loose messages wait until there are some."""
+        """Yield the conversations of an object; loose messages are collected first."""
         own: str | None = None
         try:
             user = _first(node, "user", "user_id")
@@ -109,11 +100,11 @@ class _Reader:
         yield gathered(label, each_message(items, lambda item: self._messages(item, at, own), label), own)
 
     def piece(self, user: str | None) -> Conversation:
-        """The loose messages of a user that wait."""
+        """Take the collected loose messages of a user."""
         return Conversation(user or self.label, tuple(self.loose.pop(user)), user)
 
     def _messages(self, node: Node, session: Node | None, user: str | None) -> list[Message]:
-        """Those of one object, named; what tools gave back stands beside it."""
+        """Return the messages of one object, with ids; results of tools come after it."""
         made = _of_library(node, session) if _is_library_s(node) else _of_chat(node, session)
         own_id = node.get("id") if isinstance(node.value, dict) else None
         if own_id and not isinstance(own_id.value, list) and len(self.ids) < _MOST_IDS:
@@ -125,7 +116,7 @@ class _Reader:
         return [self._named(message, user) for message in made]
 
     def _named(self, message: Message, user: str | None) -> Message:
-        """With an id, where it has none.
+        """Return the message with an id, made if it has none.
 
         Each id is a digest of the message and of every one before it in its session, so that a file which has
         grown since it was imported only adds what is new, whatever it is called by now.

@@ -38,13 +38,13 @@ class Markdown(Importer):
     looks_for = "file that ends in .md, alone or in a folder of which these are the most"
 
     def files(self, source: ImportSource) -> list[str]:
-        """The notes, where nothing but notes and what is pasted into them is there."""
+        """List the notes, if they are most of the source's text files."""
         notes = [name for name in source.names if name.lower().endswith(_SUFFIXES)]
         others = [name for name in source.names if name.lower().endswith((".json", ".jsonl", ".txt", ".csv"))]
         return notes if len(notes) > len(others) else []
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation a note."""
+        """Yield one conversation per note."""
         return _note(source, name)
 
 

@@ -34,11 +34,11 @@ class Mbox(Importer):
     in_folders = r"(?:\.|/)mbox\Z"
 
     def fits(self, head: Head) -> bool:
-        """By the line before the first mail."""
+        """Recognise a mailbox by the line before the first mail."""
         return _FROM.match(head.text.split("\n", 1)[0].encode() + b"\n") is not None
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation a mail."""
+        """Yield one conversation per mail."""
         ids = Occurrences("mbox")
         with source.open(name) as stream:
             nodes = (Node(raw, f"mail {i}", source.where(name)) for i, raw in enumerate(_split(stream), 1))

@@ -1,4 +1,4 @@
-"""What mem0 remembers: the answer of `get_all`, the platform's export, or a list of memories."""
+"""Memories of mem0: the answer of `get_all`, the platform's export, or a list of memories."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Mem0(Importer):
     names_users = True
 
     def fits(self, head: Head) -> bool:
-        """By the memory."""
+        """Recognise memories by the key `memory`."""
         keys = set(head.keys)
         return {"id", "memory"} <= keys or bool(keys & set(_LISTS) and '"memory"' in head.text)
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation a memory."""
+        """Yield one conversation per memory."""
         root = listed = read_value(source, name)
         if isinstance(root.value, dict):
             held = (node for key in _LISTS if (node := root.get(key)))

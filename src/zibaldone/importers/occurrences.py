@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Occurrences:
-    """Gives ids; what is said again in the same words at the same time is told apart by how often it was."""
+    """Makes ids of messages; repeats of the same words at the same time get a running number."""
 
     prefix: str
     met: Counter[str] = field(default_factory=Counter)
 
     def name(self, *parts: object) -> str:
-        """The id of a message with these properties."""
+        """Return the id of a message with these properties."""
         digest = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:24]
         self.met[digest] += 1
         again = f"#{self.met[digest]}" if self.met[digest] > 1 else ""

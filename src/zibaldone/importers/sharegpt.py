@@ -14,20 +14,8 @@ from zibaldone.importers.document import Node
 from zibaldone.importers.files import Head, Importer, each_conversation, each_message, gathered, read_objects
 from zibaldone.importers.source import ImportSource
 
-_ROLES = {
-    "human": "user",
-    "user": "user",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "bing": "assistant",
-    "bard": "assistant",
-    "assistant": "assistant",
-    "model": "assistant",
-    "system": "system",
-    "tool": "tool",
-    "function_call": "assistant",
-    "observation": "tool",
-}
+_ROLES = dict.fromkeys(("gpt", "chatgpt", "bing", "bard", "assistant", "model", "function_call"), "assistant")
+_ROLES |= {"human": "user", "user": "user", "system": "system", "tool": "tool", "observation": "tool"}
 _NOISE = {"system": "hidden", "tool": "result", "function_call": "call", "observation": "result"}
 
 
@@ -38,11 +26,11 @@ class ShareGPT(Importer):
     looks_for = "'conversations' with turns 'from' somebody in the first object"
 
     def fits(self, head: Head) -> bool:
-        """By the list of turns."""
+        """Recognise conversations by their list of turns."""
         return "conversations" in head.keys
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation each."""
+        """Yield one conversation each."""
         return each_conversation(read_objects(source, name), _conversation)
 
 

@@ -28,12 +28,12 @@ class Slack(Importer):
     looks_for = "users.json with folders of days, such as general/2024-01-31.json"
 
     def files(self, source: ImportSource) -> list[str]:
-        """The days, channel by channel."""
+        """List the files of days, channel by channel."""
         days = [name for name in source.names if _DAY.fullmatch(PurePosixPath(name).name) and "/" in name]
         return sorted(days) if days and source.named("users.json", *_LISTS) else []
 
     def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
-        """One conversation a channel and day."""
+        """Yield one conversation per channel and day."""
         if source.only is not None:
             raise InvalidImport(f"{source.label}: is a file: give the archive, or its folder")
         people = dict(_people(source))

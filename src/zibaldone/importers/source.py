@@ -1,4 +1,4 @@
-"""What a person has on disk: a file, a folder, a ZIP archive that is never unpacked, or an open stream.
+"""Sources of an import: a file, a folder, a ZIP archive (never unpacked to disk), or an open stream.
 
 All of them are an `ImportSource`: files by name, read as streams. An archive is looked at before it is read:
 one whose names leave its folder, or that holds far more than it weighs, is refused.
@@ -55,25 +55,25 @@ class ImportSource:
 
     @property
     def names(self) -> list[str]:
-        """Of its files, in order."""
+        """Names of its files, in order."""
         return list(self.entries)
 
     @property
     def only(self) -> str | None:
-        """The one file that it is; None for a folder or an archive."""
+        """Name of the single file; None for a folder or an archive."""
         return next(iter(self.entries)) if self.kind == "file" else None
 
     def named(self, *names: str) -> list[str]:
-        """Its files that are called so, in whatever folder; the outermost first."""
+        """List the files with these names in any folder, the outermost first."""
         fits = [name for name in self.entries if PurePosixPath(name).name in names]
         return sorted(fits, key=lambda name: (name.count("/"), name))
 
     def where(self, name: str) -> str:
-        """What errors call one of its files."""
+        """Return a file's name for errors."""
         return self.label if self.kind == "file" else f"{self.label}/{name}"
 
     def size_bytes(self, names: list[str]) -> int:
-        """Of these files together."""
+        """Sum the sizes of these files."""
         return sum(self.entries[name].size_bytes for name in names)
 
     @contextmanager
@@ -86,7 +86,7 @@ class ImportSource:
             raise InvalidImport(f"{self.where(name)}: cannot be read ({error.strerror or error})") from error
 
     def head(self, name: str, most: int) -> bytes:
-        """The first bytes of one of its files; they do not count as read."""
+        """Read the first bytes of a file, keep them, and do not count them as read."""
         known = self.heads.get(name)
         if known is None or len(known) < most:
             known = self.beginning(name, most)
@@ -94,7 +94,7 @@ class ImportSource:
         return known[:most]
 
     def beginning(self, name: str, most: int) -> bytes:
-        """As `head`, for what nobody will look at again."""
+        """Read the first bytes of a file, and do not count them as read."""
         before = self.read_bytes
         with self.open(name) as stream:
             data = stream.read(most)
@@ -103,7 +103,7 @@ class ImportSource:
 
 
 class _Counted(io.RawIOBase):
-    """A stream that notes how much was read, and whose errors are ours."""
+    """A stream that counts the bytes read, and raises our errors."""
 
     def __init__(self, stream: IO[bytes], source: ImportSource, where: str) -> None:
         self._stream, self._source, self._where = stream, source, where
@@ -122,7 +122,7 @@ class _Counted(io.RawIOBase):
 
 
 class OpenedSource:
-    """A source for the time of a `with`."""
+    """A context manager that opens a source."""
 
     def __init__(self, given: str | Path | BinaryIO, label: str | None = None) -> None:
         """`given` is a path, or a stream of bytes that was opened; `label` is what errors call a stream."""
@@ -130,7 +130,7 @@ class OpenedSource:
         self._stack = ExitStack()
 
     def __enter__(self) -> ImportSource:
-        """Raises InvalidImport for what is not there, and for an archive that is not to be trusted."""
+        """Open the source. Raises InvalidImport for a missing one, or an unsafe archive."""
         try:
             if isinstance(self._given, str | Path):
                 return _of_path(Path(self._given), self._stack)
@@ -180,7 +180,7 @@ def _of_folder(folder: Path) -> dict[str, SourceFile]:
 
 
 def _of_stream(stream: BinaryIO, label: str, stack: ExitStack) -> ImportSource:
-    """A stream that cannot be read twice is copied into a file without a name."""
+    """Open a stream as a source; one that cannot seek is copied to a temporary file."""
     if not (hasattr(stream, "seekable") and stream.seekable()):
         copy = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
         shutil.copyfileobj(stream, copy)
@@ -200,7 +200,7 @@ def _of_bytes(stream: IO[bytes], label: str, name: str, stack: ExitStack) -> Imp
 
 @contextmanager
 def _again(stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """A stream from its beginning, which stays open."""
+    """Rewind a stream, and leave it open."""
     stream.seek(0)
     yield stream
 
@@ -245,7 +245,7 @@ def _check_entry(info: zipfile.ZipInfo, label: str) -> None:
 
 
 def _directory_bytes(stream: IO[bytes], size: int) -> int | None:
-    """How long an archive's list of its files is, before anybody reads it; None where it does not say."""
+    """Return the size in bytes of an archive's directory, before parsing it; None if unknown."""
     tail = min(size, _END_BYTES + _LONGEST_COMMENT)
     stream.seek(size - tail)
     data = stream.read(tail)

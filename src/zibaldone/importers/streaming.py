@@ -45,7 +45,7 @@ class TextReader:
         self._first = True
 
     def more(self) -> bool:
-        """Let the window grow at its end, and begin at `at`; False at the end of the file."""
+        """Drop the text before `at` and read more; False at the end of the file."""
         if self.ended:
             return False
         grown = max(CHUNK, len(self.text) - self.at)
@@ -78,7 +78,7 @@ class TextReader:
                 return ""
 
     def begin(self) -> str:
-        """As `peek`, of a file that must hold something. Raises InvalidImport."""
+        """Peek at the first character; raise InvalidImport if the file is empty."""
         if not self.peek():
             raise InvalidImport(f"{self._where}: is empty")
         return self.peek()
@@ -89,7 +89,7 @@ class TextReader:
             raise self.fault("more follows where the file should end")
 
     def value(self) -> Any:
-        """The JSON value that begins here, half characters replaced. Raises InvalidImport."""
+        """Read the JSON value that begins here, lone surrogates replaced. Raises InvalidImport."""
         self.peek()
         while True:
             try:
@@ -114,7 +114,7 @@ class TextReader:
         return error.msg.startswith("Unterminated") or error.pos > len(self.text) - _LONGEST_WORD
 
     def take(self, character: str) -> bool:
-        """True if it is the next one; then it is read."""
+        """Read this character if it is next; True if it was."""
         if self.peek() != character:
             return False
         self.at += 1
@@ -126,7 +126,7 @@ class TextReader:
         return InvalidImport(f"{self._where}: line {line} or below: {reason}")
 
     def expect(self, character: str) -> None:
-        """Read it. Raises InvalidImport for another one, or for the end of the file."""
+        """Read this character. Raises InvalidImport if another one, or the end of the file, is next."""
         if not self.take(character):
             error = json.JSONDecodeError(f"Expecting {character!r}", self.text, self.at)
             raise _not_json(error, self._where, self.line, self.before)
@@ -168,7 +168,7 @@ def lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
 
 
 def check_text(data: bytes, where: str) -> None:
-    """Raises InvalidImport for what is not a text file, by its beginning."""
+    """Raise InvalidImport if the beginning of a file is not text."""
     for signature, kind in _SIGNATURES.items():
         if data.startswith(signature):
             raise InvalidImport(f"{where}: is {kind}")
@@ -180,13 +180,13 @@ def check_text(data: bytes, where: str) -> None:
 
 
 def not_utf8(error: UnicodeDecodeError, where: str) -> InvalidImport:
-    """What is said of bytes that are no text."""
+    """Build the error for bytes that are not UTF-8."""
     why = f"byte {error.object[error.start]:#04x} is not UTF-8 text: convert the file to UTF-8"
     return InvalidImport(f"{where}: {why}", where=where, why=why)
 
 
 def whole_characters(text: str) -> str:
-    """JSON text with the replacement character for half of one, as a cut-off title may hold it.
+    """Replace escapes of lone surrogates in JSON text, such as a cut-off title may have.
 
     It is written at the same width, so that the columns of later faults stay true.
     """
@@ -194,7 +194,7 @@ def whole_characters(text: str) -> str:
 
 
 def parsed(parse: Callable[[], T], where: str, line: int) -> T:
-    """What `parse` gives of the JSON text that begins in that line. Raises InvalidImport."""
+    """Call `parse` on the JSON text of a line. Raises InvalidImport."""
     try:
         return parse()
     except json.JSONDecodeError as error:
@@ -206,7 +206,7 @@ def parsed(parse: Callable[[], T], where: str, line: int) -> T:
 
 
 def _not_json(error: json.JSONDecodeError, where: str, line: int, before: int) -> InvalidImport:
-    """A fault in text that begins in this line, behind so many of its characters; one at its end is told."""
+    """Build the error for JSON text that begins in this line, after `before` of its characters."""
     cut_off = _is_cut_off(error)
     at = len(error.doc) if cut_off else error.pos
     line += error.doc.count("\n", 0, at)
@@ -219,7 +219,7 @@ def _not_json(error: json.JSONDecodeError, where: str, line: int, before: int) -
 
 
 def _is_cut_off(error: json.JSONDecodeError) -> bool:
-    """True if nothing is wrong with the text but that more of it should follow."""
+    """True if the text is valid JSON as far as it goes."""
     rest = error.doc[error.pos :].strip()
     return (
         not rest
@@ -243,7 +243,7 @@ def _listed(reader: TextReader, at: str, path: tuple[str, ...]) -> Iterator[tupl
 
 
 def _keys(reader: TextReader) -> Iterator[str]:
-    """The keys of the object that begins here; whoever takes one reads its value."""
+    """Yield the keys of the object that begins here; the caller reads each value."""
     for _ in _members(reader, "{", "}"):
         key = reader.value()
         reader.expect(":")
@@ -251,7 +251,7 @@ def _keys(reader: TextReader) -> Iterator[str]:
 
 
 def _members(reader: TextReader, opening: str, closing: str) -> Iterator[None]:
-    """Stops before every member of a list or an object; whoever is there reads it."""
+    """Stop before every member of a list or an object; the caller reads it."""
     reader.expect(opening)
     if reader.take(closing):
         return

@@ -35,11 +35,11 @@ class NamedColumns(Importer):
     names_users = True
 
     def fits(self, head: Head) -> bool:
-        """By its first line."""
+        """Recognise a table by its first line."""
         return not head.is_json and _columns(head) is not None
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation per user, in pieces."""
+        """Yield one conversation per user, in pieces."""
         where = source.where(name)
         known = _columns(head_of(source, name))
         if known is None:
@@ -69,7 +69,7 @@ class NamedColumns(Importer):
 
 
 def _columns(head: Head) -> tuple[str, dict[str, str]] | None:
-    """What separates columns, and the names of those that are known: by what they are."""
+    """Return the separator, and the known columns' names by field; None if there is no content."""
     line = head.text.split("\n", 1)[0]
     for separator in _DIALECTS:
         names = next(csv.reader([line.strip("\r")], delimiter=separator), [])
@@ -85,7 +85,7 @@ def _columns(head: Head) -> tuple[str, dict[str, str]] | None:
 
 
 def _messages(node: Node, columns: dict[str, str], ids: Occurrences) -> tuple[str | None, list[Message]]:
-    """Whose a row is, and its message, if it says anything."""
+    """Return a row's user, and its message unless it is empty."""
     row = node.value
     cells = {
         what: cell

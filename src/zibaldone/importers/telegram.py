@@ -33,12 +33,12 @@ class Telegram(Importer):
     in_folders = r"(?:\A|/)result\.json\Z"
 
     def fits(self, head: Head) -> bool:
-        """By the keys of the outermost object."""
+        """Recognise an export by the keys of its outermost object."""
         keys = set(head.keys)
         return head.text[:1] == "{" and ("chats" in keys or {"type", "id", "messages"} <= keys)
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation a chat; a single chat in pieces."""
+        """Yield one conversation per chat; a single chat comes in pieces."""
         if "chats" in head_of(source, name).keys:
             yield from each_conversation(read_elements(source, name, "chats", "list"), _chat)
         else:
@@ -48,7 +48,7 @@ class Telegram(Importer):
 
 
 def _named(chat: Node) -> tuple[str, Callable[[Node], Iterator[Message]]]:
-    """A chat's title, and what reads its messages."""
+    """Return a chat's title, and the function that reads its messages."""
     name, session = chat.get("name"), f"telegram:{chat['id'].label()}"
     title = name.text() if name else "Saved messages"
     return title, lambda node: _messages(node, session, title)

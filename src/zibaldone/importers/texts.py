@@ -1,46 +1,25 @@
-"""What importers of assistants' exports share: citation markers, attachments, what a vendor remembers."""
+"""Helpers of several importers: citation markers, attachments, memories of assistants."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from zibaldone.core import PROFILE, Message
-from zibaldone.importers.document import Node
 from zibaldone.log.message_objects import ATTACHMENTS
 
 # In a message's metadata, what was taken out of its text, and where: [[at, text] ...]
 CITATIONS = "citation_markers"
 # Marks of a program's own, which it shows as links: "cite…" in private characters, "【12†source】".
 _MARKER = re.compile(r"[ ]?\ue200[^\ue201\n]{0,400}\ue201|[ ]?【\d{1,4}(?::\d{1,4})?†[^】\n]{0,120}】")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DATED = re.compile(r"(?:\d{1,4}\.\s*)?\[(\d{4}-\d\d-\d\d)\]\.?\s*(.*)")
 
 
-def date_of(node: Node, form: re.Pattern[str], expected: str) -> datetime:
-    """The moment that a text says in a form with the groups year, month (its name too) and day, UTC.
-
-    Groups it may have: hour, minute, and half, the "a" or "p" of a clock of twelve hours.
-    """
-    match = form.fullmatch(node.text())
-    part = match.groupdict() if match else {}
-    month, hour = part.get("month") or "", int(part.get("hour") or 0)
-    if half := part.get("half"):
-        hour = hour % 12 + (12 if half in "pP" else 0)
-    try:
-        number = int(month) if month.isdecimal() else _MONTHS.index(month[:3].lower()) + 1
-        return datetime(
-            int(part["year"]), number, int(part["day"]), hour, int(part.get("minute") or 0), tzinfo=UTC
-        )
-    except ValueError as error:
-        raise node.fault(expected) from error
-
-
 def without_markers(text: str) -> tuple[str, dict[str, Any]]:
-    """A text without marks of citations, and these as metadata: with them it is word for word again."""
+    """Return a text without citation markers, and the markers as metadata, to restore it by."""
     if "\ue200" not in text and "†" not in text:
         return text, {}
     taken: list[list[Any]] = []
@@ -61,7 +40,7 @@ def attachment(
     caption: str | None = None,
     own_id: str | None = None,
 ) -> dict[str, Any]:
-    """An attachment, as a message's metadata has it; an export may have its file by its own id."""
+    """Describe an attachment for a message's metadata; `own_id` finds its file in an export."""
     size = size_bytes if isinstance(size_bytes, int) and not isinstance(size_bytes, bool) else None
     known = {
         "type": kind,
@@ -81,7 +60,7 @@ def attached(attachments: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def with_files(text: str, files: Iterable[dict[str, Any]]) -> str:
-    """A text, and below it the names of the files that came with it."""
+    """Append the names of attached files to a text."""
     return "\n".join(part for part in (text, *(f"[file: {file['name']}]" for file in files)) if part)
 
 
@@ -91,7 +70,7 @@ def titled(title: str) -> dict[str, Any]:
 
 
 def remembered_lines(text: str) -> Iterator[tuple[str, str | None]]:
-    """Lines of what a vendor's assistant remembers, with the day that stands in front of one."""
+    """Yield (text, day or None) of each line of an assistant's memories."""
     for line in text.splitlines():
         whole = line.strip()
         if whole.startswith("#") or (whole.startswith("**") and whole.endswith("**")):
@@ -106,7 +85,7 @@ def remembered_lines(text: str) -> Iterator[tuple[str, str | None]]:
 def known_of_user(
     text: str, kind: str, source: str, session: str, time: datetime | None, *, role: str = "user"
 ) -> Message:
-    """What a program is told of its user, or remembers: a message whose sentences are profile entries.
+    """Make a message of a program's instructions or memories, whose sentences are profile entries.
 
     Its id is a digest of its text, since programs repeat it in every conversation.
     """

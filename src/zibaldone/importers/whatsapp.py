@@ -57,11 +57,11 @@ class WhatsApp(Importer):
     in_folders = r"\.txt\Z"
 
     def fits(self, head: Head) -> bool:
-        """By its first lines."""
+        """Recognise a chat by its first lines."""
         return any(map(_LINE.match, head.text.split("\n", 3)[:3]))
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """One conversation a file, in pieces."""
+        """Yield a file's conversation in pieces."""
         where = source.where(name)
         with source.open(name) as stream:
             written = [line for line, _ in _messages(lines(stream, where)) if line is not None]
@@ -86,7 +86,7 @@ class WhatsApp(Importer):
 
 
 def _messages(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[_Line | None, str]]:
-    """First lines with the whole text of each; None where a text stands before the first of them."""
+    """Yield (first line, text) of each message; None for text before the first message."""
     current: _Line | None = None
     parts: list[str] = []
     for number, line in numbered:
@@ -104,7 +104,7 @@ def _messages(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[_Line | Non
 
 
 def _order(written: Sequence[_Line]) -> str:
-    """How dates are written: "ymd", "dmy" or "mdy"."""
+    """Infer the order of dates: "ymd", "dmy" or "mdy"."""
     if any(line.date[0] > 31 for line in written):
         return "ymd"
     for order, place in (("dmy", 0), ("mdy", 1)):

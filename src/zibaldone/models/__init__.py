@@ -1,4 +1,4 @@
-"""Models: what turns text into vectors and tokens, and what answers questions."""
+"""Models: embedders, tokenizers, rerankers and chat models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a chat model a task: its answer is judged, repaired once, and replaced by an offline one at last."""
+"""Tasks for a chat model: answers are checked, repaired once, or else replaced by offline ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from zibaldone.errors import ModelFailed, ModelUnavailable, QuestionOpen
-from zibaldone.models.answer_log import AnswerHeard, Outcome, note_answer
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer, Turn
 from zibaldone.models.breaker import Breaker
 from zibaldone.models.meter import Meter
@@ -25,7 +24,7 @@ _SHOWN_ERROR = 1000  # characters of an error that a model is shown
 
 @dataclass(frozen=True, slots=True)
 class TaskAnswer(Generic[R]):
-    """What came of a question."""
+    """The answer to a task."""
 
     result: R
     degraded: str  # why the offline answer stands in for the model's, in a sentence; "" when none does
@@ -68,7 +67,7 @@ class Asker:
         timeout_s: float | None = None,
         repair: bool = True,
     ) -> TaskAnswer[R]:
-        """The task's answer, from the model or from its `offline`.
+        """Answer the task by the model, or else by its `offline`.
 
         A bad answer (not JSON, not of the schema, refused by `task.check`, cut off) is shown to the model
         once, with what is wrong with it, but for a divisible task's that was cut off: its parts are asked
@@ -89,7 +88,6 @@ class Asker:
                 cost.calls += bool(error.requests)
                 raise
 
-        outcome: Outcome
         try:
             if reason := self._breaker.resting(user, task.name):
                 raise BadAnswer(f"the model is {reason}", requests=0)
@@ -106,15 +104,10 @@ class Asker:
                 self._breaker.failed(user, task.name, reason=str(error), times=task.failures, took_s=took_s)
             self._meter.record(user, task.view, task.prompt, degraded=1)
             made, degraded, made_by = task.offline(), f"{task.prompt}: {error}", OFFLINE
-            outcome = "degraded"
         else:
             self._breaker.succeeded(user, task.name)
             made, degraded, made_by = result, "", f"{model.name}/{task.prompt_hash}"
             unusable = False
-            outcome = "valid" if cost.calls < 2 else "repaired"
-        note_answer(
-            AnswerHeard(task.name, outcome, cost.calls, cost.prompt_tokens, cost.completion_tokens, degraded)
-        )
         return TaskAnswer(
             made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens, unusable
         )
@@ -129,7 +122,7 @@ class Asker:
         max_tokens: int | None = None,
         timeout_s: float | None = None,
     ) -> str:
-        """Free text, metered. Raises ModelFailed, also when there is no model or the answer is cut off."""
+        """Ask for free text, metered. Raises ModelFailed, also if there is no model."""
         if self._model is None:
             raise ModelFailed("no chat model is configured: give chat= or set ZIBALDONE_CHAT_MODEL")
         request = ChatRequest(f"{view}.{task}", tuple(turns), max_tokens=max_tokens, timeout_s=timeout_s)
@@ -141,14 +134,14 @@ class Asker:
 
 @dataclass(slots=True)
 class _Cost:
-    """What one question has cost so far."""
+    """The cost of one question so far."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
     def of(self, reply: ChatReply) -> ChatReply:
-        """The reply, counted."""
+        """Add a reply's cost and return the reply."""
         self.calls += 1
         self.prompt_tokens += reply.prompt_tokens or 0
         self.completion_tokens += reply.completion_tokens or 0
@@ -158,7 +151,7 @@ class _Cost:
 def _repaired(
     task: Task[R], call: Callable[[ChatRequest], ChatReply], timeout_s: float | None, *, repair: bool
 ) -> R:
-    """The model's answer, asked for once more when the first cannot be used. Raises ModelFailed."""
+    """Ask the model, and once more if the first answer cannot be used. Raises ModelFailed."""
     request = ChatRequest(
         task.name,
         task.turns(),
@@ -182,7 +175,7 @@ def _repaired(
 
 
 def _judged(task: Task[R], reply: ChatReply) -> R:
-    """The answer as the task's type. Raises BadAnswer in words that a model can act on."""
+    """Parse and check a reply. Raises BadAnswer in words that a model can act on."""
     if reply.finish == "refusal":
         raise BadAnswer(f"the model refused: {_short(reply.text)}")
     if reply.finish == "length":
@@ -202,7 +195,7 @@ def _judged(task: Task[R], reply: ChatReply) -> R:
 
 
 def _json_object(text: str) -> Any:
-    """The first JSON object of a text, whatever is said before and after it. Raises ValueError.
+    """Parse the first JSON object of a text, ignoring text around it. Raises ValueError.
 
     What a model says to itself in front, between <think> and </think>, is no part of its answer.
     """

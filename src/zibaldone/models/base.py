@@ -1,4 +1,4 @@
-"""What an embedder, a tokenizer and a chat model promise."""
+"""The contracts of embedders, tokenizers, rerankers and chat models."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ class Tokenizer(Protocol):
 
 @runtime_checkable
 class WordEmbedder(Embedder, Tokenizer, Protocol):
-    """A table of vectors: quick enough to ask for single words; it says in how many pieces it knows one."""
+    """An embedder and tokenizer that is fast enough to be asked for single words."""
 
 
 class Reranker(Protocol):
-    """Says how well each of some texts answers a question. No lock or transaction is held meanwhile."""
+    """Scores how well texts answer a question. Called without any lock or transaction."""
 
     @property
     def name(self) -> str:
-        """Its name in a trace."""
+        """The name shown in a trace."""
 
     @property
     def batch(self) -> int:
-        """How many texts one call takes. Between calls it is looked whether somebody still waits."""
+        """Texts per call. The deadline is checked between calls."""
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """One finite number per text, the higher the better; those of one question's calls compare.
+        """Return one finite number per text, higher is better, comparable among calls of one question.
 
         Raises ModelFailed when the model does not answer. One that waits for a server ends by itself.
         """
@@ -98,7 +98,7 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """What a chat model answered, good or not."""
+    """The answer of a chat model, usable or not."""
 
     text: str
     finish: str = "stop"  # "stop"; "length": cut off; "refusal": the text says why
@@ -124,11 +124,11 @@ class ChatModel(Protocol):
 
 
 def storable(text: str) -> str:
-    """Without lone surrogates, which JSON can carry and no file or database takes."""
+    """Replace lone surrogates, which JSON can carry but no file or database accepts."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def whole_number(value: object) -> int | None:
-    """A count as a server gave it; None for what is none."""
+    """Return a count that a server sent; None if it is not one."""
     good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
     return value if good else None  # type: ignore[return-value] # it is an int

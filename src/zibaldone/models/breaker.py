@@ -1,4 +1,4 @@
-"""Leaves alone what keeps failing: a server that is down, or a task that is too hard for a model."""
+"""A circuit breaker: stops asking a server that is down, or a task that a model keeps failing."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from zibaldone.core.fork_safety import ForkSafeLock
 
 _PATIENCE = 3  # failures in a row
 _FIRST_REST_S, _LONGEST_REST_S = 30.0, 600.0
-_SHARE = (
-    10  # times as long as a failing question took its rest is at least: of a slow model, a tenth of the time
-)
+_SHARE = 10  # a rest is at least so many times as long as the failed question took
 _REMEMBERED = 1000  # keys; the oldest are forgotten
 
 
@@ -20,7 +18,7 @@ _REMEMBERED = 1000  # keys; the oldest are forgotten
 class _Record:
     failures: int = 0
     rests: int = 0
-    until: float = 0.0  # of the rest, or of the time that a trial is given
+    retry_at: float = 0.0  # when the rest, or the time for a trial, ends
     on_trial: bool = False
     reason: str = ""
 
@@ -38,22 +36,22 @@ class Breaker:
         self._records: dict[tuple[str, ...], _Record] = {}
 
     def resting(self, *key: str) -> str:
-        """Why nothing is to be asked now, in words; "" when it may be."""
+        """Return why nothing may be asked now; "" if it may. After a rest one call is let through."""
         with self._lock:
             record = self._records.get(key)
             if record is None or not record.rests:
                 return ""
             now = self._clock()
-            if now >= record.until:
-                record.on_trial, record.until = True, now + _FIRST_REST_S
+            if now >= record.retry_at:
+                record.on_trial, record.retry_at = True, now + _FIRST_REST_S
                 return ""
             return (
-                f"not asked for {record.until - now:.0f} s more, after {record.failures} failures in a row,"
-                f" the last of which was: {record.reason}"
+                f"not asked for {record.retry_at - now:.0f} s more, after {record.failures} failures in"
+                f" a row, the last of which was: {record.reason}"
             )
 
     def failed(self, *key: str, reason: str, times: int = 1, took_s: float = 0.0) -> None:
-        """Count a failure, of as many requests; one that counts for none ends a trial all the same."""
+        """Count `times` failures of a key; a trial ends even if it counts for none."""
         with self._lock:
             if not times and key not in self._records:
                 return
@@ -66,7 +64,7 @@ class Breaker:
             if record.on_trial or (not record.rests and record.failures >= _PATIENCE):
                 rest_s = max(min(_FIRST_REST_S * 2**record.rests, _LONGEST_REST_S), _SHARE * took_s)
                 record.rests += 1
-                record.on_trial, record.until = False, self._clock() + rest_s
+                record.on_trial, record.retry_at = False, self._clock() + rest_s
 
     def succeeded(self, *key: str) -> None:
         """Forget the failures."""

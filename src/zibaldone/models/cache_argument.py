@@ -1,4 +1,4 @@
-"""How a causal language model of Transformers is handed its keys and values, whatever it calls them.
+"""The argument by which a causal language model of Transformers takes its keys and values.
 
 They are `past_key_values` up to Transformers 5.23, and in code that comes with a model; `cache` from 5.24 on.
 """

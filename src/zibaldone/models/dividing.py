@@ -1,4 +1,4 @@
-"""A question about many things: where the answer is bad, its halves are asked, as long as there is hope."""
+"""Questions about many things, which are halved when the answer is bad."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_FAILED = 7  # the whole, its halves and its quarters: who can answer none 
 
 
 class Asks(Protocol):
-    """Such as Asker.ask with its user filled in."""
+    """A callable that answers tasks, such as Asker.ask with its user filled in."""
 
     def __call__(self, task: Task[Q]) -> TaskAnswer[Q]:
         """The model's answer, or the offline one with the reason why."""
@@ -32,7 +32,7 @@ class TaskAboutMany(Task[R]):
 
     @property
     def parts(self) -> int:
-        """How many things it is about."""
+        """Number of things that the task is about."""
         raise NotImplementedError
 
     @property
@@ -47,7 +47,7 @@ class TaskAboutMany(Task[R]):
 def ask_in_parts(
     ask: Asks, things: Sequence[T], task_of: Callable[[Sequence[T], int], TaskAboutMany[R]]
 ) -> Iterator[tuple[Sequence[T], R]]:
-    """What a model answers of the things, or of parts of them; nothing of those that it cannot answer.
+    """Yield (things, answer) for the things, or for parts of them if the whole fails.
 
     `task_of` makes the task from things and from `failed`. The largest parts are asked first, until so many
     more have failed than were answered that there is no hope for the others; then the model is left alone

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from zibaldone.core.fork_safety import start_anew_in_children
+from zibaldone.core.validation import count
 from zibaldone.errors import InvalidInput, MissingExtra, ModelFailed, ModelUnavailable
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _MAY_BE_ABOUT_A_PART: Final = (400, 403, 404, 413, 422)
 
 
 class Refused(Exception):
-    """The server does not take the request as it is, perhaps for one part of it."""
+    """The server refused the request, perhaps for one part of it."""
 
     def __init__(self, message: str, otherwise: ModelFailed) -> None:
         super().__init__(message)
@@ -54,7 +55,7 @@ class Client:
         self._key = _sendable("api_key", api_key or _NO_KEY)
         self._quoted = re.compile(rf"(?<!\w){re.escape(api_key)}(?!\w)") if api_key else None
         self._headers = {_sendable("headers", k): _sendable("headers", v) for k, v in (headers or {}).items()}
-        self._max_retries = at_least("max_retries", max_retries, 0)
+        self._max_retries = count("max_retries", max_retries, least=0)
         if not isinstance(timeout_s, int | float) or not 0 < timeout_s < math.inf:
             raise InvalidInput(f"timeout_s must be a number of seconds above 0, not {timeout_s!r}")
         self._timeout_s = timeout_s
@@ -68,7 +69,7 @@ class Client:
         return f"<client of {self._where}>"  # without the key
 
     def start_anew(self) -> None:
-        """In a forked child: the connections are the parent's, to be neither used nor closed."""
+        """Drop the parent's connections in a forked child, without closing them."""
         self._lock = threading.Lock()
         self._parents, self._made = self._made, None
 
@@ -78,7 +79,7 @@ class Client:
         timeout_s: float | None = None,
         max_attempts: int | None = None,
     ) -> tuple[Any, int]:
-        """(the body as JSON, requests sent). Raises ModelUnavailable, ModelFailed and Refused."""
+        """Return (the body as JSON, requests sent). Raises ModelUnavailable, ModelFailed and Refused."""
         sdk, where = self._sdk, self._where
         limit_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
         if limit_s <= 0:
@@ -128,7 +129,7 @@ class Client:
             return self._made
 
     def _of_status(self, error: openai.APIStatusError) -> Exception:
-        """What a status means for who asks."""
+        """Build the error for an HTTP status."""
         status = error.status_code
         message = _message(error)
         if self._quoted is not None:
@@ -144,18 +145,18 @@ class Client:
 
 
 class _Attempts(threading.local):
-    """Of the call that this thread is in."""
+    """State of this thread's current call."""
 
     count = 0
     limit_s = 60.0
-    until = 0.0  # of the attempt under way, on the monotonic clock
+    deadline = 0.0  # of the attempt under way, on the monotonic clock
 
 
 _attempts = _Attempts()
 
 
 def _counted(failure: ModelFailed) -> ModelFailed:
-    """The failure with the requests of this thread's call."""
+    """Set the number of requests sent by this thread's call on a failure."""
     failure.requests = _attempts.count
     return failure
 
@@ -169,31 +170,31 @@ _ADVICE: Final = {
 
 
 def _hooks() -> dict[str, list[Callable[..., Any]]]:
-    """Count requests, and end an answer that takes longer than its limit, however it trickles in."""
+    """Hooks that count requests, and stop reading a response after its deadline."""
     import httpx2
 
-    class Trickle(httpx2.SyncByteStream):
-        def __init__(self, stream: httpx2.SyncByteStream, until: float) -> None:
-            self._stream, self._until = stream, until
+    class DeadlineStream(httpx2.SyncByteStream):
+        def __init__(self, stream: httpx2.SyncByteStream, deadline: float) -> None:
+            self._stream, self._deadline = stream, deadline
 
         def __iter__(self) -> Iterator[bytes]:
             for part in self._stream:
-                if time.monotonic() > self._until:
+                if time.monotonic() > self._deadline:
                     raise httpx2.ReadTimeout("the answer took too long")
                 yield part
 
         def close(self) -> None:
             self._stream.close()
 
-    def sending(_: httpx2.Request) -> None:
+    def on_request(_: httpx2.Request) -> None:
         _attempts.count += 1
-        _attempts.until = time.monotonic() + _attempts.limit_s
+        _attempts.deadline = time.monotonic() + _attempts.limit_s
 
-    def answered(response: httpx2.Response) -> None:
+    def on_response(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = Trickle(response.stream, _attempts.until)
+        response.stream = DeadlineStream(response.stream, _attempts.deadline)
 
-    return {"request": [sending], "response": [answered]}
+    return {"request": [on_request], "response": [on_response]}
 
 
 def _import() -> Any:
@@ -204,22 +205,15 @@ def _import() -> Any:
     return openai
 
 
-def at_least(name: str, value: int, least: int) -> int:
-    """The value, when it is a whole number that is large enough. Raises InvalidInput."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidInput(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return value
-
-
 def _sendable(name: str, value: str) -> str:
-    """What can stand in a header. The value is a secret, and in no error."""
+    """Check that a value can be an HTTP header. It may be secret, so errors do not show it."""
     if not isinstance(value, str) or not (value.isascii() and value.isprintable()):
         raise InvalidInput(f"{name} must be printable ASCII: look for a line break or an accent in it")
     return value
 
 
 def _where(base_url: str) -> str:
-    """The base URL as errors show it: without a password."""
+    """Return the base URL without its password, for errors. Raises InvalidInput."""
     try:
         parts = urlsplit(base_url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname)

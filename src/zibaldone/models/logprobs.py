@@ -1,4 +1,4 @@
-"""How sure a model is of what it answers: a short greedy draft and its tokens' log-probabilities."""
+"""A model's certainty: the log-probabilities of a short greedy draft."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zibaldone.models.metered import MeteredChat
 
 
 class Drafter(Protocol):
-    """Says how unlikely it finds its own drafts of answers. Safe to share among threads."""
+    """Measures the uncertainty of its own draft answers. Safe to share among threads."""
 
     @property
     def name(self) -> str:
@@ -27,7 +27,7 @@ class Drafter(Protocol):
 
 
 class ChatDrafter:
-    """Drafts by a chat model, within the meter's ceilings. One without log-probabilities is asked once."""
+    """Drafts by a chat model, within ceilings. A model without log-probabilities is asked once."""
 
     def __init__(self, chat: ChatModel, meter: Meter, tokenizer: Tokenizer) -> None:
         self._chat, self._meter = MeteredChat(chat, meter, tokenizer), meter

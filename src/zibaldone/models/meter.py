@@ -1,4 +1,4 @@
-"""What models are used for, and how much of it is allowed."""
+"""Usage of models, and ceilings on it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Key = tuple[str, str, str, str]  # user, day, view, task
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Limits on what models may be used for; None: no limit. A day is one of UTC.
+    """Limits on the usage of models; None: no limit. Days are in UTC.
 
     A call that would go over one is not made: an offline answer stands in. Tokens are of prompt and answer.
     """
@@ -47,7 +47,7 @@ class Ceilings:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one task of one view was used for, on one day, for one user."""
+    """Usage of models by one task of one view, on one day, for one user."""
 
     user: str
     day: date
@@ -62,7 +62,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Of a million tokens each, in whatever money; 0: not said, or nothing."""
+    """Prices per million tokens, in any currency; 0: unknown or free."""
 
     prompt: float = 0.0
     completion: float = 0.0
@@ -73,11 +73,11 @@ class Prices:
             number(name, getattr(self, name), least=0, most=_HIGHEST_PRICE)
 
     def of(self, usage: Usage) -> float:
-        """What was paid for a task."""
+        """Return the price of a task's usage."""
         return self.of_tokens(usage.prompt_tokens, usage.completion_tokens)
 
     def of_tokens(self, prompt: int, completion: int, embedded: int = 0) -> float:
-        """What so many tokens cost."""
+        """Return the price of these numbers of tokens."""
         return (prompt * self.prompt + completion * self.completion + embedded * self.embedding) / 1e6
 
 
@@ -87,7 +87,7 @@ _Figures = Counter[str]  # by the names above
 
 @dataclass(eq=False, frozen=True, slots=True)
 class Reservation:
-    """Room that a call under way holds: what it may cost at most."""
+    """The most that a call in progress may cost, held against the ceilings."""
 
     user: str
     tokens: int
@@ -116,18 +116,18 @@ class Meter:
         self._reserved: set[Reservation] = set()  # of calls that are under way
 
     def start_anew(self) -> None:
-        """In a forked child: what the parent has not written yet is the parent's to write."""
+        """Drop unwritten figures in a forked child: the parent writes them."""
         self._new()
 
     @contextmanager
     def reserve(
         self, user: str, prompt_tokens: int, max_tokens: int, most_requests: int = 1
     ) -> Iterator[Reservation]:
-        """Room for one call, held until `record` is given it, or the block ends.
+        """Reserve room for one call, held until `record` is given it, or the block ends.
 
-        Raises CeilingReached when the call may go over a ceiling; calls of other threads that are under way
-        count as what they may cost at most. Under a ceiling of calls a retry takes room as a call does: the
-        reservation says how many requests may be sent, at most half of those that are left.
+        Raises CeilingReached if the call may exceed a ceiling; calls in progress in other threads count with
+        their most possible cost. Under a ceiling of calls, retries count too: the reservation allows at most
+        half of the requests that are left.
         """
         limits, tokens = self.ceilings, prompt_tokens + max_tokens
         if limits.tokens_per_call is not None and tokens > limits.tokens_per_call:
@@ -168,7 +168,7 @@ class Meter:
         ms: int = 0,
         reserved: Reservation | None = None,
     ) -> None:
-        """Count, in place of what was `reserved`. Never call it in a transaction of the same thread."""
+        """Record usage in place of `reserved`. Never call it inside a transaction of this thread."""
         key = (user, self._today(), view, task)
         with self._lock:
             kept = self._kept.setdefault(key, Counter())
@@ -181,7 +181,7 @@ class Meter:
             self._flush()
 
     def _flush(self) -> None:
-        """Write what is kept. The database's lock is taken first: nobody waits for that with the meter's."""
+        """Write the kept figures. The database's lock is taken before the meter's."""
         assert self._database is not None  # or nothing is ever to be written
         if not self._kept:
             return
@@ -203,7 +203,7 @@ class Meter:
     def _stored(self, query: Select[Any] | None) -> Iterator[Sequence[Row[Any]]]:
         """Rows of the database, with the lock held: what is kept is what they do not have.
 
-        No connection is asked for with the lock held: whoever has the last one may be waiting for the lock.
+        No connection is taken with the lock held: the holder of the last one may be waiting for the lock.
         """
         while True:
             rows: Sequence[Row[Any]] = ()
@@ -236,14 +236,14 @@ class Meter:
         ]
 
     def total(self, user: str | None = None) -> Usage:
-        """All of one user, or of everybody, under the names "" and as of today."""
+        """Sum the usage of one user, or of all, with view and task "" and today's day."""
         lines = self.usage(user)
         sums = {name: sum(getattr(line, name) for line in lines) for name in _FIGURES}
         return Usage(user or "", date.fromisoformat(self._today()), "", "", **sums)
 
     @contextmanager
     def _spent_today(self, user: str) -> Iterator[tuple[_Figures, _Figures]]:
-        """By the user, and by everybody: written, waiting to be written, under way. With the lock held."""
+        """Yield today's usage of the user and of all users, reserved calls included, with the lock held."""
         today, mine, everybody = self._today(), Counter[str](), Counter[str]()
         limits, query = self.ceilings, None
         daily = (limits.calls_per_user_per_day, limits.tokens_per_user_per_day, limits.tokens_per_day)

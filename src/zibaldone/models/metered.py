@@ -1,4 +1,4 @@
-"""The only place that sends a request to a chat model: within ceilings, counted, and its reply checked."""
+"""The only sender of requests to a chat model: within ceilings, counted, with checked replies."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class MeteredChat:
         return sum(self._tokenizer.count(texts)) + _TOKENS_PER_TURN * len(texts)
 
     def _checked(self, reply: object, prompt_tokens: int) -> ChatReply:
-        """The reply with what can be mended mended, and the tokens counted that nobody counted."""
+        """Check a reply, repair what can be repaired, and count missing token numbers."""
         if not isinstance(reply, ChatReply) or not isinstance(reply.text, str):
             raise ModelFailed(f"{self.name!r} gave {reply!r:.100}, and a ChatReply with a text is wanted")
         if reply.finish not in _FINISHES:

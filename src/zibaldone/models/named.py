@@ -43,7 +43,7 @@ class FastEmbedder:
 
     @property
     def dimension(self) -> int:
-        """As the model gives them."""
+        """Length of the model's vectors."""
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -83,7 +83,7 @@ class FastReranker:
         return self._library.called
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """As the model gives them: what is not relevant is mostly below 0."""
+        """Return the model's scores: irrelevant texts are mostly below 0."""
         pairs = self._library.ask(lambda model: model.rerank(query, list(texts), batch_size=_BATCH))
         return [float(score) for score in pairs]
 
@@ -108,7 +108,7 @@ class _Library:
             ) from error
 
     def ask(self, call: Callable[[Any], Iterable[Any]]) -> list[Any]:
-        """All that a call of the model gives. Raises ModelFailed."""
+        """Call the model and return its results as a list. Raises ModelFailed."""
         try:
             with self._lock:
                 return list(call(self._model))

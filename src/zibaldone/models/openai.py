@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from zibaldone.core.validation import count
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import (
     ChatReply,
@@ -24,7 +25,7 @@ from zibaldone.models.base import (
     storable,
     whole_number,
 )
-from zibaldone.models.endpoint import Client, Refused, at_least
+from zibaldone.models.endpoint import Client, Refused
 
 if TYPE_CHECKING:
     import openai
@@ -76,7 +77,7 @@ class OpenAIChat:
         """
         self._model = _named(model)
         self._client = Client("CHAT", base_url, api_key, timeout_s, max_retries, headers)
-        self._max_tokens = None if max_tokens is None else at_least("max_tokens", max_tokens, 1)
+        self._max_tokens = None if max_tokens is None else count("max_tokens", max_tokens, least=1)
         self._extra_body = dict(extra_body or {})
         self._refused: set[str] = {"structured"} if structured is False else set()
         self._must_structure = structured is True
@@ -142,7 +143,7 @@ class OpenAIChat:
         return body
 
     def _what(self, complaint: str, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
-        """Which part of the request the server does not take; None when it is something else."""
+        """Name the part of the request that the server refused; None if it is something else."""
         sent = {
             "structured": "response_format" in body and not self._must_structure,
             "logprobs": "logprobs" in body,
@@ -177,8 +178,8 @@ class OpenAIEmbedder:
         """
         self._model = _named(model)
         self._client = Client("EMBED", base_url, api_key, timeout_s, max_retries, headers)
-        self._batch_texts = at_least("batch_texts", batch_texts, 1)
-        self._wanted = None if dimension is None else at_least("dimension", dimension, 1)
+        self._batch_texts = count("batch_texts", batch_texts, least=1)
+        self._wanted = None if dimension is None else count("dimension", dimension, least=1)
         self._dimension = dimension or _KNOWN_DIMENSIONS.get(model)
 
     @property
@@ -249,7 +250,7 @@ def _named(model: object) -> str:
 
 
 def _with_schema(turns: Sequence[Turn], schema: Mapping[str, Any]) -> list[Turn]:
-    """The schema in words, at the end of the instructions."""
+    """Append the schema to the instructions."""
     words = "Answer with one JSON object that fits this JSON schema, and with nothing else:\n" + json.dumps(
         schema, ensure_ascii=False
     )
@@ -325,7 +326,7 @@ def _reply(body: Any, requests: int, logprobs: int | None) -> ChatReply:
 
 
 def _tokens(logprobs: Any) -> tuple[TokenLogprob, ...] | None:
-    """None when the server has none, or something else in their place: the answer is good without."""
+    """Parse log-probabilities; None if the server sent none, or something else."""
     try:
         return tuple(_token(one) for one in logprobs["content"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):

@@ -1,4 +1,4 @@
-"""A caller's own tokenizer beside ours.
+"""A caller's tokenizer beside ours.
 
 Units are cut and counted with ours, whatever counts the budgets: what is stored depends on no tokenizer that
 comes and goes. A view is asked for as much as the budget is in our tokens, and what it finds is counted anew.
@@ -26,18 +26,18 @@ _LEAST, _MOST = 0.1, 20.0
 
 @dataclass(frozen=True, slots=True)
 class OwnTokens:
-    """The caller's tokenizer, and how many of our tokens one of its is."""
+    """The caller's tokenizer, and its tokens' length in ours."""
 
     tokenizer: Tokenizer
     our_tokens: float
 
     def in_ours(self, tokens: int) -> int:
-        """About as much text, counted with our tokenizer."""
+        """Convert a number of the caller's tokens into ours, about."""
         return max(1, math.ceil(tokens * self.our_tokens))
 
 
 def own_tokens(tokenizer: Tokenizer, ours: Tokenizer) -> OwnTokens:
-    """A tokenizer, checked and compared with ours. Raises InvalidInput."""
+    """Check a tokenizer and compare it with ours. Raises InvalidInput."""
     if not callable(getattr(tokenizer, "count", None)):
         raise InvalidInput(f"tokenizer must have count(texts), not be {shown(tokenizer)}")
     texts = ["", _SAMPLE]

@@ -1,11 +1,10 @@
-"""A chat model whose answers stand in a folder of readable files: runs that cost nothing and are the same.
+"""A chat model whose answers are kept in a folder of readable files: repeated runs cost nothing.
 
-A file is a Markdown page: what was asked, word for word, and below `# Reply` what was answered. A page with
-an empty reply is an open question, to be answered by hand or by another model: on the page; in a file beside
-it, `<id>.answer.md` for the page `<id>.md`; or many at once, in `answers.jsonl` (or `answers-2.jsonl` ...)
-beside the pages or in the folder above, with a line `{"id": ..., "answer": ..., "model": ...}` for each. The
-model may be left out, and an answer in JSON may stand there as an object. Of several answers the first of
-these holds. An answer needs no page: it holds wherever the same is asked.
+A file is a Markdown page: the request word for word, and below `# Reply` the answer. A page with an empty
+reply is an open question, to be answered by hand or by another model: on the page, or many at once in
+`answers.jsonl` (or `answers-2.jsonl` ...) beside the pages or in the folder above, with a line
+`{"id": ..., "answer": ...}` for each page `<id>.md`; a JSON answer may be given as an object. The page's own
+answer wins. An answer in a list needs no page.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import re
 import threading
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -28,17 +26,9 @@ from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, TokenLogpro
 OnMiss = Literal["ask", "leave_open", "offline", "error"]
 _CHOICES = ("ask", "leave_open", "offline", "error")
 _REPLY = "# Reply"
-_BESIDE, _LISTS = ".answer.md", "answers*.jsonl"
+_LISTS = "answers*.jsonl"
 _ID = re.compile(r"[0-9a-f]{24}")
 _FENCED = re.compile(r"^(`{3,})\w*\n(.*?)\n?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """An answer that was found."""
-
-    reply: ChatReply
-    model: str  # who gave it; "" where nobody says so
 
 
 class RecordedModel:
@@ -60,9 +50,7 @@ class RecordedModel:
             raise InvalidInput(f"folder must be a path, not {folder!r}")
         self.folder = Path(folder)
         self._inner, self._on_miss = inner, on_miss
-        self._answered: dict[str, set[str]] = {}
-        self._left_open: set[Path] = set()
-        self._lists: dict[Path, tuple[tuple[int, int], dict[str, _Kept]]] = {}  # as they were when last read
+        self._lists: dict[Path, tuple[tuple[int, int], dict[str, ChatReply]]] = {}  # by mtime, size
         self.start_anew()
         start_anew_in_children(self)
         try:
@@ -73,36 +61,30 @@ class RecordedModel:
             ) from error
 
     def start_anew(self) -> None:
-        """In a forked child too: a thread of the parent's may have held the lock."""
+        """Make a new lock, in a forked child too: a thread of the parent may have held the old one."""
         self._writing = threading.Lock()
 
     @property
     def name(self) -> str:
-        """Of the model inside; "recorded" without one."""
+        """Name of the inner model; "recorded" without one."""
         return self._inner.name if self._inner else "recorded"
-
-    @property
-    def asks(self) -> bool:
-        """True if a model is asked for what is not recorded."""
-        return self._on_miss == "ask"
 
     def chat(self, request: ChatRequest) -> ChatReply:
         """The recorded answer, or what `on_miss` says. Raises InvalidInput for a file that cannot be read."""
         path = self.path(request)
         if kept := self._find(path):
-            return self._noted(request, kept)
+            return kept
         if self._on_miss == "ask":
             assert self._inner is not None
             reply = self._inner.chat(request)
             with self._writing:  # of two threads with one question the first one's answer is kept
                 if kept := self._find(path):
-                    return self._noted(request, kept)
+                    return kept
                 _write(path, page(request, reply, self._inner.name))
-            return self._noted(request, _Kept(reply, self._inner.name))
+            return reply
         if self._on_miss == "leave_open":
             if not path.exists():
                 _write(path, page(request, None, ""))
-            self._left_open.add(path)
             raise QuestionOpen(f"nobody has answered {str(path)!r} yet: write the answer below {_REPLY!r}")
         if self._on_miss == "error":
             raise QuestionOpen(f"{str(path)!r} is not recorded")
@@ -110,38 +92,19 @@ class RecordedModel:
 
     def open_questions(self) -> list[Path]:
         """Pages without an answer, of this run or of earlier ones."""
-        pages = (path for path in sorted(self.folder.glob("*/*.md")) if not path.name.endswith(_BESIDE))
-        return [path for path in pages if self._find(path) is None]
+        return [path for path in sorted(self.folder.glob("*/*.md")) if self._find(path) is None]
 
-    def left_open(self, task: str) -> list[Path]:
-        """The pages of a task that this object was asked for and has left open."""
-        return sorted(path for path in self._left_open if path.parent.name == _folder_name(task))
-
-    def answered_by(self, task: str) -> tuple[str, ...]:
-        """Who has given the answers to a task that were used, as the recordings say it."""
-        return tuple(sorted(self._answered.get(task, ())))
-
-    def _noted(self, request: ChatRequest, kept: _Kept) -> ChatReply:
-        if kept.model:
-            self._answered.setdefault(request.task, set()).add(kept.model)
-        return kept.reply
-
-    def _find(self, path: Path) -> _Kept | None:
-        """What was answered, on the page or beside it. Raises InvalidInput for a file that is none."""
-        if path.exists() and (kept := _on_page(path)):
+    def _find(self, path: Path) -> ChatReply | None:
+        """The answer to the question of a page, or None. Raises InvalidInput for a damaged file."""
+        if path.exists() and (kept := read_page(path)):
             return kept
-        beside = path.with_name(path.stem + _BESIDE)
-        if beside.exists():
-            if answer := _text_of(beside).strip():
-                return _Kept(ChatReply(answer), "")
-            raise InvalidInput(f"the answer {str(beside)!r} is empty: write the answer into it, or delete it")
         for file in (*sorted(path.parent.glob(_LISTS)), *sorted(self.folder.glob(_LISTS))):
             if kept := self._listed(file).get(path.stem):
                 return kept
         return None
 
-    def _listed(self, file: Path) -> dict[str, _Kept]:
-        """The answers of a file with many, by their ids."""
+    def _listed(self, file: Path) -> dict[str, ChatReply]:
+        """Return a list's answers by id, reading it again only if it changed."""
         now = file.stat()
         state = (now.st_mtime_ns, now.st_size)
         known = self._lists.get(file)
@@ -150,7 +113,7 @@ class RecordedModel:
         return known[1]
 
     def path(self, request: ChatRequest) -> Path:
-        """Where the page of a request is: its name is a hash of all that the answer depends on."""
+        """Return the path of a request's page, named by a hash of all that the answer depends on."""
         depends = {
             "task": request.task,
             "turns": [[turn.role, turn.content] for turn in request.turns],
@@ -200,11 +163,6 @@ def read_page(path: Path) -> ChatReply | None:
     Below the heading stand figures and text, each in its fence, as `page` writes them; or just the answer, as
     somebody wrote it by hand, with or without a fence.
     """
-    kept = _on_page(path)
-    return kept.reply if kept else None
-
-
-def _on_page(path: Path) -> _Kept | None:
     text = _text_of(path)
     question, heading, answer = _divided(text)
     if not heading or not question.startswith("# "):
@@ -215,18 +173,18 @@ def _on_page(path: Path) -> _Kept | None:
     if len(fences) == 2:
         try:
             facts = json.loads(fences[0][2])
-            return _Kept(_reply(facts, fences[1][2]), str(facts.get("model") or ""))
+            return _reply(facts, fences[1][2])
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidInput(
                 f"the figures of the recording {str(path)!r} cannot be read ({error}): correct or delete it"
             ) from error
     by_hand = fences[0][2] if len(fences) == 1 else answer
-    return _Kept(ChatReply(by_hand.strip()), "") if by_hand.strip() else None
+    return ChatReply(by_hand.strip()) if by_hand.strip() else None
 
 
-def _read_list(file: Path) -> dict[str, _Kept]:
-    """The answers of a file with one on every line. Raises InvalidInput, which names the line."""
-    answers: dict[str, _Kept] = {}
+def _read_list(file: Path) -> dict[str, ChatReply]:
+    """Read answers by id from a file of JSON lines. Raises InvalidInput, which names the line."""
+    answers: dict[str, ChatReply] = {}
     for number, line in enumerate(_text_of(file).split("\n"), 1):
         if not line.strip():
             continue
@@ -237,16 +195,14 @@ def _read_list(file: Path) -> dict[str, _Kept]:
             raise InvalidInput(f"{at} is not JSON ({error}): write one object per line") from error
         if not isinstance(row, dict):
             raise InvalidInput(f"{at} is not an object with an 'id' and an 'answer'")
-        own_id, answer, model = row.get("id"), row.get("answer"), row.get("model", "")
+        own_id, answer = row.get("id"), row.get("answer")
         if not isinstance(own_id, str) or not _ID.fullmatch(own_id):
             raise InvalidInput(f"{at}: 'id' must be the name of a page without '.md', not {own_id!r:.80}")
         if isinstance(answer, dict):
             answer = json.dumps(answer, ensure_ascii=False)
         if not isinstance(answer, str) or not answer.strip():
             raise InvalidInput(f"{at}: 'answer' must be a text or an object, not {answer!r:.80}")
-        if not isinstance(model, str):
-            raise InvalidInput(f"{at}: 'model' must be a name, not {model!r:.80}")
-        kept = _Kept(ChatReply(storable(answer.strip())), model)
+        kept = ChatReply(storable(answer.strip()))
         if own_id in answers and answers[own_id] != kept:
             raise InvalidInput(f"{at}: {own_id} has another answer further up: delete one of them")
         answers[own_id] = kept
@@ -265,7 +221,7 @@ def _folder_name(task: str) -> str:
 
 
 def _divided(text: str) -> tuple[str, str, str]:
-    """What stands before the reply's heading, the heading, and what is below; in a fence it is no heading."""
+    """Split a page at its reply heading, ignoring fenced blocks: (before, heading, after)."""
     end = 0
     for fence in _FENCED.finditer(text):
         heading = re.compile(rf"^{_REPLY}[ \t]*$", re.MULTILINE).search(text, end, fence.start())
@@ -294,14 +250,14 @@ def _reply(facts: Mapping[str, Any], text: str) -> ChatReply:
 
 
 def _fenced(text: str, language: str) -> str:
-    """In a fence that is longer than any run of backticks inside."""
+    """Fence a text with more backticks than any run inside it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all; of two writers the last one stays."""
+    """Write a file atomically; the last of two writers wins."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.{uuid.uuid4().hex[:8]}")
     with beside.open("w", encoding="utf-8", newline="") as file:

@@ -1,4 +1,4 @@
-"""The best candidates once more in order, by whoever reads question and text together."""
+"""Rerank the best candidates by a model that reads question and text together."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _CHAT_TIMEOUT_S = 10.0
 def reranked(
     candidates: Sequence[Evidence], question: str, user: str, reranker: Reranker, deadline: Deadline
 ) -> tuple[list[Evidence], str]:
-    """The candidates, the best of them in the reranker's order, equal ones in their own; and "".
+    """Return the candidates with the best MOST in the reranker's order, and "".
 
     Where it fails, or half of the time that is left is over: as they came, and why.
     """
     left_s = deadline.left_s() / 2
-    until = deadline.clock() + min(_PATIENCE_S, left_s)
+    stop_at = deadline.clock() + min(_PATIENCE_S, left_s)
     if isinstance(reranker, ChatReranker):
         reranker = replace(reranker, user=user, timeout_s=min(_CHAT_TIMEOUT_S, left_s))
     best = candidates[:MOST]
@@ -40,7 +40,7 @@ def reranked(
     scores: list[float] = []
     try:
         while len(scores) < len(texts):
-            if deadline.clock() >= until:
+            if deadline.clock() >= stop_at:
                 raise ModelFailed(f"reranker {reranker.name!r} is too slow: ask one with a smaller model")
             scores += _checked(reranker, question, texts[len(scores) :][: reranker.batch])
     except ModelFailed as error:
@@ -50,12 +50,12 @@ def reranked(
 
 
 def _read(unit: Evidence) -> str:
-    """A unit with its day, as a reader sees it."""
+    """Render a unit with its day."""
     return f"{header(unit.time.date(), None)}, {shown(unit)}" if unit.is_dated else shown(unit)
 
 
 def _checked(reranker: Reranker, question: str, texts: Sequence[str]) -> list[float]:
-    """A finite number for each text. Raises ModelFailed, whatever the reranker raised."""
+    """Return a finite score per text. Raises ModelFailed, whatever the reranker raised."""
     try:
         scores = np.array(reranker.scores(question, texts), dtype=np.float64)
     except ModelFailed:
@@ -71,7 +71,7 @@ def _checked(reranker: Reranker, question: str, texts: Sequence[str]) -> list[fl
 
 
 class WordsReranker:
-    """The simplest: the question's words that a text has, those that few of the texts have counting more."""
+    """The simplest reranker: counts shared words, weighted by their rarity among the texts."""
 
     name = "words"
     batch = MOST
@@ -110,11 +110,11 @@ class OrderPassages(Task[PassagesOrdered]):
     passages: tuple[PassageShown, ...]
 
     def offline(self) -> PassagesOrdered:
-        """Nothing is said of any."""
+        """Return an empty order."""
         return PassagesOrdered(order=[])
 
     def check(self, result: PassagesOrdered) -> None:
-        """Each id once, of those that were given."""
+        """Raise ValueError for unknown or duplicate ids."""
         check_ids(result.order, [passage.id for passage in self.passages], "order")
 
 
@@ -130,7 +130,7 @@ class ChatReranker:
     timeout_s: float | None = None  # for one request; None: the model's own
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """By place in the model's order; 0 for what it left out. Raises ModelFailed where it gives none."""
+        """Return scores that fall with the model's order, 0 for texts left out. Raises ModelFailed."""
         passages = tuple(PassageShown(number, text) for number, text in enumerate(texts, 1))
         answer = self.asker.ask(OrderPassages(query, passages), user=self.user, timeout_s=self.timeout_s)
         if answer.degraded:

@@ -16,7 +16,6 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from hashlib import blake2b
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -26,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Vectors
 from zibaldone.text.purgeable_cache import emptied
@@ -40,9 +38,6 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _PIECE = re.compile(r"[ \u2581]*[^ \u2581\n]+|[ \u2581]+|\n")
 _SPECIAL = re.compile(r"</?s>|<unk>")  # words that the tokenizer takes for marks of its own
 _MOST_PIECES = 65_536
-_DIGESTS = {0x56C6AE6F: "05a83b2671eb"}  # of tables, by the CRC-32 of their files
-_READ_BYTES, _DIGESTED_ROWS, _FEWEST_ROWS = 1 << 18, 1 << 10, 1 << 10
-_PAIRWISE, _LANES = 128, 8  # of numpy's sum of a column
 
 
 class StaticEmbedder:
@@ -55,7 +50,8 @@ class StaticEmbedder:
             raise ModelFailed("the package 'wordllama' is not installed: pip install zibaldone again")
         folder = Path(spec.origin).parent
         try:
-            self._table = _Table(folder / _WEIGHTS)
+            self._weights = folder / _WEIGHTS
+            self._table = _read_table(self._weights)
             self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
         except Exception as error:  # the two libraries raise bare Exceptions
             raise ModelFailed(
@@ -70,20 +66,20 @@ class StaticEmbedder:
 
     @cached_property
     def name(self) -> str:
-        """The table and a digest of its numbers: a new version of the package may carry the same ones."""
-        return f"{FAMILY}-{self._table.digest()}"
+        """The name of the table and the CRC-32 of its file: another version may have another table."""
+        return f"{FAMILY}-{zlib.crc32(self._weights.read_bytes()):08x}"
 
     @property
     def dimension(self) -> int:
         """256."""
-        return self._table.dimension
+        return int(self._table.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """(n, 256) float32, rows of unit length; a zero row for an empty text."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             if ids := list(chain.from_iterable(self._tokens(text))):
-                vectors[row] = _sum_of_rows(self._table.rows(ids))
+                vectors[row] = self._table[ids].astype(np.float32).sum(axis=0)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, norms, out=vectors, where=norms > 0)
         return vectors
@@ -100,7 +96,7 @@ class StaticEmbedder:
         return tuple(token.id for token in self._tokenizer.model.tokenize(piece.replace(" ", "\u2581")))
 
     def _ids_of_word(self, word: str) -> tuple[int, ...]:
-        """Of what stands between two spaces, and of the space before it."""
+        """Token ids of a word and of the space before it."""
         pieces = _PIECE.findall(word if word[0] == "\n" else " " + word)
         return tuple(chain.from_iterable(map(self._pieces.__getitem__, pieces)))
 
@@ -115,7 +111,7 @@ class StaticEmbedder:
 
 
 def _words(text: str) -> list[str] | None:
-    """A text at its spaces, the first of its words being behind one, too; None where words will not do.
+    """Split a text at its spaces; None if tokens do not respect the borders of its words.
 
     A line break begins a word. Splitting is many times quicker than finding pieces.
     """
@@ -127,76 +123,21 @@ def _words(text: str) -> list[str] | None:
     return None if "<" in text and _SPECIAL.search(text) else spaced.split(" ")
 
 
-class _Table:
-    """The vectors of tokens, in half precision in a file; in memory, as plain numbers, what was asked for.
-
-    A process that recalls asks for those of a few hundred words. Safe among threads.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Raises what the libraries raise, and ValueError for a file of another form."""
-        self._path = path
-        with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        begin = 8 + int.from_bytes(mapped[:8], "little")
-        (entry,) = (of for name, of in json.loads(mapped[8:begin]).items() if name != "__metadata__")
-        if entry["dtype"] != "F16":
-            raise ValueError(f"{entry['dtype']} where F16 was expected")
-        rows, columns = entry["shape"]
-        begin += entry["data_offsets"][0]
-        self._stored = np.frombuffer(mapped, "<f2", rows * columns, begin).reshape(rows, columns)
-        self._plain: Vectors = np.empty((0, columns), dtype=np.float32)
-        self._count = 0  # of these
-        self._place = np.full(rows, -1, dtype=np.intp)  # of each row in these
-        self._lock = ForkSafeLock()
-
-    @property
-    def dimension(self) -> int:
-        """Of a row."""
-        return int(self._stored.shape[1])
-
-    def rows(self, ids: Sequence[int]) -> Vectors:
-        """(k, d) float32, in an array of their own."""
-        wanted = np.array(ids, dtype=np.intp)
-        places = self._place.take(wanted)
-        if places.min() < 0:
-            self._read(wanted)
-            places = self._place.take(wanted)
-        taken: Vectors = self._plain.take(places, axis=0)
-        return taken
-
-    def _read(self, wanted: npt.NDArray[np.intp]) -> None:
-        """Have these rows; who reads meanwhile finds places only once what they are of is there."""
-        with self._lock:
-            # Not by np.unique, whose first call imports what takes as long as all else of a first recall.
-            new = np.array(sorted(set(wanted[self._place[wanted] < 0].tolist())), dtype=np.intp)
-            end = self._count + len(new)
-            if end > len(self._plain):
-                room = min(max(end, 2 * len(self._plain), _FEWEST_ROWS), len(self._stored))
-                plain = np.empty((room, self.dimension), dtype=np.float32)
-                plain[: self._count] = self._plain[: self._count]
-                self._plain = plain
-            self._plain[self._count : end] = self._stored[new]
-            self._place[new] = np.arange(self._count, end)
-            self._count = end
-
-    def digest(self) -> str:
-        """Of the numbers. That of the file which all have is known; a checksum of it is quicker to make."""
-        checksum = 0
-        with self._path.open("rb") as file:  # not as mapped: its pages would stay
-            while read := file.read(_READ_BYTES):
-                checksum = zlib.crc32(read, checksum)
-        known = _DIGESTS.get(checksum)
-        if known is not None:
-            return known
-        digest = blake2b(digest_size=6)
-        for first in range(0, len(self._stored), _DIGESTED_ROWS):
-            digest.update(self._stored[first : first + _DIGESTED_ROWS].astype(np.float32).data)
-        return digest.hexdigest()
+def _read_table(path: Path) -> npt.NDArray[np.float16]:
+    """(tokens, d) float16, mapped. Raises ValueError for a file of another form, and OSError."""
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    begin = 8 + int.from_bytes(mapped[:8], "little")
+    (entry,) = (of for name, of in json.loads(mapped[8:begin]).items() if name != "__metadata__")
+    if entry["dtype"] != "F16":
+        raise ValueError(f"{entry['dtype']} where F16 was expected")
+    rows, columns = entry["shape"]
+    numbers = np.frombuffer(mapped, "<f2", rows * columns, begin + entry["data_offsets"][0])
+    return numbers.reshape(rows, columns)
 
 
 class _Known(dict[str, V]):
-    """What is known of pieces of text: made when first looked up, emptied when something is forgotten."""
+    """A cache of values by text, computed on first access and emptied when something is forgotten."""
 
     __slots__ = ("__weakref__", "_make")
 
@@ -212,7 +153,7 @@ class _Known(dict[str, V]):
         return made
 
     def cache_clear(self) -> None:
-        """Keep no word."""
+        """Empty the cache."""
         self.clear()
 
     def __hash__(self) -> int:  # type: ignore[override] # the registry of caches knows it by what it is, not by what is in it
@@ -222,42 +163,12 @@ class _Known(dict[str, V]):
         return self is other
 
 
-def _sum_of_rows(rows: Vectors) -> Vectors:
-    """The sum of (n, d) rows as numpy's `add.reduceat` makes it, bit for bit, and many times quicker.
-
-    It adds column by column: the first number, and to it the pairwise sum of the others. Vectors that are
-    stored were made so.
-    """
-    total: Vectors = rows[0] + _pairwise(rows[1:]) if len(rows) > 1 else rows[0]
-    return total
-
-
-def _pairwise(rows: Vectors) -> Vectors:
-    """As numpy sums a column, in pairs (Higham 1993): 128 numbers in eight running sums, more in halves."""
-    count = len(rows)
-    if count < _LANES:
-        few: Vectors = np.add.reduce(rows, axis=0)
-        return few
-    if count > _PAIRWISE:
-        half = count // 2
-        half -= half % _LANES
-        return _pairwise(rows[:half]) + _pairwise(rows[half:])
-    even = count - count % _LANES
-    lanes = np.add.reduce(rows[:even].reshape(-1, _LANES, rows.shape[1]), axis=0)
-    while len(lanes) > 1:
-        lanes = lanes[0::2] + lanes[1::2]
-    total: Vectors = lanes[0]
-    for row in rows[even:]:
-        total += row
-    return total
-
-
 _lock = threading.Lock()
 _shared: StaticEmbedder | None = None
 
 
 def shared_static_embedder() -> StaticEmbedder:
-    """The one instance of this process: the table takes 32 MB."""
+    """The one instance of this process."""
     global _shared
     with _lock:
         if _shared is None:

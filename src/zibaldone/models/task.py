@@ -23,7 +23,7 @@ _JSON = TypeAdapter[Any](Any)
 
 
 class TaskResult(BaseModel):
-    """A result, or a part of one, that has no field beside those asked for."""
+    """A result, or a part of one, that forbids extra fields."""
 
     model_config = {"extra": "forbid"}
 
@@ -41,29 +41,29 @@ class Task(Generic[R]):
         if not hasattr(cls, "offline") and "offline" not in cls.__annotations__:
             raise TypeError(f"{cls.__name__} has no offline answer: give it a field or a method `offline`")
 
-    view: ClassVar[str]  # of whom the meter says that it asked
+    view: ClassVar[str]  # the view that asks, for the meter
     prompt: ClassVar[str]
-    result: ClassVar[type[BaseModel]]  # the R of the subclass
+    result: ClassVar[type[BaseModel]]  # the type of answers, R
     max_tokens: ClassVar[int | None] = None  # of the answer
 
     @property
     def divisible(self) -> bool:
-        """True if a part of it is asked next where it fails: that says nothing yet against the model."""
+        """True if parts of it are asked after it fails, so that the failure does not count yet."""
         return False
 
     @property
     def failures(self) -> int:
-        """For how many failures in a row a bad answer to it counts against the model."""
+        """Number of failures that a bad answer counts for in the breaker."""
         return 0 if self.divisible else 1
 
     @property
     def name(self) -> str:
-        """Such as "chunks.compress"."""
+        """The task's full name, such as "chunks.compress"."""
         return f"{self.view}.{self.prompt}"
 
     @property
     def prompt_hash(self) -> str:
-        """Which version of the instructions it is: 12 hex digits, kept with what they produced."""
+        """Digest of the instructions, 12 hex digits, kept with their results."""
         return _hash(self._instructions())
 
     def turns(self) -> tuple[Turn, ...]:
@@ -84,7 +84,7 @@ class Task(Generic[R]):
         return _schema(self.result)
 
     def check(self, result: R) -> None:
-        """What a schema cannot say: raises ValueError in words that a model can act on."""
+        """Check what a schema cannot express; raise ValueError in words that a model can act on."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def shown_message(message: Message, text: str | None = None) -> ShownMessage:
 
 
 def check_sources(text: str, sources: Collection[int], known: Collection[int], what: str) -> None:
-    """Raises ValueError unless what a model wrote names sources, of those that it was given."""
+    """Raise ValueError unless a model's item names sources, all of them known."""
     if not sources:
         raise ValueError(f"the item {text[:60]!r} names no sources: give ids of {what}")
     if unknown := set(sources).difference(known):
@@ -114,7 +114,7 @@ def check_sources(text: str, sources: Collection[int], known: Collection[int], w
 
 
 def check_ids(ids: Sequence[Any], known: Collection[Any], what: str) -> None:
-    """Raises ValueError unless all of a model's ids were given to it, and none is named twice."""
+    """Raise ValueError for unknown or duplicate ids."""
     if unknown := set(ids).difference(known):
         raise ValueError(f"{what} has ids that were not given: {sorted(unknown)[:8]}")
     if len(set(ids)) < len(ids):

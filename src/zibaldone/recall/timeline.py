@@ -15,8 +15,7 @@ from zibaldone.log.session_list import TitledSession, titled_sessions
 from zibaldone.text.words import terms
 from zibaldone.views.notes import UserNote
 from zibaldone.views.notes.note import BY_HAND, STATED
-from zibaldone.views.notes.own_words import own_statements
-from zibaldone.views.notes.stated import is_persons
+from zibaldone.views.notes.stated import is_persons, own_statements
 
 _MOST_SESSIONS = 10_000
 _LOOKED_AT = 8  # messages of a session, for its first statement

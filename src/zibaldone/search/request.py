@@ -6,8 +6,6 @@ from enum import StrEnum
 
 import regex
 
-from zibaldone.text.patterns import lazy_pattern
-
 
 class Aim(StrEnum):
     """What an answer has to be made of."""
@@ -19,7 +17,7 @@ class Aim(StrEnum):
 
 _LONGEST = 4000  # characters of a question that are read
 # What was said in the time of an overview comes first: .375 for .346 of the evidence in records of a year.
-_OVERVIEW = lazy_pattern(
+_OVERVIEW = regex.compile(
     r"\b(?:summar(?:y|i[sz]e[sd]?|ies)|overview|recap|timeline|history\s+of|over\s+time|so\s+far|"
     r"(?:in|by)\s+(?:\p{L}+\s+)?(?:order|sequence)|(?:the|what)\s+(?:order|sequence)|"
     r"what\s+(?:has\s+|have\s+(?:i|we)\s+)?(?:happened|been\s+(?:up\s+to|doing)|been\s+going\s+on))\b",
@@ -27,7 +25,7 @@ _OVERVIEW = lazy_pattern(
 )
 # "Which hotel did you recommend?", "remind me what you said about it", "your suggestions": without it
 # questions about the assistant's words are answered with the user's.
-_SAID = lazy_pattern(
+_SAID = regex.compile(
     r"\bdid\s+you\s+(?!know\b)\w+|\byou(?:'d|'ve|\s+had|\s+have)?\s+(?:(?:also|just|once|previously|earlier)\s+)?"
     r"(?:said|told|gave|given|recommended|suggested|mentioned|explained|provided|listed|proposed|described|wrote)\b"
     r"|\byour\s+(?:previous|earlier|last|first|own|tips?|advice|suggestions?|recommendations?|answers?|words)\b",

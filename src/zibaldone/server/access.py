@@ -1,4 +1,4 @@
-"""Who asks, and whether they may: the host, the origin, the key, the user."""
+"""Authentication: checks of host, origin and key, and the principal of a request."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode, ServerSettings
 
 T = TypeVar("T")
-_KEY_S = 3.0  # that a request to the gateway waits for its key, or for whether it needs one
-_MOST_LATE = 16  # looks at the keys that still run, and nobody waits for: until one ends none is begun
+_KEY_S = 3.0  # for which a request to the gateway waits for the key table
+_MOST_LATE = 16  # late reads of the key table that may still run; then no more are begun
 _logger = logging.getLogger(__name__)
-# Whoever watches a server has no key; none of these says anything of a memory.
+# Monitoring has no key; none of these paths shows a memory.
 _OPEN = frozenset({"/healthz", "/readyz", "/v1/memory/openapi.json"})
 _KEY_HEADER = "x-memory-key"
-KEY_COOKIE = "zibaldone_key"  # of who signed in on the page
-# First segments of the page's paths: there alone the cookie opens, and who has no key is led to sign in.
+KEY_COOKIE = "zibaldone_key"  # set by signing in on the page
+# First segments of the page's paths: only there the cookie is read, and a missing key leads to sign-in.
 PAGE_SEGMENTS = frozenset(
     """
     ask favicon.ico forget import jobs maintain message profile recall session sessions sign-in sign-out
@@ -42,21 +42,21 @@ PAGE_SEGMENTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who a request comes from."""
+    """The sender of a request."""
 
-    user: str | None  # whose memory; None: unbound (no keys on loopback, or an admin's): may name any user
-    agent: str | None = None  # whose messages of it alone
+    user: str | None  # None: may name any user (an admin's key, or no keys on loopback)
+    agent: str | None = None  # restricts access to one agent's messages
     read_only: bool = False
     key_id: str | None = None  # None: no key was needed
     memory_mode: MemoryMode | None = None  # None: the server's
-    # Whether a key is needed by now is not known: nothing is shown of any memory, and nothing is stored in
-    # one before `request.state.is_open` says that it may be.
+    # True if the key table could not be read: nothing is recalled, and nothing is stored before
+    # `request.state.is_open` says that no key is needed.
     is_presumed: bool = False
 
     def whose(self, user: str | None) -> str:
-        """The user of a request that names this one, or none.
+        """Return the user of a request that names `user`.
 
-        Raises a 403 Problem for somebody else's memory, and a 400 where nobody is named.
+        Raises a 403 Problem for another user than the key's, and a 400 if there is none.
         """
         if self.user is not None:
             if user is not None and user != self.user:
@@ -67,7 +67,7 @@ class Principal:
         return user
 
     def which_agent(self, agent: str | None) -> str | None:
-        """The agent of a request that names this one, or none. Raises a 403 Problem for another's."""
+        """Return the agent of a request that names `agent`. Raises a 403 Problem for another one."""
         if self.agent is not None:
             if agent is not None and agent != self.agent:
                 raise Problem(403, "other-agent", "this key is for another agent's messages")
@@ -86,14 +86,14 @@ class Principal:
 
 
 class Access:
-    """The ASGI middleware that lets a request in, with `request.state.principal`; or answers a problem."""
+    """The ASGI middleware that sets `request.state.principal`, or raises a Problem."""
 
     def __init__(self, app: ASGIApp, *, settings: ServerSettings, keys: KeyStore) -> None:
         self._app, self._settings, self._keys = app, settings, keys
-        self._late = 0  # looks at the keys that no request waits for any more
+        self._late = 0  # late reads of the key table that still run
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let in, or raise a Problem."""
+        """Authenticate and pass on, or raise a Problem."""
         if scope["type"] == "http":
             headers = Headers(scope=scope)
             self._check_host(headers)
@@ -110,7 +110,7 @@ class Access:
         await self._app(scope, receive, send)
 
     def _check_host(self, headers: Headers) -> None:
-        """Refuse names that are not ours: a page whose name was made to lead here says its own name."""
+        """Refuse unknown host names, against DNS rebinding."""
         name = host_name(headers.get("host", ""))
         if name is None or not self._is_ours(name):
             raise Problem(
@@ -125,10 +125,10 @@ class Access:
             return True
         if is_loopback(settings.host):
             return is_loopback(name)
-        return is_loopback(name) or _is_address(name)  # an address cannot be made to lead elsewhere
+        return is_loopback(name) or _is_address(name)  # an address cannot be rebound
 
     async def _principal(self, headers: Headers, path: str) -> Principal | None:
-        """Who asks; None where nobody is asked for a key, and on the page, which asks for it itself."""
+        """Return the principal; None for open paths, and for the page, which leads to sign-in."""
         token, of_page = presented_token(headers), is_page(path)
         if token is None and of_page:
             token = cookie_parser(headers.get("cookie", "")).get(KEY_COOKIE)
@@ -149,10 +149,9 @@ class Access:
         return Principal(None, is_presumed=needed is None)
 
     async def _need_key(self, path: str) -> bool | None:
-        """True if nobody is served without a key; None: that is not known, and a model may be asked.
+        """True if a key is needed; None if that is unknown and the path is the gateway's.
 
-        The gateway passes requests on while the database is away or slow, where there was no key before: the
-        model can be asked without memory.
+        If there was no key before, the gateway passes requests on without memory while the database is away.
         """
         were_none = self._keys.were_none
         within_s = self._settings.recall_timeout_ms / 1000 if were_none else _KEY_S
@@ -165,13 +164,13 @@ class Access:
             return None
 
     async def _is_open(self, path: str) -> bool:
-        """True if nobody needs a key, looked once more. Raises StorageError where that is still not known."""
+        """True if no key is needed, read again. Raises StorageError if that is still unknown."""
         return not await self._looked_up(path, self._keys.exist, self._settings.recall_timeout_ms / 1000)
 
     async def _looked_up(self, path: str, look: Callable[[], T], within_s: float) -> T:
-        """What a look at the keys gives; a model that is asked through the gateway waits for it so long only.
+        """Return `look()`; for the gateway within a time limit.
 
-        A look that is late goes on in its thread. Raises StorageBusy where it is, or where many are.
+        A late read goes on in its thread. Raises StorageBusy if it is late, or if many are.
         """
         if not _is_gateway(path):
             return await in_thread(look)
@@ -188,7 +187,7 @@ class Access:
     def _caught_up(self, task: asyncio.Task[Any]) -> None:
         self._late -= 1
         if not task.cancelled():
-            task.exception()  # of a late one nobody asks
+            task.exception()  # retrieved, or asyncio would log it
 
 
 def _is_gateway(path: str) -> bool:
@@ -196,7 +195,7 @@ def _is_gateway(path: str) -> bool:
 
 
 def _door(path: str) -> str:
-    """Which part of the server a path leads to."""
+    """Return the part of the server that a path belongs to."""
     if is_page(path):
         return "page"
     if path == "/mcp":
@@ -205,14 +204,14 @@ def _door(path: str) -> str:
 
 
 def is_page(path: str) -> bool:
-    """True if a path is of the page for people."""
+    """True if a path belongs to the page."""
     return path == "/" or path[1:].partition("/")[0] in PAGE_SEGMENTS
 
 
 def presented_token(headers: Headers) -> str | None:
-    """The key of ours that a request brings: as X-Memory-Key, as bearer token or as x-api-key.
+    """Return the server's key in a request: X-Memory-Key, a bearer token or x-api-key.
 
-    What does not look like one of ours is somebody else's, such as the upstream's, and is left alone.
+    Tokens without the prefix of our keys are others', such as the upstream's, and are ignored.
     """
     own = headers.get(_KEY_HEADER)
     if own is not None:
@@ -223,7 +222,7 @@ def presented_token(headers: Headers) -> str | None:
 
 
 def named_in(headers: Headers, name: str) -> str | None:
-    """Whom a header names; clients write names in UTF-8, which HTTP takes for Latin-1. None for nobody."""
+    """Return a name from a header, None if empty; clients send UTF-8, which HTTP reads as Latin-1."""
     value = headers.get(name, "").strip()
     with suppress(UnicodeError):
         value = value.encode("latin-1").decode()
@@ -231,7 +230,7 @@ def named_in(headers: Headers, name: str) -> str | None:
 
 
 def host_name(host: str) -> str | None:
-    """The name or address of a Host header, in small letters, without port and brackets; None for none."""
+    """Return the host of a Host header in lower case, without port and brackets; None if invalid."""
     try:
         return urlsplit(f"//{host.strip()}").hostname if host.strip() else None
     except ValueError:
@@ -239,7 +238,7 @@ def host_name(host: str) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """True if a name or address leads to this machine only."""
+    """True for a loopback name or address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -255,7 +254,7 @@ def _is_address(name: str) -> bool:
 
 
 def _check_origin(headers: Headers) -> None:
-    """Refuse what a page of another origin sends; whatever is no browser says nothing of this."""
+    """Refuse requests of pages of another origin; programs that are no browsers send neither header."""
     origin, own = headers.get("origin"), headers.get("host", "").strip().lower()
     is_foreign = origin is not None and origin.lower() not in (f"http://{own}", f"https://{own}")
     if is_foreign or headers.get("sec-fetch-site") in ("cross-site", "same-site"):

@@ -1,4 +1,4 @@
-"""The app, and the process that serves it."""
+"""The ASGI app and the process that serves it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ from zibaldone.api.aio import AsyncMemory, wrapped
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, MissingExtra, StorageError, ZibaldoneError
 from zibaldone.server.access import Access, is_loopback
-from zibaldone.server.border import Border
-from zibaldone.server.cache_sync import let_go_of_what_others_forget
+from zibaldone.server.border import ErrorBoundary
+from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.gateway import Gateway
-from zibaldone.server.heap import give_back_free_memory, keep_what_stands
+from zibaldone.server.heap import freeze_objects, trim_heaps
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
-from zibaldone.server.memory_pool import DividedMemory
+from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.page import PagePart
 from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import Rest
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import watching
-from zibaldone.text.patterns import compile_all
 
 try:
     import uvicorn
@@ -46,14 +45,14 @@ _logger = logging.getLogger(__name__)
 
 
 class ServedPart(Protocol):
-    """What serves some of the paths: REST, the page, the gateway, MCP."""
+    """A part of the server: REST, the page, the gateway or MCP."""
 
     def routes(self) -> Sequence[BaseRoute]:
-        """Its routes, with their whole paths."""
+        """Return the part's routes, with whole paths."""
         ...
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """Open what it needs; at the end, when no request is under way any more, drain and close it."""
+        """Open resources; at the end, after the last request, drain and close them."""
         ...
 
 
@@ -62,16 +61,16 @@ def create_app(
     *,
     settings: ServerSettings,
     keys: KeyStore,
-    divided: DividedMemory | None = None,
+    pool: MemoryPool | None = None,
 ) -> Starlette:
-    """The ASGI app over a memory; the memory and the keys are closed with it.
+    """Create the ASGI app, which closes the memory and the keys at its end.
 
-    With `divided`, the same memory in several processes, the gateway recalls and stores through these.
+    With a `pool` over the same memory, the gateway recalls and adds through it.
     """
     metrics = Metrics()
     parts: list[ServedPart] = [Rest(memory, metrics), PagePart(memory, metrics, keys)]
     if settings.upstream is not None:
-        parts.append(Gateway(divided or memory, settings, metrics))
+        parts.append(Gateway(pool or memory, settings, metrics))
     parts += _mcp(memory, settings)
 
     @asynccontextmanager
@@ -79,11 +78,10 @@ def create_app(
         async with AsyncExitStack() as stack:
             stack.push_async_callback(memory.close)
             stack.push_async_callback(in_thread, keys.close)
-            if divided is not None:
-                stack.push_async_callback(divided.close)
-                await divided.start()
-            letting_go = let_go_of_what_others_forget(wrapped(memory))
-            for chore in (_note_used(keys), give_back_free_memory(), letting_go):
+            if pool is not None:
+                stack.push_async_callback(pool.close)
+                await pool.start()
+            for chore in (_note_used(keys), trim_heaps(), sync_caches(wrapped(memory))):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())
@@ -92,7 +90,7 @@ def create_app(
     return Starlette(
         routes=[*watching(memory, metrics), *(route for part in parts for route in part.routes())],
         middleware=[
-            Middleware(Border, metrics=metrics),
+            Middleware(ErrorBoundary, metrics=metrics),
             Middleware(Access, settings=settings, keys=keys),
             Middleware(Limits, settings=settings),
         ],
@@ -102,7 +100,7 @@ def create_app(
 
 
 def _mcp(memory: AsyncMemory, settings: ServerSettings) -> list[ServedPart]:
-    """MCP, where its extra is installed."""
+    """Return MCP if its extra is installed."""
     try:
         from zibaldone.server.mcp.serving import McpPart
     except MissingExtra:
@@ -120,7 +118,7 @@ async def _note_used(keys: KeyStore) -> None:
 
 
 def check_binding(settings: ServerSettings, keys: KeyStore) -> None:
-    """Raise InvalidInput where a server without keys would be open to other machines."""
+    """Raise InvalidInput if a server without keys would be open to other machines."""
     if not is_loopback(settings.host) and not keys.exist():
         raise InvalidInput(
             f"--host {settings.host} lets other machines in, and there are no keys: make one with"
@@ -129,9 +127,9 @@ def check_binding(settings: ServerSettings, keys: KeyStore) -> None:
 
 
 def listening(settings: ServerSettings) -> socket.socket:
-    """The socket that the server listens on. Raises InvalidInput when the address cannot be had."""
+    """Return the listening socket. Raises InvalidInput if the address is not available."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # with its protocol named, or asyncio does not know it for TCP and leaves answers waiting for more (Nagle)
+    # With an explicit protocol: asyncio disables Nagle's algorithm only on sockets known to be TCP.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -147,13 +145,13 @@ def listening(settings: ServerSettings) -> socket.socket:
 
 
 def base_url(bound: socket.socket) -> str:
-    """Such as http://127.0.0.1:8787."""
+    """Return the server's address, such as http://127.0.0.1:8787."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def server_of(app: Starlette, settings: ServerSettings) -> uvicorn.Server:
-    """Uvicorn around the app; `run(sockets=[...])` serves until `should_exit`, then drains."""
+    """Create the uvicorn server; `run(sockets=[...])` serves until `should_exit`, then drains."""
     return uvicorn.Server(
         uvicorn.Config(
             app,
@@ -170,24 +168,18 @@ def server_of(app: Starlette, settings: ServerSettings) -> uvicorn.Server:
     )
 
 
-def _prepare() -> None:
-    compile_all()
-    keep_what_stands()
-
-
 def serve_until_stopped(app: Starlette, settings: ServerSettings, bound: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM; then answer what is under way, store what is to be stored, and return.
+    """Serve until SIGINT or SIGTERM; then finish requests and write-backs, and return.
 
-    A second SIGINT does not wait. The process may have as many connections open as the system allows it. What
-    a first request would wait for, and is nobody's, is made meanwhile.
+    A second SIGINT does not wait. Raises the process's limit of open files to the system's.
     """
-    threading.Thread(target=_prepare, name="zibaldone-warming", daemon=True).start()
+    threading.Thread(target=freeze_objects, name="zibaldone-freezing", daemon=True).start()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ended = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: lambda *_: None}
     before = {number: signal.signal(number, handler) for number, handler in ended.items()}
     try:
-        with suppress(KeyboardInterrupt):  # uvicorn raises again, at the end, what stopped it
+        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again at its end
             server_of(app, settings).run(sockets=[bound])
     finally:
         for number, handler in before.items():

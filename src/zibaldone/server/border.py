@@ -1,4 +1,4 @@
-"""The outermost layer: no error leaves it but as a problem, and each request leaves a figure and a line."""
+"""The outermost middleware: turns errors into problems, and counts and logs each request."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem, log_failure, problem_of
 
-_CLIENT_LEFT = 499  # in figures and lines only
+_CLIENT_LEFT = 499  # in metrics and logs only
 _logger = logging.getLogger(__name__)
 
 
-class Border:
+class ErrorBoundary:
     """The ASGI middleware around all others.
 
-    A line of its log says method, route, status, time and the key's id: no path, no query and no word of
-    what was sent, which may be anybody's.
+    A log line has method, route, status, time and the key's id, but no path, query or content.
     """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
@@ -46,11 +45,11 @@ class Border:
                 await self._app(scope, receive, watched)
             except ClientDisconnect:
                 status = status or _CLIENT_LEFT
-            except Exception as error:  # noqa: BLE001 - the process border: a request's fault is its own
+            except Exception as error:  # noqa: BLE001 - the process border: an error ends its request alone
                 problem = problem_of(error)
                 if problem.status >= 500:
                     log_failure(_logger, "in a request", error)
-                if not status:  # else the client sees that the answer breaks off
+                if not status:  # else the answer breaks off
                     await problem.response(scope["path"])(scope, receive, watched)
         seconds = time.perf_counter() - began
         route = getattr(scope.get("route"), "path", "none")
@@ -60,7 +59,7 @@ class Border:
 
 
 def _check_length(scope: Scope) -> None:
-    """Refuse a body of two lengths, and read nothing more: a proxy may have let the rest by as its body."""
+    """Refuse a body of two lengths and close the connection, against request smuggling through a proxy."""
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
         raise Problem(
             400,

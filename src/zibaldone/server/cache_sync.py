@@ -1,4 +1,4 @@
-"""What other processes have forgotten is looked for: a server keeps no words of it, though nobody asks."""
+"""Clearing of caches after another process has forgotten something."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import logging
 
 from zibaldone.api.memory import Memory
 from zibaldone.core.threads import in_thread
-from zibaldone.engine.forgetting import let_go_where_forgotten
+from zibaldone.engine.forgetting import clear_caches_if_stale
 from zibaldone.errors import ClosedMemory, StorageError
 
-LOOK_S = 30.0
+_POLL_S = 30.0
 _logger = logging.getLogger(__name__)
 
 
-async def let_go_of_what_others_forget(memory: Memory, every_s: float = LOOK_S) -> None:
-    """Again and again, until it is cancelled or the memory is closed.
+async def sync_caches(memory: Memory, poll_s: float = _POLL_S) -> None:
+    """Poll for forgettings until cancelled or the memory is closed.
 
-    What is recalled is right without: a recall looks at the user's counters. This is for what lies in memory
-    of users who do not come again.
+    Recalls are correct without it, as they read the user's counters. It removes forgotten texts of users who
+    never recall again from this process's memory.
     """
     while True:
-        await asyncio.sleep(every_s)
+        await asyncio.sleep(poll_s)
         try:
-            await in_thread(let_go_where_forgotten, memory._database)  # noqa: SLF001 - no method of a library
+            await in_thread(clear_caches_if_stale, memory._database)  # noqa: SLF001 - not public
         except ClosedMemory:
             return
         except StorageError as error:
-            _logger.warning("what others have forgotten could not be read (%s)", type(error).__name__)
+            _logger.warning("forgettings of other processes could not be read (%s)", type(error).__name__)

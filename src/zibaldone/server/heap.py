@@ -1,8 +1,7 @@
-"""What a server does about its memory: what was freed goes back to the system, what stands is left alone.
+"""Return of a server's freed memory to the system, where the C library is glibc.
 
-A recall's arrays come and go in threads, between small things that stay. What is free lies in pieces, in as
-many heaps as there are threads, up to eight for each core; left alone, a server's resident memory grows by
-tens of kilobytes a turn of which nobody holds any. Only glibc is so, and can be told otherwise.
+Arrays of recalls are allocated in many threads between small objects that stay. glibc keeps a heap per
+thread, up to eight per core, and the free pieces stay resident: tens of kilobytes more with each turn.
 """
 
 from __future__ import annotations
@@ -20,22 +19,19 @@ _EVERY_S = 30.0
 
 
 def share_heaps() -> None:
-    """Have all threads share a few heaps: to be called before there are any."""
+    """Let all threads share a few heaps. Call before starting any thread."""
     if (library := _glibc()) is not None:
         library.mallopt(_M_ARENA_MAX, _HEAPS)
 
 
-def keep_what_stands() -> None:
-    """Look no more through what there is now, such as code: it stays as long as the process.
-
-    Python looks through all objects now and then, for circles that nobody holds: all else waits meanwhile.
-    """
+def freeze_objects() -> None:
+    """Exclude all present objects, such as code, from garbage collection, which halts everything else."""
     gc.collect()
     gc.freeze()
 
 
-async def give_back_free_memory(every_s: float = _EVERY_S) -> None:
-    """Again and again, until it is cancelled."""
+async def trim_heaps(every_s: float = _EVERY_S) -> None:
+    """Return free memory to the system at intervals, until cancelled."""
     while (library := _glibc()) is not None:
         await asyncio.sleep(every_s)
         await in_thread(library.malloc_trim, 0)

@@ -1,8 +1,8 @@
-"""Keys of the server: who may use which memory.
+"""Keys of the server, which grant access to a user's memory.
 
-A token is `zbd_<id>_<secret>`. Its secret has 256 random bits, so that one SHA-256 of it is stored: what slow
-hashes are for, guessing what people choose, does not apply. The id finds the row, the digest is compared in
-constant time, and nothing is cached: a key that was revoked by another process is refused at once.
+A token is `zbd_<id>_<secret>`. The secret has 256 random bits, so one SHA-256 of it is stored; slow hashes
+protect guessable passwords only. The id finds the row and the digest is compared in constant time. Nothing is
+cached: a key revoked by another process is refused at once.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ _NO_DIGEST = "0" * 64
 
 @dataclass(frozen=True, slots=True)
 class ServerKey:
-    """One key as it is stored: without its secret."""
+    """A stored key, without its secret."""
 
     id: str
-    user: str | None  # whose memory; None: an admin's, for any user
-    agent: str | None  # whose messages of it alone; None: all
+    user: str | None  # None: an admin's key, for any user
+    agent: str | None  # restricts the key to the messages of one agent; None: all
     read_only: bool
     created: datetime
-    used: datetime | None  # last, give or take half a minute; None: never
-    revoked: datetime | None  # None: it opens
-    memory_mode: MemoryMode | None  # how the gateway's model gets at memory; None: as the server says
+    used: datetime | None  # last, to half a minute; None: never
+    revoked: datetime | None  # None: valid
+    memory_mode: MemoryMode | None  # None: the server's
 
 
 @dataclass(frozen=True, slots=True)
 class CreatedKey:
-    """A new key, and its token, which is shown this once."""
+    """A new key and its token, which cannot be read again."""
 
     key: ServerKey
     token: str
 
 
 class KeyStore:
-    """The keys of one memory's folder, in its database. Safe to share among threads."""
+    """The keys of one memory, in its database. Safe to share among threads."""
 
     def __init__(
         self, folder: Path, *, clock: Callable[[], datetime] = now_utc, busy_timeout_s: float = 30.0
     ) -> None:
-        """Open the folder's database, which is made if it is missing. Raises what Memory raises."""
+        """Open the memory's database; creates it if it is missing. Raises what Memory raises."""
         self._database = open_database(
             folder,
             busy_timeout_s=busy_timeout_s,
@@ -73,10 +73,10 @@ class KeyStore:
         self._clock = clock
         self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet
         self._lock = threading.Lock()
-        self._any: bool | None = None  # None: nobody has looked yet
+        self._any: bool | None = None  # True if there are keys; None: not read yet
 
     def close(self) -> None:
-        """Note what was used, and close; idempotent."""
+        """Store times of use and close; idempotent."""
         try:
             self.note_used()
         except StorageError as error:
@@ -91,7 +91,7 @@ class KeyStore:
         read_only: bool = False,
         memory_mode: str | None = None,
     ) -> CreatedKey:
-        """A key for a user's memory, of one agent in it where one is named; for no user: an admin's."""
+        """Create a key for a user's memory, or for one agent in it; without a user an admin's."""
         if user is not None:
             key("user", user)
         if agent is not None:
@@ -117,14 +117,14 @@ class KeyStore:
         return CreatedKey(created, f"{PREFIX}{key_id}_{secret}")
 
     def all_keys(self) -> list[ServerKey]:
-        """All of them, revoked ones too, in the order in which they were made."""
+        """List all keys, revoked ones too, in the order of their creation."""
         self.note_used()
         query = select(server_keys).order_by(server_keys.c.created_us, server_keys.c.id)
         with self._database.read() as connection:
             return [_of_row(row) for row in connection.execute(query)]
 
     def revoke(self, key_id: str) -> ServerKey:
-        """Let it open nothing from now on; it stays in the list. Raises InvalidInput for none of that id."""
+        """Revoke a key; it stays in the list. Raises InvalidInput for an unknown id."""
         c = server_keys.c
         with self._database.unlocked() as connection:
             revoking = update(server_keys).where(c.id == key_id, c.revoked_us.is_(None))
@@ -135,7 +135,7 @@ class KeyStore:
         return _of_row(row)
 
     def exist(self) -> bool:
-        """True if there is any key, revoked or not: from then on nobody is served without one."""
+        """True if there is any key, revoked or not: then every request needs one."""
         if not self._any:
             with self._database.read() as connection:
                 self._any = connection.execute(select(server_keys.c.id).limit(1)).first() is not None
@@ -143,11 +143,11 @@ class KeyStore:
 
     @property
     def were_none(self) -> bool:
-        """True if there was no key when it was looked last."""
+        """True if there was no key at the last look."""
         return self._any is False
 
     def authenticate(self, token: str) -> ServerKey | None:
-        """The key of a token; None when there is none, or it was revoked."""
+        """Return the key of a token; None if it is unknown or revoked."""
         if not token.isascii():
             return None
         key_id, _, secret = token.removeprefix(PREFIX).partition("_")
@@ -161,7 +161,7 @@ class KeyStore:
         return _of_row(row)
 
     def note_used(self) -> None:
-        """Store when keys were used; called now and then, so that no request waits for it."""
+        """Store times of use; called at intervals, so that no request waits for it."""
         with self._lock:
             used, self._used = self._used, {}
         if not used:

@@ -1,4 +1,4 @@
-"""Limits: how large a body may be, how slowly it may come, and how many requests a key may send."""
+"""Limits of body size, transfer time and requests per key."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from zibaldone.server.access import Principal
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import ServerSettings
 
-IMPORT_PATH = "/import"  # of the page: a whole export comes in one body
-_LONGEST_HEADERS_BYTES = 2**16  # h11 has a limit for those alone that come in pieces
+IMPORT_PATH = "/import"  # of the page: a whole export is one body
+_LONGEST_HEADERS_BYTES = 2**16  # h11 limits only headers that come in pieces
 
 
 class Limits:
@@ -67,7 +67,7 @@ class Limits:
 
         async def limited() -> Message:
             nonlocal taken, ended
-            if ended:  # what comes now is the client's going
+            if ended:  # the next message is the client's disconnect
                 return await receive()
             try:
                 async with asyncio.timeout(max(0.0, give_up - self._clock())):
@@ -90,7 +90,7 @@ def _too_large(most_bytes: int) -> Problem:
 
 
 class _Bucket:
-    """As many tokens as a key may use now."""
+    """A token bucket of one key."""
 
     __slots__ = ("_at", "_tokens")
 
@@ -98,7 +98,7 @@ class _Bucket:
         self._tokens, self._at = tokens, now
 
     def take(self, now: float, per_s: float, most: float) -> float:
-        """Take one and return 0, or return after how many seconds there will be one."""
+        """Take a token and return 0, or return the seconds until there is one."""
         self._tokens = min(most, self._tokens + (now - self._at) * per_s)
         self._at = now
         if self._tokens >= 1:
@@ -108,10 +108,9 @@ class _Bucket:
 
 
 class ImpatientProtocol(H11Protocol):
-    """Uvicorn's HTTP, and a limit on how long a request's headers may take, which it lacks.
+    """Uvicorn's HTTP protocol with a time limit for a request's headers.
 
-    Whoever opens a connection and says nothing, or says it byte by byte, is cut off; and so is who goes on
-    sending a body that was answered already.
+    Closes connections that send nothing, or send byte by byte, or go on sending an answered body.
     """
 
     header_timeout_s: float  # set by the subclass that `impatient` makes
@@ -134,7 +133,7 @@ class ImpatientProtocol(H11Protocol):
         self._stop_watching()
 
     def _watch(self) -> None:
-        """Be impatient while no request is being answered."""
+        """Start the timer unless a request is being answered."""
         answering = self.cycle is not None and not self.cycle.response_complete
         if answering or self.transport.is_closing():
             self._stop_watching()
@@ -148,6 +147,6 @@ class ImpatientProtocol(H11Protocol):
 
 
 def impatient(header_timeout_s: float) -> type[ImpatientProtocol]:
-    """The protocol with this limit, in seconds."""
+    """Return the protocol class with this limit, in seconds."""
     attributes: dict[str, Any] = {"header_timeout_s": header_timeout_s}
     return type("ImpatientProtocol", (ImpatientProtocol,), attributes)

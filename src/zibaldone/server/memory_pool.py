@@ -1,8 +1,8 @@
-"""AsyncMemory whose recalls and adds go on in other processes: each user's in one of them.
+"""A pool of processes that recall and add for the gateway, each for its share of the users.
 
-One interpreter does one thing at a time: a recall of tens of milliseconds holds up every stream that passes
-meanwhile, and recalls hold up each other. A user's index is in the memory of their process alone. Everything
-else, and what is only read from rows, is done by the memory that this one stands before.
+One interpreter does one thing at a time: in the server's own, a recall of tens of milliseconds would hold up
+every stream and every other recall. A user's index is in the memory of one process only. All other methods
+are calls of the server's own Memory.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ from zibaldone.core import Message
 from zibaldone.core.child_process import started
 from zibaldone.core.deadline import with_time_left
 from zibaldone.core.threads import in_thread
-from zibaldone.engine.forgetting import let_go
+from zibaldone.engine.forgetting import clear_caches
 from zibaldone.errors import StorageUnreachable, ZibaldoneError
 from zibaldone.log import audit
 from zibaldone.server.pool_process import (
+    CLEAR_CACHES,
     FORGOTTEN,
     LENGTH,
-    LET_GO,
-    PRELOAD,
     READY,
     CallAnswer,
     MemoryCall,
@@ -44,8 +43,8 @@ from zibaldone.text.purgeable_cache import emptied
 from zibaldone.views.unit_cache import index_bytes
 
 _COMMAND = "from zibaldone.server.pool_process import main; main()"
-_ENDS_S = 10.0  # for what is under way in a process that is to end
-_AGAIN_S = 1.0  # between two starts of a process that ends by itself
+_STOP_S = 10.0  # for the calls under way in a process that is to end
+_RESTART_DELAY_S = 1.0  # between two starts of a process that ends by itself
 T = TypeVar("T")
 _logger = logging.getLogger(__name__)
 
@@ -54,8 +53,11 @@ class _Ended(StorageUnreachable):
     """A process ended before it answered."""
 
 
-class DividedMemory(AsyncMemory):
-    """For a gateway: what it recalls has no scores of what was not chosen (`why_not`). Of one event loop."""
+class MemoryPool(AsyncMemory):
+    """An AsyncMemory whose recalls and adds run in the pool. For one event loop.
+
+    Recalls come without the scores of messages that were not chosen (`why_not`).
+    """
 
     def __init__(
         self,
@@ -63,58 +65,58 @@ class DividedMemory(AsyncMemory):
         place: Path,
         processes: int,
     ) -> None:
-        """Before `memory`, which was opened at this place, and is closed by whoever opened it."""
+        """`memory` is the server's own, opened at `place`; its owner closes it."""
         self._inner = wrapped(memory)
         config = self._inner._wiring.config  # noqa: SLF001 - as that memory was opened
         share_mb = max(1, index_bytes(config.index_mb) // processes // 10**6)
         opening = MemoryOpening(place, settings.key(), replace(config, background=False, index_mb=share_mb))
-        self._processes = [_Process(opening, number, self._forgotten_there) for number in range(processes)]
-        self._letting_go: asyncio.Task[None] | None = None
-        self._lets_go_again = False
+        self._processes = [_Process(opening, number, self._on_forgotten) for number in range(processes)]
+        self._clearing: asyncio.Task[None] | None = None
+        self._is_stale = False
         emptied(self)
 
     @property
-    def lanes(self) -> int:
-        """How many processes there are."""
+    def size(self) -> int:
+        """Number of processes."""
         return len(self._processes)
 
-    def lane(self, user: str) -> int:
-        """Which of them a user's is: the same one always."""
+    def process_of(self, user: str) -> int:
+        """Return the index of the process that serves a user."""
         digest = blake2b(user.encode(errors="surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest) % len(self._processes)
 
     async def start(self) -> None:
-        """Wait until all processes have opened the memory. Raises what opening it raises."""
+        """Wait until all processes have opened the memory. Raises what Memory raises."""
         await asyncio.gather(*(process.connected() for process in self._processes))
 
     async def close(self) -> None:
-        """End the processes, once they have done what they are at."""
+        """End the processes after the calls under way."""
         await asyncio.gather(*(process.close() for process in self._processes))
-        if self._letting_go is not None:
-            await asyncio.wait([self._letting_go])
+        if self._clearing is not None:
+            await asyncio.wait([self._clearing])
 
     def cache_clear(self) -> None:
-        """Something was forgotten: no process keeps words of it."""
+        """Clear the caches of all processes, after something was forgotten here."""
         for process in self._processes:
-            process.tell(LET_GO)
+            process.notify(CLEAR_CACHES)
 
-    def _forgotten_there(self) -> None:
-        """A process has forgotten something by itself: neither this one nor the others keep words of it."""
-        self._lets_go_again = True
-        if self._letting_go is None or self._letting_go.done():
-            self._letting_go = asyncio.get_running_loop().create_task(self._let_go())
+    def _on_forgotten(self) -> None:
+        """Clear the caches here and in all processes, after one of them has forgotten something."""
+        self._is_stale = True
+        if self._clearing is None or self._clearing.done():
+            self._clearing = asyncio.get_running_loop().create_task(self._clear())
 
-    async def _let_go(self) -> None:
-        while self._lets_go_again:
-            self._lets_go_again = False
+    async def _clear(self) -> None:
+        while self._is_stale:
+            self._is_stale = False
             try:
-                await in_thread(let_go, self._inner._database)  # noqa: SLF001 - no method of a library
+                await in_thread(clear_caches, self._inner._database)  # noqa: SLF001 - not public
             except ZibaldoneError as error:
-                _logger.warning("what was forgotten is still in memory (%s)", type(error).__name__)
+                _logger.warning("forgotten texts are still in memory (%s)", type(error).__name__)
 
     async def _for_user(self, method: Callable[..., T], **options: Any) -> T:
-        """In the user's process; where it ends meanwhile, messages that have ids are stored here."""
-        process = self._processes[self.lane(str(options["user"]))]
+        """Call in the user's process; if it ends meanwhile, messages that have ids are stored from here."""
+        process = self._processes[self.process_of(str(options["user"]))]
         try:
             value: T = await process.call(method.__name__, options)
         except _Ended:
@@ -123,111 +125,108 @@ class DividedMemory(AsyncMemory):
             return await super()._for_user(method, **options)
         return value
 
-    async def _preload(self, user: str) -> None:
-        await self._processes[self.lane(user)].call(PRELOAD, {"user": user})
-
 
 class _Process:
-    """One of them, started anew when it has ended."""
+    """One process of the pool, started again after it has ended."""
 
     def __init__(
         self,
         opening: MemoryOpening,
         number: int,
-        forgotten: Callable[[], None],
+        on_forgotten: Callable[[], None],
     ) -> None:
-        """`forgotten` is called when it has forgotten something that nobody here told it to."""
+        """`on_forgotten` is called after the process has forgotten something by itself."""
         self._opening, self._number = opening, number
-        self._forgotten = forgotten
+        self._on_forgotten = on_forgotten
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._calls = READY
-        self._not_before = 0.0
+        self._retry_at = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
 
     async def call(self, method: str, options: Mapping[str, Any]) -> Any:
-        """What the method gives there. Raises what it raises, and _Ended."""
-        since = time.monotonic()
+        """Return the method's value. Raises what it raises, and _Ended."""
+        received = time.monotonic()
         writer = await self.connected()
         self._calls += 1
-        answered = self._waiting[self._calls] = asyncio.get_running_loop().create_future()
         number = self._calls
+        future = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
-            left = with_time_left(options, since)
+            left = with_time_left(options, received)
             writer.write(framed(MemoryCall(number, method, left, audit.actor())))
-            return await answered
+            return await future
         finally:
             self._waiting.pop(number, None)
 
-    def tell(self, method: str) -> None:
-        """Call without waiting, from any thread; nothing where it does not run."""
+    def notify(self, method: str) -> None:
+        """Call from any thread without waiting for the answer; does nothing if the process does not run."""
 
         def write() -> None:
             if self._writer is not None:
                 self._writer.write(framed(MemoryCall(-1, method, {}, audit.actor())))
 
         if self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed: so are the processes
+            with suppress(RuntimeError):  # the loop is closed, and so are the processes
                 self._loop.call_soon_threadsafe(write)
 
     async def connected(self) -> asyncio.StreamWriter:
-        """The way to it, once it has opened the memory."""
+        """Return the connection after the process has opened the memory; starts it if it does not run."""
         if self._writer is not None:
             return self._writer
         async with self._starting:
             if self._writer is None:
-                if self._is_closed or time.monotonic() < self._not_before:
+                if self._is_closed or time.monotonic() < self._retry_at:
                     raise _Ended("the process that recalls for this user ended: it is started again")
-                self._not_before = time.monotonic() + _AGAIN_S
+                self._retry_at = time.monotonic() + _RESTART_DELAY_S
                 await self._start()
             assert self._writer is not None
             return self._writer
 
     async def close(self) -> None:
-        """End it."""
+        """End the process after the calls under way."""
         self._is_closed = True
         async with self._starting:
             if self._writer is not None:
                 self._writer.close()
-            if self._process is not None:
-                await in_thread(_ended, self._process)
+            await self._join()
             if self._reading is not None:
                 await asyncio.wait([self._reading])
 
     async def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
-        if self._process is not None:  # which has ended
-            await in_thread(_ended, self._process)
+        await self._join()  # the process that has ended
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = await in_thread(_begun, theirs, self._opening)
+            self._process = await in_thread(_start_process, theirs, self._opening)
         reader, writer = await asyncio.open_connection(sock=ours)
         writer.write(framed(self._opening))
         try:
-            opened = await _next(reader)
+            opened = await _next_answer(reader)
+            if opened.failed:
+                raise opened.value
         except BaseException as error:
             writer.close()
-            await in_thread(_ended, self._process)
+            await self._join()
             if isinstance(error, EOFError):
                 raise _Ended("a process that recalls ended before it had opened the memory") from error
             raise
-        if opened.failed:
-            writer.close()
-            await in_thread(_ended, self._process)
-            raise opened.value
         self._writer = writer
         self._reading = asyncio.create_task(self._read(reader, writer))
+
+    async def _join(self) -> None:
+        if self._process is not None:
+            await in_thread(_wait_or_kill, self._process)
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
-                answer = await _next(reader)
+                answer = await _next_answer(reader)
                 if answer.number == FORGOTTEN:
-                    self._forgotten()
+                    self._on_forgotten()
                     continue
                 waiting = self._waiting.get(answer.number)
                 if waiting is None or waiting.done():
@@ -253,20 +252,20 @@ def _have_ids(messages: object) -> bool:
     return isinstance(messages, list | tuple) and all(isinstance(m, Message) and m.id for m in messages)
 
 
-async def _next(reader: asyncio.StreamReader) -> CallAnswer:
+async def _next_answer(reader: asyncio.StreamReader) -> CallAnswer:
     head = await reader.readexactly(LENGTH.size)
     answer: CallAnswer = pickle.loads(await reader.readexactly(*LENGTH.unpack(head)))  # noqa: S301 - of our own process
     return answer
 
 
-def _begun(theirs: socket.socket, opening: MemoryOpening) -> subprocess.Popen[bytes]:
+def _start_process(theirs: socket.socket, opening: MemoryOpening) -> subprocess.Popen[bytes]:
     also = settings.read_by_others(opening.place, opening.config.blocks)
     return started(["-c", _COMMAND], also=also, stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> None:
+def _wait_or_kill(process: subprocess.Popen[bytes]) -> None:
     try:
-        process.wait(_ENDS_S)
+        process.wait(_STOP_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -1,4 +1,4 @@
-"""What Prometheus is told: counts and times per route and stage; never a name, an id or a word of anybody."""
+"""Prometheus metrics: counts and times per route and stage, without names, ids or texts of users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class Metrics:
-    """The figures of one app, in a registry of its own. Safe to share among threads."""
+    """Metrics of one app, in a registry of its own. Safe to share among threads."""
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
@@ -40,7 +40,7 @@ class Metrics:
         )
         self._stage_seconds = Histogram(
             "zibaldone_stage_seconds",
-            "What one step of a request took: recall, write_back, upstream ...",
+            "Duration of one step of a request: recall, write_back, upstream ...",
             ["stage"],
             buckets=_SECONDS,
             registry=registry,
@@ -63,7 +63,7 @@ class Metrics:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time one step of a request; `name` is one of a few."""
+        """Time one step of a request; `name` is one of a fixed few."""
         began = time.perf_counter()
         try:
             yield
@@ -72,32 +72,32 @@ class Metrics:
 
     @contextmanager
     def queued(self) -> Iterator[None]:
-        """One write-back, from when it is known to when it is stored."""
+        """Count a write-back as queued until the block ends."""
         with self._queued.track_inprogress():
             yield
 
     def recalled(self, tokens: int) -> None:
-        """A text was recalled."""
+        """Record the tokens of a recall."""
         self._recalled_tokens.observe(tokens)
 
     def degraded(self, reason: str) -> None:
-        """Memory served a request less well; `reason` is one of a few, such as "recall_timeout"."""
+        """Count a degraded request; `reason` is one of a fixed few, such as "recall_timeout"."""
         self._degraded.labels(reason).inc()
 
     @contextmanager
     def request(self) -> Iterator[None]:
-        """A request, while it is under way."""
+        """Count a request as under way until the block ends."""
         with self._under_way.track_inprogress():
             yield
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered; `route` is the path's template."""
+        """Record an answered request; `route` is the path's template."""
         shown = method if method in _METHODS else "OTHER"
         self._requests.labels(shown, route, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
 
     def holds(self, stats: Stats) -> None:
-        """What the memory holds now."""
+        """Set the gauges to the memory's statistics."""
         self._users.set(stats.users)
         self._messages.set(stats.messages)
         self._bytes.set(stats.bytes_on_disk)
@@ -105,5 +105,5 @@ class Metrics:
             self._behind.labels(view.view).set(view.lag)
 
     def exposition(self) -> bytes:
-        """All figures in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)

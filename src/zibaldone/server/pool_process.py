@@ -1,7 +1,10 @@
-"""A process that recalls and stores for a server, which keeps its own interpreter for its clients.
+"""A process of the memory pool: opens the memory and answers calls of the server's process.
 
-Its server starts it, and calls its Memory through a socket that nobody else has: frames of a length and a
-pickle. It ends when the server closes the socket, or dies, once what is under way is done.
+The server starts it and sends calls through a socket that only these two have: frames of a length and a
+pickle. It ends when the server closes the socket or dies, after the calls under way.
+
+Workers of `concurrent.futures` would not do: each answers one call at a time, has the server's whole
+environment with its secrets, and outlives a server that is killed.
 """
 
 from __future__ import annotations
@@ -25,37 +28,35 @@ from typing import Any
 from zibaldone.api.config import Config
 from zibaldone.api.memory import Memory
 from zibaldone.core.deadline import with_time_left
-from zibaldone.engine.forgetting import let_go
+from zibaldone.engine.forgetting import clear_caches
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
-from zibaldone.server.cache_sync import let_go_of_what_others_forget
-from zibaldone.server.heap import give_back_free_memory, keep_what_stands, share_heaps
-from zibaldone.text.patterns import compile_all
+from zibaldone.server.cache_sync import sync_caches
+from zibaldone.server.heap import freeze_objects, share_heaps, trim_heaps
 from zibaldone.text.purgeable_cache import telling_forgettings
 
 LENGTH = struct.Struct(">Q")  # before each pickle
-READY = 0  # the number of the first answer: the memory is open
-PRELOAD = "preload"  # a method of User
-LET_GO = "let go"  # called where the server has forgotten something; nobody waits for its answer
-FORGOTTEN = -2  # the number of an answer that nobody asked for: something was forgotten here, as by retention
+READY = 0  # number of the first answer: the memory is open
+CLEAR_CACHES = "clear_caches"  # called after the server has forgotten something; its answer is not waited for
+FORGOTTEN = -2  # number of an unsolicited answer: this process has forgotten something, as by retention
 _THREADS = 8
-_LOOK_S = 30.0  # after which it is looked what other processes have added
-_SWITCH_S = 0.0005  # so that what is stored does not wait for a recall
+_POLL_S = 30.0  # between two scans for messages that other processes have added
+_SWITCH_S = 0.0005  # so that an add does not wait for a recall
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryOpening:
-    """A memory to be opened. Models are taken from the environment, as the server takes them."""
+    """The memory to open. Models come from the environment, as in the server."""
 
     place: Path
-    key: str | bytes | None = field(repr=False)  # which a command may have printed, for the server alone
+    key: str | bytes | None = field(repr=False)  # may come from a command that only the server can run
     config: Config
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryCall:
-    """A method of Memory, as "recall" or "admin.stats", with its arguments; or PRELOAD or LET_GO."""
+    """A call of a method of Memory, such as "recall" or "admin.stats", or of CLEAR_CACHES."""
 
     number: int
     method: str
@@ -65,7 +66,7 @@ class MemoryCall:
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
-    """What a call gave, or raised; or word of what nobody called for."""
+    """The value or the error of a call."""
 
     number: int
     value: Any
@@ -73,14 +74,14 @@ class CallAnswer:
 
 
 def framed(value: MemoryOpening | MemoryCall | CallAnswer) -> bytes:
-    """As it goes through the socket."""
+    """Return the bytes that go through the socket."""
     data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(data)) + data
 
 
 def main() -> None:
-    """Answer calls until the server is gone. The socket is the standard input."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # sent to all of a group; the server says when to end
+    """Answer calls from the socket that is the standard input until the server is gone."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole process group: the server ends it
         signal.signal(number, signal.SIG_IGN)
     share_heaps()
     sys.setswitchinterval(_SWITCH_S)
@@ -94,17 +95,16 @@ def main() -> None:
             connection.sendall(framed(_failure(READY, error)))
             return
         with memory:
-            memory.admin.start_worker(poll_s=_LOOK_S)
-            compile_all()
-            keep_what_stands()
-            for chore in (give_back_free_memory(), let_go_of_what_others_forget(memory)):
+            memory.admin.start_worker(poll_s=_POLL_S)
+            freeze_objects()
+            for chore in (trim_heaps(), sync_caches(memory)):
                 threading.Thread(target=asyncio.run, args=(chore,), daemon=True).start()
             connection.sendall(framed(CallAnswer(READY, None)))
             _serve(connection, memory)
 
 
 def _serve(connection: socket.socket, memory: Memory) -> None:
-    sending, lets_go = threading.Lock(), threading.Event()
+    sending, clearing = threading.Lock(), threading.Event()
 
     def send(answer: CallAnswer) -> None:
         data = framed(answer)
@@ -112,12 +112,12 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
             with sending:
                 connection.sendall(data)
         except OSError:
-            pass  # nobody waits for it any more
+            pass  # the server is gone
 
-    def answer(call: MemoryCall, came: float) -> None:
-        if call.method == LET_GO:
-            lets_go.clear()  # what is forgotten from now on is another call's
-        send(_answer(memory, replace(call, options=with_time_left(call.options, came))))
+    def answer(call: MemoryCall, received: float) -> None:
+        if call.method == CLEAR_CACHES:
+            clearing.clear()  # later forgettings need another call
+        send(answer_call(memory, replace(call, options=with_time_left(call.options, received))))
 
     with (
         telling_forgettings(lambda: send(CallAnswer(FORGOTTEN, None))),
@@ -125,22 +125,20 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
     ):
         while (call := _read(connection)) is not None:
             assert isinstance(call, MemoryCall)
-            if call.method == LET_GO:
-                if lets_go.is_set():
-                    continue  # the one that waits is of this, too
-                lets_go.set()
+            if call.method == CLEAR_CACHES:
+                if clearing.is_set():
+                    continue  # the call that waits clears for this one, too
+                clearing.set()
             threads.submit(answer, call, time.monotonic())
 
 
-def _answer(memory: Memory, call: MemoryCall) -> CallAnswer:
+def answer_call(memory: Memory, call: MemoryCall) -> CallAnswer:
+    """Call the memory; an error becomes a failed answer."""
     try:
-        if call.method == LET_GO:
-            let_go(memory._database)  # noqa: SLF001 - no method of a library
+        if call.method == CLEAR_CACHES:
+            clear_caches(memory._database)  # noqa: SLF001 - not public
             return CallAnswer(call.number, None)
         with acting(call.actor.door, call.actor.key):
-            if call.method == PRELOAD:
-                memory.user(call.options["user"]).preload()
-                return CallAnswer(call.number, None)
             value = attrgetter(call.method)(memory)(**call.options)
         return CallAnswer(call.number, _without_scores(value) if isinstance(value, Recall) else value)
     except Exception as error:  # noqa: BLE001 - the process border: the caller raises it
@@ -150,15 +148,15 @@ def _answer(memory: Memory, call: MemoryCall) -> CallAnswer:
 def _failure(number: int, error: Exception) -> CallAnswer:
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
-    except Exception:  # noqa: BLE001 - whatever it is that it holds
+    except Exception:  # noqa: BLE001 - any error that cannot be pickled
         error = RuntimeError(type(error).__name__)
     return CallAnswer(number, error, failed=True)
 
 
 def _without_scores(recalled: Recall) -> Recall:
-    """A trace says something of every message of the user: megabytes, of which a gateway reads little.
+    """Drop the trace's scores of every message, which are megabytes; the gateway reads little of a trace.
 
-    It reads which messages were left out since what always holds says just the same.
+    It reads which messages were left out because standing evidence says the same.
     """
     standing = {unit.text.strip() for unit in recalled.evidence if unit.standing}
     left_out = (d for d in recalled.trace.decisions if not d.kept and d.evidence.text.strip() in standing)
@@ -167,7 +165,7 @@ def _without_scores(recalled: Recall) -> Recall:
 
 
 def _read(connection: socket.socket) -> MemoryOpening | MemoryCall | None:
-    """What comes next; None when the server is gone."""
+    """Read the next call; None if the server is gone."""
     try:
         head = _read_bytes(connection, LENGTH.size)
         return pickle.loads(_read_bytes(connection, *LENGTH.unpack(head)))  # type: ignore[no-any-return] # noqa: S301 - of our own server

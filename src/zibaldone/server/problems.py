@@ -1,4 +1,4 @@
-"""Problem details (RFC 9457): every error that a client gets, in one shape."""
+"""Problem details (RFC 9457), the shape of every error that a client gets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from zibaldone.errors import (
 _logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 _URN = "urn:zibaldone:problem:"
-# What the OpenAI and Anthropic clients read of an error is beside the problem where these are the clients.
+# Elsewhere a problem also has the members that OpenAI and Anthropic clients read.
 _OWN_SHAPE = ("/v1/memory", "/mcp", "/healthz", "/readyz", "/metrics")
 _KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 _KINDS |= {413: "request_too_large", 429: "rate_limit_error"}
@@ -55,7 +55,7 @@ _ERRORS: tuple[tuple[type[ZibaldoneError], str, int, int | None], ...] = (
     (KeyDestroyed, "key-destroyed", 410, None),
     (StorageError, "storage-failed", 500, None),
 )
-# What these say names files of the server's machine: a client is told this instead.
+# Details in place of errors' own texts, which name files of the server.
 _HIDDEN: dict[str, str] = {
     "closed": "the server is shutting down: try again",
     "storage-busy": "others are writing to the memory, and nothing of this request was stored: try again",
@@ -67,7 +67,7 @@ _HIDDEN: dict[str, str] = {
 
 
 class Problem(Exception):
-    """A request that cannot be answered as it wishes; raise it anywhere below the app."""
+    """An error answer; raise it anywhere below the app."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class Problem(Exception):
         headers: Mapping[str, str] | None = None,
         errors: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """`name` is the last part of the problem's type; `errors` say what is wrong where."""
+        """`name` is the last part of the problem's type; `errors` locate faults in the request."""
         super().__init__(detail)
         self.status, self.name, self.detail = status, name, detail
         self.headers, self.errors = dict(headers or {}), tuple(errors)
 
     def body(self, path: str) -> dict[str, Any]:
-        """The problem as JSON, for a request to this path."""
+        """Return the problem as JSON for a request to this path."""
         shown: dict[str, Any] = {
             "type": f"{_URN}{self.name}",
             "title": HTTPStatus(self.status).phrase,
@@ -99,14 +99,14 @@ class Problem(Exception):
         return shown
 
     def response(self, path: str) -> JSONResponse:
-        """The answer to a request to this path."""
+        """Return the answer to a request to this path."""
         return JSONResponse(
             self.body(path), status_code=self.status, headers=self.headers, media_type=MEDIA_TYPE
         )
 
 
 def problem_of(error: Exception) -> Problem:
-    """What an error is to a client; one that nobody meant is a 500 without its words."""
+    """Return the problem of an error; an unexpected error is a 500 without its text."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
@@ -121,10 +121,9 @@ def problem_of(error: Exception) -> Problem:
 
 
 def log_failure(logger: logging.Logger, where: str, error: BaseException) -> None:
-    """Log an error: one line for what is raised on purpose, such as by a database that is away.
+    """Log an error in one line, or a bug with its traceback.
 
-    Its words are left out unless they are the storage's own, since they may quote a message. A bug's line has
-    the places where it came up.
+    Only storage errors are logged with their text: others may quote a message.
     """
     if isinstance(error, StorageError):
         logger.warning("%s %s: %s", type(error).__name__, where, error)
@@ -145,7 +144,7 @@ def _sentence(error: HTTPException) -> str:
 
 
 async def answer_problem(request: Request, error: Exception) -> JSONResponse:
-    """An exception handler for Starlette."""
+    """Answer an error; an exception handler for Starlette."""
     problem = problem_of(error)
     if problem.status >= 500 and isinstance(error, StorageError):
         log_failure(_logger, "in a request", error)

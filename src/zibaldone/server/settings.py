@@ -1,4 +1,4 @@
-"""How a server is set up."""
+"""Settings of a server."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from zibaldone.errors import InvalidInput
 
 
 class MemoryMode(StrEnum):
-    """How the gateway's model gets at memory."""
+    """The gateway's ways to give a model memory."""
 
-    CONTEXT = "context"  # what is recalled stands before the user's words
-    TOOL = "tool"  # it searches, if it wants to
+    CONTEXT = "context"  # recalled text before the user's words
+    TOOL = "tool"  # a tool to search with
     BOTH = "both"
 
 
 def to_mode(given: object) -> MemoryMode:
-    """Check a mode. Raises InvalidInput."""
+    """Return the checked mode. Raises InvalidInput."""
     if given not in set(MemoryMode):
         raise InvalidInput(f"the memory mode is {', '.join(MemoryMode)}, not {shown(given)}")
     return MemoryMode(given)  # type: ignore[arg-type] # it is one of them
@@ -26,21 +26,21 @@ def to_mode(given: object) -> MemoryMode:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """What `zibaldone serve` is told; times in seconds unless the name says otherwise."""
+    """Options of `zibaldone serve`."""
 
     host: str = "127.0.0.1"
     port: int = 8787  # 0: any that is free
     upstream: str | None = None  # such as http://localhost:8000/v1; None: no gateway
     upstream_key: str | None = field(default=None, repr=False)  # sent upstream in place of the client's own
-    memory_mode: MemoryMode = MemoryMode.CONTEXT  # where neither request nor key says one
-    allowed_hosts: tuple[str, ...] = ()  # names that a Host header may say besides loopback and `host`
+    memory_mode: MemoryMode = MemoryMode.CONTEXT  # default for requests and keys
+    allowed_hosts: tuple[str, ...] = ()  # accepted Host headers besides loopback and `host`
     max_body_bytes: int = 32 * 2**20
-    max_import_bytes: int = 2 * 2**30  # of a file that is dropped on the page
+    max_import_bytes: int = 2 * 2**30  # of a file uploaded to the page
     header_timeout_s: float = 10.0  # from the first byte, or the opening, to the end of the headers
     body_timeout_s: float = 60.0  # from the end of the headers to that of the body
-    import_timeout_s: float = 600.0  # the same for a file that is dropped on the page
+    import_timeout_s: float = 600.0  # the same for a file uploaded to the page
     max_connections: int = 4000
     requests_per_minute: int = 6000  # of one key; 0: no limit
     burst: int = 500  # requests that a key may send at once
     shutdown_timeout_s: int = 15
-    recall_timeout_ms: int = 300  # the gateway goes on without memory afterwards
+    recall_timeout_ms: int = 300  # then the gateway goes on without memory

@@ -1,4 +1,4 @@
-"""An answer whose steps are seen as they are made."""
+"""Iteration over the steps of `ask`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zibaldone.recall.ask import Answer, Step
 
 
 async def stepwise(memory: AsyncMemory, question: str, **options: Any) -> AsyncGenerator[Step | Answer]:
-    """The steps of `AsyncMemory.ask`, and at last its answer; closed, it is given up."""
+    """Yield the steps of `AsyncMemory.ask`, then its answer. Closing the generator cancels the call."""
     loop = asyncio.get_running_loop()
     steps: asyncio.Queue[Step | None] = asyncio.Queue()
 

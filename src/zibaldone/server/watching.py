@@ -1,4 +1,4 @@
-"""What those ask who watch a server: is it alive, can it answer, what are its figures."""
+"""Monitoring endpoints."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from starlette.routing import BaseRoute, Route
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.server.metrics import CONTENT_TYPE, Metrics
 
-_FRESH_S = 60.0  # what the memory holds is counted again after that
-_SHARE = 20  # and takes at most one part in so many of the time
+_FRESH_S = 60.0  # age at which statistics are counted again
+_SHARE = 20  # counting takes at most 1/20 of the time
 
 
 def watching(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
-    """/healthz, /readyz and /metrics."""
+    """Return the routes /healthz, /readyz and /metrics."""
     counting = asyncio.Lock()
     next_count = 0.0
 
@@ -26,7 +26,7 @@ def watching(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
         return JSONResponse({"status": "ok"})
 
     async def ready(_: Request) -> Response:
-        await memory.user("readyz").sessions()  # nobody's: the database answers, or a problem says why not
+        await memory.user("readyz").sessions()  # no such user: raises if the database does not answer
         return JSONResponse({"status": "ok"})
 
     async def figures(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Statements have a limit of parameters: long lists go in parts."""
+"""Slices of long lists: statements have a limit of parameters."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class BucketUrl:
-    """s3://bucket/prefix?endpoint=...&region=..., taken apart."""
+    """A parsed s3://bucket/prefix?endpoint=...&region=..."""
 
     bucket: str
     prefix: str  # without slashes at its ends; may be empty
@@ -50,7 +50,7 @@ class BucketUrl:
 
     @property
     def place(self) -> str:
-        """Without options: what two URLs of the same objects have in common."""
+        """The URL without options: equal for two URLs of the same objects."""
         return f"s3://{self.bucket}" + (f"/{self.prefix}" if self.prefix else "")
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class BucketUrl:
 
 
 def bucket_url(given: str) -> BucketUrl:
-    """Take a URL apart. Raises InvalidInput."""
+    """Parse a bucket's URL. Raises InvalidInput."""
     if not isinstance(given, str):
         raise InvalidInput(f"blocks must be {_FORM}, not {shown(given)}")
     try:
@@ -82,10 +82,10 @@ def bucket_url(given: str) -> BucketUrl:
 
 
 class Bucket:
-    """Whole objects by key. Safe to share among threads; not usable in a forked child."""
+    """A bucket's objects by key. Safe to share among threads; not usable in a forked child."""
 
     def __init__(self, url: BucketUrl, folder: str) -> None:
-        """`folder` is what keys of this memory begin with. Nothing is asked yet. Raises MissingExtra."""
+        """`folder` is the prefix of this memory's keys. Sends no request. Raises MissingExtra."""
         try:
             from obstore.store import S3Store
         except ImportError as error:
@@ -114,7 +114,7 @@ class Bucket:
         self._process = os.getpid()
 
     def get(self, key: str) -> bytes:
-        """The object. Raises KeyError where there is none, StorageUnusable and StorageUnreachable."""
+        """Return an object. Raises KeyError if there is none, StorageUnusable and StorageUnreachable."""
         import obstore
 
         def got() -> bytes:
@@ -126,7 +126,7 @@ class Bucket:
             raise KeyError(key) from error
 
     def create(self, key: str, data: bytes) -> None:
-        """Put a new object: afterwards it is durable and whole, before it is not there.
+        """Write a new object atomically and durably.
 
         Raises StorageCorrupt where another stands under the key, StorageFull, StorageUnusable and
         StorageUnreachable.
@@ -156,14 +156,14 @@ class Bucket:
             return
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Remove objects; nothing happens for one that is not there. Raises as `get`."""
+        """Delete objects; absent ones are ignored. Raises StorageUnusable and StorageUnreachable."""
         import obstore
 
         if keys:
             self._done(lambda: obstore.delete(self._store, list(keys)), "objects cannot be deleted")
 
     def list(self, prefix: str = "") -> Iterator[tuple[str, float, int]]:
-        """(key, age in seconds, bytes) of every object whose key begins so; whole folders at a time."""
+        """Yield (key, age in seconds, size in bytes) of every object with this prefix, in order."""
         import obstore
 
         folder, slash, _ = prefix.rpartition("/")

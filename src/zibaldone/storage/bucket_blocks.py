@@ -1,4 +1,4 @@
-"""How a memory comes to have its blocks and saved indexes in a bucket.
+"""The bucket of a memory's blocks and saved indexes: how it is chosen, checked and noted.
 
 The database names the bucket, once and for all processes; keys begin with an id of the memory, so that two
 that share a prefix never sweep away each other's, and go on with a digest of the user's name.
@@ -28,7 +28,7 @@ _logger = logging.getLogger(__name__)
 
 
 def use_bucket(database: Database, given: str | None) -> None:
-    """Let blocks and saved indexes be where the memory has them.
+    """Use the bucket that the memory has for blocks and saved indexes, if it has one.
 
     One without blocks may be given a bucket. Raises InvalidInput where they are elsewhere, MissingExtra, and
     where the bucket is new to the memory what `Bucket` raises.
@@ -46,7 +46,7 @@ def use_bucket(database: Database, given: str | None) -> None:
         )
     if row is None and wanted is None:
         return
-    must_be_plain(database)
+    check_not_encrypted(database)
     if row is None:
         assert wanted is not None
         row = _begin(database, wanted)
@@ -62,7 +62,7 @@ def use_bucket(database: Database, given: str | None) -> None:
     database.saved = SavedIndexes(database, database.sealed(BucketObjects(database.bucket, _INDEXES)))
 
 
-def must_be_plain(database: Database) -> None:
+def check_not_encrypted(database: Database) -> None:
     """Raise InvalidInput for a memory with a key of its folder, where no keys of users seal its blocks."""
     if database.encrypted and database.keyring is None:
         raise InvalidInput(
@@ -72,14 +72,14 @@ def must_be_plain(database: Database) -> None:
 
 
 def remove_files(database: Database) -> None:
-    """Delete the files of objects that a bucket has by now, where there were any."""
+    """Delete the local files of objects that were moved to a bucket."""
     for store in (database.blocks, database.saved.store):
         if (files := files_under(store)) is not None:
             shutil.rmtree(files.folder, ignore_errors=True)
 
 
 def _begin(database: Database, url: BucketUrl) -> Row[Any]:
-    """Note the bucket, once it has shown that it takes an object, and only where none is."""
+    """Record the bucket in the database after checking it, unless another process was first."""
     bucket = new_folder(url)
     with database.write() as connection:
         if (row := connection.execute(select(places)).first()) is not None:  # another process was first
@@ -97,7 +97,7 @@ def _begin(database: Database, url: BucketUrl) -> Row[Any]:
 
 
 def new_folder(url: BucketUrl) -> Bucket:
-    """A new memory's place in the bucket, which has shown that it takes an object once."""
+    """Make a new memory's folder in the bucket, and check that objects are not overwritten there."""
     bucket = Bucket(url, secrets.token_hex(8))
     bucket.create(_SIGN, b"Blocks and saved indexes of a memory of zibaldone.\n")
     try:
@@ -107,8 +107,8 @@ def new_folder(url: BucketUrl) -> Bucket:
     raise StorageUnusable(f"{url.place} overwrites objects: it must honour If-None-Match")
 
 
-def bytes_in_bucket(database: Database, connection: Connection) -> int:
-    """Size of all objects that rows name, in bytes."""
+def bucket_size_bytes(database: Database, connection: Connection) -> int:
+    """Sum the sizes of all objects that rows name, in bytes."""
     if database.bucket is None:
         return 0
     sizes = (select(func.coalesce(func.sum(column), 0)) for column in (blocks.c.bytes, table.c.bytes))
@@ -116,7 +116,7 @@ def bytes_in_bucket(database: Database, connection: Connection) -> int:
 
 
 def objects_of_nobody(database: Database, folders: Collection[str]) -> list[str]:
-    """Keys of objects in these folders of the bucket that no row names, and that nobody is writing now."""
+    """Find objects in these folders of the bucket that no row names."""
     if database.bucket is None:
         return []
     listed = [key for key, _, _ in database.bucket.list() if not set(folders).isdisjoint(key.split("/"))]

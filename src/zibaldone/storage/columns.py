@@ -1,4 +1,4 @@
-"""Column types that check what they read: SQLite stores any value in any column, and so does damage.
+"""Column types that check the type of each value read: SQLite stores any value in any column.
 
 PostgreSQL takes no NUL in a text and gives sums as decimals: what is written and read is the same in both.
 Columns of users' words are sealed where the database has keys of its users: its dialect says so (`SEALS`), so
@@ -24,14 +24,14 @@ from zibaldone.errors import KeyDestroyed, KeyMissing, StorageCorrupt, Zibaldone
 _ESCAPE = "\x1a"  # what stands for a NUL begins with it, and so does what stands for itself
 _Convert = Callable[[Any], Any]
 SEALS = "zibaldone_seals"  # an attribute of a dialect: the Seals of its database
-# What a sealed name keeps of its beginning: it is memory's own, and names are looked for by it.
+# A prefix that stays in plain text in sealed names: it is memory's own, and searched by LIKE.
 PLAIN_BEGINNING = "zibaldone:items/"
 UNREADABLE = (StorageCorrupt, KeyDestroyed, KeyMissing)  # what opening a value of one user raises
 _EQUALITY = (operators.eq, operators.ne, operators.in_op, operators.not_in_op)
 
 
 class Seals(Protocol):
-    """Seals for the user whose rows the transaction means; opens what any key sealed that is there."""
+    """Encrypts the words of the transaction's user; decrypts values of any user whose key exists."""
 
     def seal(self, data: bytes, *, findable: bool) -> bytes:
         """`findable`: the same data gives the same each time, for one user. Raises StorageError."""
@@ -40,13 +40,13 @@ class Seals(Protocol):
         """Raises StorageError, and ValueError for what was not sealed."""
 
     def means(self, connection: Connection, user: str) -> None:
-        """Whose rows the transaction means from now on."""
+        """Set the user whose rows the transaction writes from now on."""
 
-    overhead_bytes: int  # how much longer bytes are when they are sealed, and not findable
+    overhead_bytes: int  # added to a value by sealing it, if it is not findable
 
 
 def without_nul(text: str) -> str:
-    """A text that PostgreSQL stores, from which `with_nul` makes the same text again.
+    """Escape NULs, which PostgreSQL does not store; `with_nul` restores them.
 
     Character by character: what a text begins with, or has in it, its stored form has, too.
     """
@@ -56,7 +56,7 @@ def without_nul(text: str) -> str:
 
 
 def with_nul(stored: str) -> str:
-    """The text of which `without_nul` made this."""
+    """Undo `without_nul`."""
     if _ESCAPE not in stored:
         return stored
     return stored.replace(_ESCAPE + "0", "\0").replace(_ESCAPE + "1", _ESCAPE)
@@ -119,9 +119,9 @@ class CheckedText(sqlalchemy.types.TypeDecorator[str]):
 
 
 class SealedText(CheckedText):
-    """Words of a user. `findable`: looked up by being equal, and so sealed the same each time.
+    """Words of a user, sealed. `findable`: sealed deterministically, so that equality can be searched.
 
-    Other comparisons (LIKE, <, length) are of what is stored: callers ask `seals_of` where that matters.
+    Other comparisons (LIKE, <, length) see the sealed form: callers check `seals_of` where that matters.
     """
 
     cache_ok = True
@@ -187,7 +187,7 @@ class CheckedBytes(sqlalchemy.types.TypeDecorator[bytes]):
 
 
 class SealedBytes(CheckedBytes):
-    """Bytes that say something of what a user said, such as vectors; see SealedText."""
+    """Bytes derived from a user's words, such as vectors; see SealedText."""
 
     cache_ok = True
 
@@ -220,14 +220,14 @@ def _opened(seals: Seals, stored: bytes) -> bytes:
 
 
 def seals_of(connection: Connection) -> Seals | None:
-    """What seals users' words in this connection's database; None where they are stored as they are."""
+    """Return the seals of the connection's database; None if words are stored in plain text."""
     seals: Seals | None = getattr(connection.dialect, SEALS, None)
     return seals
 
 
 @contextmanager
 def without_values() -> Iterator[None]:
-    """Raise what sealing a value raised, and not SQLAlchemy's error around it: that quotes the values."""
+    """Unwrap our errors from SQLAlchemy's, whose messages quote the values."""
     try:
         yield
     except StatementError as error:
@@ -237,6 +237,6 @@ def without_values() -> Iterator[None]:
 
 
 def means(connection: Connection, user: str) -> None:
-    """Say whose rows come next, in a transaction that means several users', or everybody's."""
+    """Set the user of the rows that come next, in a transaction of several users."""
     if (seals := seals_of(connection)) is not None:
         seals.means(connection, user)

@@ -1,4 +1,4 @@
-"""A plain folder made an encrypted one, and the other way round; stopped at any moment, one of them is whole.
+"""Conversion of plain folders to encrypted ones and back; interrupted, one of the two is whole.
 
 Everything is written a second time under other names, and compared with the first. Then the header is put
 there, or taken away, which decides in one step what the folder is. Only then the first files go; where that
@@ -28,13 +28,12 @@ from zibaldone.errors import (
 )
 from zibaldone.storage.encryption import (
     FolderKeys,
-    checked_key,
-    header_of,
+    check_key,
     new_header,
-    opened_header,
+    open_header,
     put_header,
     sqlcipher,
-    sync_folder,
+    wrap_keys,
 )
 from zibaldone.storage.folder_layout import (
     BESIDE,
@@ -49,6 +48,7 @@ from zibaldone.storage.folder_layout import (
     RESERVE,
     database_file,
     make_private,
+    sync_folder,
 )
 from zibaldone.storage.objects import EncryptedObjects, FileObjects, ObjectStore
 
@@ -58,7 +58,7 @@ _WAIT_MS = 5000
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What a conversion wrote."""
+    """The result of a conversion."""
 
     folder: Path
     encrypted: bool
@@ -75,7 +75,7 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
     """
     if not key:
         raise KeyMissing("to encrypt a folder give a key, or set ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY")
-    checked_key(key)
+    check_key(key)
     with _converting(folder):
         if (folder / HEADER).exists():
             raise InvalidInput(
@@ -127,16 +127,16 @@ def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
 
 
 def change_key(folder: Path, key: str | bytes, new_key: str | bytes) -> None:
-    """Let another key open the folder, and this one no longer.
+    """Change the key that opens the folder.
 
-    What the folder is encrypted with stays: whoever has the old key and an old copy of its header reads on.
-    To be safe from them decrypt it and encrypt it anew.
+    The folder's own key stays: the old key still opens it with an old copy of the header. To prevent that,
+    decrypt the folder and encrypt it anew.
     """
     if not new_key:
         raise KeyMissing("give the new key, or set ZIBALDONE_NEW_KEY_COMMAND or ZIBALDONE_NEW_KEY")
-    checked_key(new_key)
+    check_key(new_key)
     with _converting(folder):
-        put_header(folder, header_of(_keys(folder, key), new_key), over=True)
+        put_header(folder, wrap_keys(_keys(folder, key), new_key), over=True)
 
 
 def finish_encrypting(folder: Path) -> None:
@@ -165,13 +165,13 @@ def _keys(folder: Path, key: str | bytes) -> FolderKeys:
         raise NotEncrypted(f"{str(folder)!r} is not encrypted")
     if not key:
         raise KeyMissing(f"{str(folder)!r} is encrypted: set ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY")
-    checked_key(key)
-    return opened_header(folder, key)
+    check_key(key)
+    return open_header(folder, key)
 
 
 @contextmanager
 def _converting(folder: Path) -> Iterator[None]:
-    """Alone; the lock goes with the process, however that ends."""
+    """Hold the folder's conversion lock; it is freed when the process ends."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
@@ -189,7 +189,7 @@ def _converting(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked(database: Path, keys: FolderKeys | None) -> Iterator[None]:
-    """Nobody else writes meanwhile, in any process."""
+    """Hold the database's write lock, against all processes."""
     driver = sqlcipher()
     connection = _opened(database, keys)
     try:
@@ -215,17 +215,17 @@ def _locked(database: Path, keys: FolderKeys | None) -> Iterator[None]:
 def _opened(database: Path, keys: FolderKeys | None) -> Any:
     connection = sqlcipher().connect(str(database), isolation_level=None)
     if keys is not None:
-        connection.execute(f'PRAGMA key="{keys.for_sqlcipher}"')
+        connection.execute(f'PRAGMA key="{keys.sqlcipher_literal}"')
     connection.execute(f"PRAGMA busy_timeout={_WAIT_MS}")
     return connection
 
 
 def _copy_rows(source: Path, source_keys: FolderKeys | None, to: Path, keys: FolderKeys | None) -> None:
-    """All tables, in one transaction, into a new database; compared, durable, and for the same readers."""
+    """Copy all tables into a new database, in one transaction; compare, sync, and keep the file mode."""
     make_private(to)
     connection = _opened(source, source_keys)
     try:
-        key = "" if keys is None else keys.for_sqlcipher
+        key = "" if keys is None else keys.sqlcipher_literal
         connection.execute("ATTACH ? AS copy KEY ?", (str(to), key))
         connection.execute("PRAGMA copy.synchronous=FULL")
         connection.execute("PRAGMA copy.secure_delete=ON")

@@ -1,8 +1,8 @@
-"""What keeps the rows: the contract that a file of SQLite and a PostgreSQL database fulfil.
+"""The contract of a database, fulfilled by SQLite and PostgreSQL.
 
-The rest of the package speaks SQLAlchemy to either. What differs is in this folder: `sqlite`, `postgres`, the
-types of `columns`, the words of `migrations`, and where those things lie that are no rows (`objects`,
-`saved_indexes`).
+The rest of the package uses SQLAlchemy with either. Their differences are in this folder: `sqlite`,
+`postgres`, the types of `columns`, the SQL of `migrations`, and the stores of data outside of tables
+(`objects`, `saved_indexes`).
 """
 
 from __future__ import annotations
@@ -31,75 +31,75 @@ if TYPE_CHECKING:
     from zibaldone.storage.keyring import Keyring
 
 T = TypeVar("T")
-_ATTEMPTS = 5  # of a transaction that collides with others'
-_FIRST_PAUSE_S = 0.01  # between two of them; twice as long each time
+_ATTEMPTS = 5  # of a transaction that conflicts with others
+_FIRST_PAUSE_S = 0.01  # between two attempts; doubled each time
 _SQLITE = b"SQLite format 3\0"  # the first bytes of any of its files
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # of two letters: one is a drive
-_FAMILY = ("postgresql", "postgres")  # how the URLs begin that name a database of PostgreSQL
+_FAMILY = ("postgresql", "postgres")  # schemes of PostgreSQL's URLs
 
 
 class Collided(StorageBusy):
-    """A transaction and others' could not both be: it was undone, and may be repeated whole."""
+    """A transaction conflicted with another: it was rolled back, and may be repeated."""
 
 
 class StandbyBehind(StorageBusy):
-    """A standby has not replayed what the reader must see; whoever asked for it reads the primary."""
+    """A standby has not replayed the wanted version: read the primary instead."""
 
 
 class Database(ABC):
     """Read and write transactions on one database. Safe to share among threads.
 
-    Whoever names the user whose rows are meant sees no others where the database can see to that, and waits
-    for no others. Without a name everybody's rows are meant.
+    A transaction that names its users waits for no other users' writers, and one of a single user sees that
+    user's rows alone where the database enforces it. Without a name it is of all users.
     """
 
-    AUDITED = "audited"  # in a connection's info: the clock of what is noted in its transactions, or None
+    AUDITED = "audited"  # key in a connection's info: the clock of the audit log; None: no audit
 
-    name: str  # its path or URL, as it may be shown
-    folder: Path  # of what lies beside it on this machine; there only when something does
-    encrypted: bool  # whether all that it keeps is
-    shared: bool  # whether other machines may have it open
-    remains: str  # where forgotten text may be as long as `wipe` says no
+    name: str  # path or URL without password, for errors
+    folder: Path  # for local files beside the database; may not exist
+    encrypted: bool  # True if the folder is encrypted
+    shared: bool  # True if other machines may open it
+    remains: str  # why forgotten text may remain after `wipe` returned False
     blocks: ObjectStore
     saved: SavedIndexes
-    bucket: Bucket | None = None  # what both lie in, where they do
+    bucket: Bucket | None = None  # the bucket of `blocks` and `saved`; None: they are elsewhere
     _engine: Engine
-    keyring: Keyring | None = None  # what seals users' words; None: they are stored as they are
+    keyring: Keyring | None = None  # seals users' words; None: they are stored in plain text
 
     def __init__(self) -> None:
-        self.audit_clock: Callable[[], datetime] | None = None  # None: nothing is noted
-        # Goes on with what of a user is being forgotten in steps: whoever names the user does that first.
+        self.audit_clock: Callable[[], datetime] | None = None  # of the audit log; None: no audit
+        # Completes a user's forgetting in steps; called before any transaction that names the user.
         self.finish_forgetting: Callable[[str], None] | None = None
 
     @abstractmethod
     def read(self, user: str | None = None) -> AbstractContextManager[Connection]:
-        """A read transaction: one unchanging snapshot from its first statement to its end."""
+        """Begin a read transaction: one snapshot from its first statement to its end."""
 
     @abstractmethod
     def write(self, *users: str) -> AbstractContextManager[Connection]:
-        """A write transaction: commits at the end of the block, rolls back on any exception.
+        """Begin a write transaction: commits at the end of the block, rolls back on any exception.
 
-        No other writes rows of these users meanwhile; without names nobody else writes at all. Raises
-        StorageBusy when others wrote for the whole busy timeout.
+        It is the only writer of these users' rows, or without names the only writer. Raises StorageBusy if
+        the lock was not free within the busy timeout.
         """
 
     def step(self, user: str) -> AbstractContextManager[Connection]:
-        """A write transaction of a forgetting in steps: others of the user's wait until it is finished."""
+        """Begin a write transaction of a forgetting in steps, without completing that forgetting first."""
         return self.write(user)
 
     def make_room(self) -> bool:
-        """Free what is kept for a full disk; whether there was anything."""
+        """Free the reserve for a full disk; True if there was one."""
         return False
 
     def keep_reserve(self) -> bool:
-        """Keep some room for the time when the disk is full; whether there is any now."""
+        """Reserve space for a full disk; True if there is a reserve now."""
         return False
 
     def transact(self, work: Callable[[Connection], T], *users: str) -> T:
-        """What `work` gives in a write transaction of these users.
+        """Run `work` in a write transaction of these users and return its result.
 
-        Where that collides with others' it is repeated whole, five times at most. So `work` changes nothing
-        but rows, and depends on nothing that it changed. Raises StorageBusy when it collided each time.
+        On a conflict it is repeated, five times in all: so `work` must have no effects but on rows, and be
+        repeatable. Raises StorageBusy if every attempt conflicted.
         """
         pause_s = _FIRST_PAUSE_S
         for _ in range(_ATTEMPTS - 1):
@@ -113,32 +113,32 @@ class Database(ABC):
             return work(connection)
 
     def is_sealed(self) -> bool:
-        """True if what users say was sealed so far."""
+        """True if users' words are sealed."""
         with self.read() as connection:
             return connection.execute(select(sealing.c.id)).first() is not None
 
     def use_keyring(self, keyring: Keyring) -> None:
-        """Seal what users say from now on. Nothing was stored before that is not sealed by the same keys."""
+        """Seal users' words with these keys. Call before anything is stored, or with the keys used so far."""
         self.keyring = keyring
         keyring.attach(self._engine, self.read)
         self.blocks = self.sealed(self.blocks)
         self.saved = SavedIndexes(self, self.sealed(self.saved.store))
 
     def sealed(self, store: ObjectStore) -> ObjectStore:
-        """A store as this database uses it: sealed, where users have keys."""
+        """Wrap a store so that its objects are sealed, if users have keys."""
         return store if self.keyring is None else EncryptedObjects(store, self.keyring)
 
     @abstractmethod
     def unlocked(self) -> AbstractContextManager[Connection]:
-        """A write transaction beside those of users, for rows that do not need their turns."""
+        """Begin a write transaction without users' locks, for rows that do not need them."""
 
     @abstractmethod
     def now_us(self, connection: Connection) -> int:
-        """The time by the clock that all who have it open share, in microseconds since 1970."""
+        """Return the time of the clock that all processes share, in microseconds since 1970."""
 
     @abstractmethod
     def purge_is_due(self, connection: Connection) -> None:
-        """Note, in the transaction that deletes text, that the files have to be purged of it."""
+        """Mark the files as to be purged. Call in the transaction that deletes text."""
 
     @abstractmethod
     def purge_waits(self) -> bool:
@@ -146,11 +146,11 @@ class Database(ABC):
 
     @abstractmethod
     def wipe(self) -> bool:
-        """Purge the files of deleted text, if that is due; whether it is gone from all of them."""
+        """Purge the files of deleted text, if due; True if no file has any left."""
 
     @abstractmethod
     def faults(self) -> list[str]:
-        """What the database's own check of its structure finds; empty when it is sound."""
+        """Return the faults that the database's own check finds; empty if it is sound."""
 
     @abstractmethod
     def bytes_on_disk(self) -> int:
@@ -158,10 +158,10 @@ class Database(ABC):
 
     @abstractmethod
     def words(self, connection: Connection) -> Iterable[str]:
-        """What its catalogue says of our tables: names, and the statements that made them."""
+        """Yield the catalogue's texts about our tables: names, and the statements that made them."""
 
     def decrypted(self, path: Path) -> Iterator[tuple[int, bytes]] | None:  # noqa: ARG002
-        """(where it begins, what it says) of each piece of a file of ours; None: as it lies there.
+        """Yield (offset, decrypted bytes) of each piece of one of our files; None if it is not encrypted.
 
         Raises ValueError for a file that is not whole, or is not of this folder's key.
         """
@@ -174,7 +174,7 @@ class Database(ABC):
     def keep_out(self, target: Path) -> None:
         """Raise InvalidInput when a file or folder to be written would be in the memory's own folder.
 
-        It would destroy what is stored there, or outlive a forgetting. Any other database is kept too.
+        Such a file could destroy stored data, or outlive a forgetting. Other databases are protected too.
         """
         try:
             own = self.folder.stat() if self.folder.is_dir() else None
@@ -214,7 +214,7 @@ def _any_url_in(place: str | Path) -> str | None:
 
 
 def place_shown(place: str | Path) -> str:
-    """A folder or a URL as it may be shown: without a password."""
+    """Return a folder or URL without its password."""
     if (url := _any_url_in(place)) is None:
         return str(place)
     scheme, _, rest = url.partition("://")
@@ -223,6 +223,6 @@ def place_shown(place: str | Path) -> str:
     return f"{scheme}://{who}{':***' if colon else ''}{at}{host.partition('?')[0]}"
 
 
-def sorted_once(users: Sequence[str]) -> list[str]:
-    """Each once, in the order in which everybody waits for them, so that no two wait for each other."""
+def in_lock_order(users: Sequence[str]) -> list[str]:
+    """Return the users sorted and without duplicates: all lock in this order, so nobody deadlocks."""
     return sorted(set(users))

@@ -16,7 +16,7 @@ _LOG_HEADER_BYTES, _FRAME_HEADER_BYTES = 32, 24
 def decrypted_pages(
     pieces: Iterable[tuple[int, bytes]], key: bytes, *, is_log: bool
 ) -> Iterator[tuple[int, bytes]]:
-    """(where it begins in the file, what it says) of every page; `pieces` are those of the file.
+    """Yield (offset in the file, decrypted bytes) of every page; `pieces` are the raw file's.
 
     A page of another key gives noise.
     """
@@ -46,7 +46,7 @@ def _decrypted(page: bytes, number: int, key: bytes) -> bytes:
 
 
 def _without_overlap(pieces: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Each byte of a file once."""
+    """Yield the pieces without their overlaps."""
     reached = 0
     for begin, piece in pieces:
         yield reached, piece[reached - begin :]

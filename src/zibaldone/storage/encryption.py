@@ -1,4 +1,4 @@
-"""A folder whose files are encrypted: its keys, and the cipher of what lies beside the database.
+"""Encrypted folders: their keys, and the cipher of files beside the database.
 
 A random key of the folder's own encrypts everything: SQLCipher the database (AES-256 per page, with an HMAC),
 AES-GCM blocks and saved indexes, each bound to its place. It lies in `encryption.json`, encrypted by the key
@@ -26,7 +26,7 @@ from zibaldone.errors import (
     StorageUnusable,
     WrongKey,
 )
-from zibaldone.storage.folder_layout import ENCRYPTED_FILE, HEADER
+from zibaldone.storage.folder_layout import ENCRYPTED_FILE, HEADER, sync_folder
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -40,32 +40,32 @@ _SCRYPT_MEMORY = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class FolderKeys:
-    """What a folder's files are encrypted with."""
+    """The keys of an encrypted folder."""
 
     data: bytes = field(repr=False)  # KEY_BYTES, of which the others are made
 
     @property
-    def for_sqlcipher(self) -> str:
-        """As SQLCipher takes a key that it does not stretch itself."""
-        return f"x'{self.of_pages.hex()}'"
+    def sqlcipher_literal(self) -> str:
+        """The page key as a raw-key literal of SQLCipher, which it does not stretch."""
+        return f"x'{self.page_key.hex()}'"
 
     @property
-    def of_pages(self) -> bytes:
-        """With which SQLCipher encrypts pages."""
-        return self.made_for("database")
+    def page_key(self) -> bytes:
+        """The key of the database's pages."""
+        return self.derive("database")
 
     def files(self) -> FileCipher:
-        """What encrypts files beside the database."""
-        return FileCipher(aead(self.made_for("files")))
+        """The cipher of files beside the database."""
+        return FileCipher(aead(self.derive("files")))
 
-    def made_for(self, use: str) -> bytes:
-        """A key for one use."""
+    def derive(self, use: str) -> bytes:
+        """Derive the key for one use."""
         return hashlib.blake2b(b"zibaldone " + use.encode(), key=self.data, digest_size=KEY_BYTES).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class FileCipher:
-    """AES-GCM; what was encrypted for one place is refused in another."""
+    """AES-GCM bound to a place: data encrypted for one place does not decrypt in another."""
 
     _cipher: AESGCM = field(repr=False)
 
@@ -74,7 +74,7 @@ class FileCipher:
         return nonce + self._cipher.encrypt(nonce, data, place.encode())
 
     def decrypt(self, data: bytes, place: str) -> bytes:
-        """Raises ValueError for what was not encrypted so, for this place."""
+        """Decrypt; raise ValueError if the data was changed, or encrypted for another place or key."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -109,33 +109,33 @@ def folder_keys(folder: Path, key: str | bytes | None, *, is_plain: bool) -> Fol
             f"{str(folder)!r} is encrypted: give Memory(key=...), or set ZIBALDONE_KEY_COMMAND or"
             " ZIBALDONE_KEY"
         )
-    return opened_header(folder, key)
+    return open_header(folder, key)
 
 
 def new_header(key: str | bytes) -> tuple[FolderKeys, str]:
-    """New keys, and the header that keeps them."""
+    """Create new keys, and the header that keeps them."""
     keys = FolderKeys(secrets.token_bytes(KEY_BYTES))
-    return keys, header_of(keys, key)
+    return keys, wrap_keys(keys, key)
 
 
-def header_of(keys: FolderKeys, key: str | bytes) -> str:
+def wrap_keys(keys: FolderKeys, key: str | bytes) -> str:
     """The text of a header that keeps these keys, encrypted by a user's."""
     stretched, salt = not _is_random(key), secrets.token_bytes(16)
-    cipher = FileCipher(aead(_of_user(key, salt, stretched=stretched)))
+    cipher = FileCipher(aead(_key_bytes(key, salt, stretched=stretched)))
     about = {"version": 1, "kdf": "scrypt" if stretched else "none", "salt": salt.hex()}
     return json.dumps({**about, "keys": cipher.encrypt(keys.data, HEADER).hex()}, indent=1) + "\n"
 
 
-def opened_header(folder: Path, key: str | bytes) -> FolderKeys:
+def open_header(folder: Path, key: str | bytes) -> FolderKeys:
     """The keys that a folder's header keeps. Raises WrongKey and StorageCorrupt."""
     try:
         text = (folder / HEADER).read_text(encoding="ascii")
     except (OSError, ValueError) as error:
         raise _damaged_header(str(folder / HEADER)) from error
-    return keys_in(text, key, str(folder / HEADER), str(folder))
+    return unwrap_keys(text, key, str(folder / HEADER), str(folder))
 
 
-def keys_in(text: str, key: str | bytes, name: str, what: str) -> FolderKeys:
+def unwrap_keys(text: str, key: str | bytes, name: str, what: str) -> FolderKeys:
     """The keys that a header keeps; `name` is its own, and `what` that of what they open."""
     try:
         given = json.loads(text)
@@ -148,7 +148,7 @@ def keys_in(text: str, key: str | bytes, name: str, what: str) -> FolderKeys:
     wrong = WrongKey(f"the key is not that of {what!r}: nothing was opened")
     if (kdf == "none") != _is_random(key):
         raise wrong
-    cipher = FileCipher(aead(_of_user(key, salt, stretched=kdf == "scrypt")))
+    cipher = FileCipher(aead(_key_bytes(key, salt, stretched=kdf == "scrypt")))
     try:
         return FolderKeys(cipher.decrypt(wrapped, HEADER))
     except ValueError:
@@ -160,7 +160,7 @@ def _damaged_header(name: str) -> StorageCorrupt:
 
 
 def put_header(folder: Path, text: str, *, over: bool = False) -> bool:
-    """Make the header, whole or not at all; False where there is one already. `over`: in its place."""
+    """Write the header, whole or not at all; False if there is one. With `over`, replace it."""
     descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{HEADER}.")  # of mode 0600
     beside = Path(name)
     try:
@@ -182,15 +182,6 @@ def put_header(folder: Path, text: str, *, over: bool = False) -> bool:
     return True
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def sqlcipher() -> Any:
     """The driver. Raises MissingExtra."""
     try:
@@ -201,7 +192,7 @@ def sqlcipher() -> Any:
 
 
 def check_extra() -> None:
-    """Raises MissingExtra where what encrypts is not installed."""
+    """Raise MissingExtra if the encryption extra is not installed."""
     sqlcipher()
     aead(bytes(KEY_BYTES))
 
@@ -213,16 +204,16 @@ def _is_random(key: str | bytes) -> bool:
     return len(key) == 2 * KEY_BYTES and all(digit in "0123456789abcdefABCDEF" for digit in key)
 
 
-def _of_user(key: str | bytes, salt: bytes, *, stretched: bool) -> bytes:
-    """(KEY_BYTES,) from what the user gives; a passphrase is stretched, so that guessing it is slow."""
+def _key_bytes(key: str | bytes, salt: bytes, *, stretched: bool) -> bytes:
+    """Turn the user's key into KEY_BYTES bytes; a passphrase is stretched with scrypt."""
     if not stretched:
         return bytes.fromhex(key) if isinstance(key, str) else key
     secret = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
     return hashlib.scrypt(secret, salt=salt, dklen=KEY_BYTES, maxmem=_SCRYPT_MEMORY, **_SCRYPT)
 
 
-def checked_key(key: object) -> str | bytes | None:
-    """A key as it may be given: None, 32 bytes, these in hexadecimal, a passphrase. Raises InvalidInput."""
+def check_key(key: object) -> str | bytes | None:
+    """Check a key: None, 32 bytes, these in hexadecimal, or a passphrase. Raises InvalidInput."""
     if key is None or (isinstance(key, str | bytes) and (_is_random(key) or len(key) >= LEAST_CHARACTERS)):
         return key
     raise InvalidInput(

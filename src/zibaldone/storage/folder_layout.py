@@ -1,4 +1,4 @@
-"""What lies where in a memory's folder."""
+"""The files and folders of a memory's folder."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ BESIDE = ("", "-wal", "-shm", "-journal")  # endings of a database's files
 
 
 def database_file(folder: Path) -> Path:
-    """The plain database of a memory's folder, there or not; a folder keeps the name it was begun with."""
+    """Return the path of the unencrypted database, existing or not; an old folder keeps its old name."""
     earlier = folder / _EARLIER_FILE
     return earlier if earlier.exists() else folder / FILE
 
 
 def memory_file(folder: Path) -> Path:
-    """The database that serves: the encrypted one, where there is a header."""
+    """Return the path of the database in use: the encrypted one if there is a header."""
     return folder / ENCRYPTED_FILE if (folder / HEADER).exists() else database_file(folder)
 
 
@@ -38,9 +38,18 @@ def is_memory(folder: Path) -> bool:
 
 
 def make_private(database: Path) -> None:
-    """Make a new database a file that its owner alone may read; what SQLite puts beside it is as it is.
+    """Create a new database file with mode 0600; SQLite gives the files beside it the same mode.
 
     One that is there stays as it is: who opened it to a group did so on purpose.
     """
     with suppress(OSError):  # it is there, or SQLite says what is wrong
         os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

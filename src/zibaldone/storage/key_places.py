@@ -1,7 +1,7 @@
-"""Where keys of users lie: a folder or a bucket apart from the memory, so that no copy of one has both.
+"""The store of users' keys: a folder or a bucket apart from the memory, so that no copy has both.
 
-A key is written once, under a random number. To destroy it is to leave a mark that it was, and then to
-overwrite and delete it: the mark is there first, so that whoever was stopped in between can go on.
+A key is written once, under a random number. Destroying it first leaves a mark, then overwrites and deletes
+the key: whoever finds the mark after a crash can finish.
 """
 
 from __future__ import annotations
@@ -9,56 +9,77 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from zibaldone.errors import InvalidInput, StorageCorrupt, StorageUnusable
 from zibaldone.storage.bucket import Bucket, bucket_url
-from zibaldone.storage.encryption import put_header, sync_folder
+from zibaldone.storage.encryption import put_header
 from zibaldone.storage.folder_layout import HEADER, is_memory
+from zibaldone.storage.objects import BucketObjects, FileObjects, ObjectStore
 
-_KEY, _MARK = ".key", ".destroyed"
-_KEYS, _MARKS, _HEADERS = "keys/", "destroyed/", "master/"
-_FOLDER = "user-keys"  # in a bucket, below the prefix that was given
+_HEADERS = "master/"  # keys of a bucket's headers begin with it
+_FOLDER = "user-keys"  # in a bucket, below the given prefix
 
 
-class KeyPlace(Protocol):
-    """Keeps wrapped keys by number (hexadecimal), and the header that holds what they are wrapped by."""
+class KeyPlace(ABC):
+    """Keeps wrapped keys by number (hexadecimal), and the header with the key that wraps them."""
 
-    name: str
+    def __init__(self, name: str, keys: ObjectStore, marks: ObjectStore) -> None:
+        self.name, self._keys, self._marks = name, keys, marks
 
+    @abstractmethod
     def header(self) -> str | None:
-        """None where there is none yet."""
+        """Return the header's text; None if there is none yet."""
 
+    @abstractmethod
     def put_header(self, text: str, *, over: bool = False) -> bool:
-        """Keep it, whole or not at all; False where there is one already. `over`: in its place."""
+        """Write the header, whole or not at all; False if there is one. With `over`, replace it."""
 
     def create(self, number: str, wrapped: bytes) -> None:
-        """Afterwards it is durable."""
+        """Write a new key durably."""
+        self._keys.put(self._object(number), wrapped)
 
     def get(self, number: str) -> bytes | None:
-        """None where there is none."""
+        """Return the wrapped key; None if there is none."""
+        return self._get(self._keys, number)
 
     def mark(self, number: str) -> bytes | None:
-        """What was left when it was destroyed; None where it was not."""
+        """Return the mark that the key's destruction left; None if it was not destroyed."""
+        return self._get(self._marks, number)
 
     def put_mark(self, number: str, mark: bytes) -> None:
-        """Say, durably, that it is to be destroyed; nothing happens where that is said."""
+        """Record durably that a key is to be destroyed; a no-op if it is recorded already."""
+        if self.mark(number) is None:
+            with suppress(StorageCorrupt):  # another process was first
+                self._marks.put(self._object(number), mark)
 
     def erase(self, number: str) -> None:
-        """Overwrite and delete it; nothing happens where there is none."""
+        """Overwrite and delete a key; a no-op if there is none."""
+        self._keys.delete(self._object(number))
+
+    def _object(self, number: str) -> str:
+        return number
+
+    def _get(self, store: ObjectStore, number: str) -> bytes | None:
+        try:
+            return store.get(self._object(number))
+        except KeyError:
+            return None
 
 
-class KeyFolder:
-    """A file per key, in a folder of its own that is made with the first."""
+class KeyFolder(KeyPlace):
+    """A file per key, in a folder that is created with the header."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.expanduser().absolute()
-        self.name = str(self._folder)
+        keys, marks = FileObjects(self._folder, ".key"), FileObjects(self._folder, ".destroyed")
+        super().__init__(str(self._folder), keys, marks)
+        self._files = keys
 
     def keep_apart(self, memory: Path) -> None:
-        """Raise InvalidInput for a folder in the memory's, one that has that inside, or is a memory."""
+        """Raise InvalidInput for a folder inside the memory's, around it, or that is a memory."""
         own, other = self._folder.resolve(), memory.resolve()
         if own.is_relative_to(other) or other.is_relative_to(own) or is_memory(self._folder):
             raise InvalidInput(
@@ -82,80 +103,47 @@ class KeyFolder:
             raise StorageUnusable(f"{self.name!r} cannot be written: {error}") from error
 
     def create(self, number: str, wrapped: bytes) -> None:
-        self._write(self._path(number, _KEY), wrapped)
-
-    def get(self, number: str) -> bytes | None:
-        return self._read(self._path(number, _KEY))
-
-    def mark(self, number: str) -> bytes | None:
-        return self._read(self._path(number, _MARK))
-
-    def put_mark(self, number: str, mark: bytes) -> None:
-        if self.mark(number) is None:
-            self._write(self._path(number, _MARK), mark)
+        self._check_mounted()
+        super().create(number, wrapped)
 
     def erase(self, number: str) -> None:
-        self._must_be_there()
-        path = self._path(number, _KEY)
+        self._check_mounted()
         try:
-            with path.open("r+b") as file:
-                size = os.fstat(file.fileno()).st_size
-                file.write(secrets.token_bytes(size))
+            with self._files.path(self._object(number)).open("r+b") as file:
+                file.write(secrets.token_bytes(os.fstat(file.fileno()).st_size))
                 file.flush()
                 os.fsync(file.fileno())
-            path.unlink(missing_ok=True)
-            sync_folder(path.parent)
         except FileNotFoundError:
             return
         except OSError as error:
             raise StorageUnusable(f"a key in {self.name!r} cannot be destroyed: {error}") from error
+        super().erase(number)
 
-    def _write(self, path: Path, data: bytes) -> None:
-        """Beside, synced, renamed: whole or not there."""
-        self._must_be_there()
-        beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        try:
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            with open(beside, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-            sync_folder(path.parent)
-            sync_folder(self._folder)
-        except OSError as error:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
-            raise StorageUnusable(f"no key can be written in {self.name!r}: {error}") from error
+    def put_mark(self, number: str, mark: bytes) -> None:
+        self._check_mounted()
+        super().put_mark(number, mark)
 
-    def _must_be_there(self) -> None:
-        """Raise StorageUnusable for a disk that is not mounted: what is done below it is not done there."""
+    def _check_mounted(self) -> None:
+        """Raise StorageUnusable if the header is gone: the disk may not be mounted."""
         if not (self._folder / HEADER).exists():
             raise StorageUnusable(f"the keys of users are not in {self.name!r} any more: is it mounted?")
 
-    def _read(self, path: Path) -> bytes | None:
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StorageUnusable(f"a key in {self.name!r} cannot be read: {error}") from error
-
-    def _path(self, number: str, ending: str) -> Path:
-        return self._folder / number[:2] / (number + ending)
+    def _object(self, number: str) -> str:
+        return f"{number[:2]}/{number}"
 
 
-class KeyBucket:
-    """An object per key. The bucket must keep no versions: an old version of a key is that key."""
+class KeyBucket(KeyPlace):
+    """An object per key. The bucket must not keep versions: an old version of a key is that key."""
 
     def __init__(self, url: str) -> None:
-        """Raises InvalidInput and MissingExtra."""
+        """Raise InvalidInput and MissingExtra."""
         given = bucket_url(url)
-        self._bucket = Bucket(given, _FOLDER)
-        self.name = f"{given.place}/{_FOLDER}"
+        self._bucket = bucket = Bucket(given, _FOLDER)
+        name = f"{given.place}/{_FOLDER}"
+        super().__init__(name, BucketObjects(bucket, "keys/"), BucketObjects(bucket, "destroyed/"))
 
     def header(self) -> str | None:
-        """The newest: an older one is left where changing it was stopped."""
+        """Return the newest header: an interrupted change leaves an older one too."""
         keys = [key for key, _, _ in self._bucket.list(_HEADERS)]
         return self._bucket.get(max(keys)).decode("ascii") if keys else None
 
@@ -172,32 +160,9 @@ class KeyBucket:
         self._bucket.delete(before)
         return True
 
-    def create(self, number: str, wrapped: bytes) -> None:
-        self._bucket.create(_KEYS + number, wrapped)
-
-    def get(self, number: str) -> bytes | None:
-        return self._get(_KEYS + number)
-
-    def mark(self, number: str) -> bytes | None:
-        return self._get(_MARKS + number)
-
-    def put_mark(self, number: str, mark: bytes) -> None:
-        if self.mark(number) is None:
-            with suppress(StorageCorrupt):  # another process was first
-                self._bucket.create(_MARKS + number, mark)
-
-    def erase(self, number: str) -> None:
-        self._bucket.delete([_KEYS + number])
-
-    def _get(self, key: str) -> bytes | None:
-        try:
-            return self._bucket.get(key)
-        except KeyError:
-            return None
-
 
 def key_place(given: str | Path, memory: Path | None) -> KeyPlace:
-    """The place that a path or a bucket's URL means; apart from the folder of the memory, if it has one."""
+    """Open the key store at a path or a bucket's URL; a path must lie apart from the memory's folder."""
     if str(given).startswith("s3:/"):  # as a path it has lost a slash
         return KeyBucket("s3://" + str(given).removeprefix("s3:").lstrip("/"))
     place = KeyFolder(Path(given))

@@ -1,4 +1,4 @@
-"""A key for each user, with which their words are sealed, wherever they are stored; destroyed, they are gone.
+"""Per-user keys that seal users' words; destroying a key makes its words unreadable in every copy.
 
 A random key per user, wrapped by one that the place of keys (`key_places`) keeps in a header, encrypted by
 the one that is given when the memory is opened. The database says which key a user has: a transaction that
@@ -38,10 +38,10 @@ from zibaldone.storage.encryption import (
     FileCipher,
     FolderKeys,
     aead,
-    checked_key,
-    header_of,
-    keys_in,
+    check_key,
     new_header,
+    unwrap_keys,
+    wrap_keys,
 )
 from zibaldone.storage.folder_layout import HEADER
 from zibaldone.storage.key_places import KeyPlace, key_place
@@ -64,7 +64,7 @@ _LIVE, _DESTROYING = 0, 1  # a key's state
 
 @dataclass(frozen=True, slots=True)
 class UserKey:
-    """What seals one user's words."""
+    """The keys that seal one user's words."""
 
     user: str
     number: bytes
@@ -72,7 +72,7 @@ class UserKey:
     _findable: AESSIV
 
     def seal(self, data: bytes, place: bytes = b"") -> bytes:
-        """Another each time; what is of one place is refused in another."""
+        """Encrypt with a random nonce, bound to `place`."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return _RANDOM + self.number + nonce + self._random.encrypt(nonce, data, place or None)
 
@@ -80,7 +80,7 @@ class UserKey:
         return _FINDABLE + self.number + self._findable.encrypt(data, None)
 
     def open(self, sealed: bytes, place: bytes = b"") -> bytes:
-        """Raises ValueError."""
+        """Decrypt. Raises ValueError for data that was changed, or is of another place or key."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -94,7 +94,7 @@ class UserKey:
 
 @dataclass(slots=True)
 class _Scope:
-    """Whose rows a transaction means."""
+    """The user whose rows a transaction reads and writes."""
 
     user: str | None
     locked: bool  # nobody else writes them
@@ -109,8 +109,8 @@ class Keyring:
 
     def __init__(self, place: KeyPlace, keys: FolderKeys) -> None:
         self.place = place
-        self.id = keys.made_for("id").hex()[:32]
-        self._wrapping = FileCipher(aead(keys.made_for("user keys")))
+        self.id = keys.derive("id").hex()[:32]
+        self._wrapping = FileCipher(aead(keys.derive("user keys")))
         self._held: dict[bytes, UserKey] = {}
         self._now = threading.local()
         self._owners: dict[str, str] = {}  # users by the digest with which names of their objects begin
@@ -127,15 +127,15 @@ class Keyring:
         self._now.connection = connection
 
     def begin(self, connection: Connection, user: str | None, *, locked: bool) -> None:
-        """Whose rows the transaction means that was begun on this connection."""
+        """Note the user of the transaction that was begun on this connection; None: all users."""
         connection.info[_SCOPE], connection.info[_NEW] = _Scope(user, locked), []
 
     def means(self, connection: Connection, user: str) -> None:
         """See Seals."""
         connection.info[_SCOPE] = _Scope(user, connection.info[_SCOPE].locked)
 
-    def take_back(self, info: dict[Any, Any]) -> None:
-        """Erase the keys that a transaction made which was rolled back; `info` is its connection's."""
+    def erase_new_keys(self, info: dict[Any, Any]) -> None:
+        """Erase the new keys of a transaction that was rolled back; `info` is its connection's."""
         for number in info.pop(_NEW, ()):
             self._held.pop(number, None)
             try:
@@ -145,14 +145,14 @@ class Keyring:
 
     def seal(self, data: bytes, *, findable: bool) -> bytes:
         """See Seals."""
-        key = self._of_transaction()
+        key = self._transaction_key()
         if key is None:  # nothing is stored of this user, so nothing is found
             return _FINDABLE + bytes(_NUMBER_BYTES)
         return key.seal_findable(data) if findable else key.seal(data)
 
     def open(self, sealed: bytes) -> bytes:
         """See Seals."""
-        return self._opening(sealed).open(sealed)
+        return self._sealing_key(sealed).open(sealed)
 
     def encrypt(self, data: bytes, place: str) -> bytes:
         """Seal an object for its name, by the key of the user whose owner it begins with."""
@@ -160,16 +160,16 @@ class Keyring:
 
     def decrypt(self, data: bytes, place: str) -> bytes:
         """Open what was sealed for a place. Raises ValueError, and KeyDestroyed."""
-        return self._opening(data).open(data, place.encode())
+        return self._sealing_key(data).open(data, place.encode())
 
-    def _opening(self, sealed: bytes) -> UserKey:
+    def _sealing_key(self, sealed: bytes) -> UserKey:
         if len(sealed) < _BEGIN + _TAG_BYTES or sealed[:1] not in (_RANDOM, _FINDABLE):
             raise ValueError("it was not sealed")
         number = bytes(sealed[1:_BEGIN])
-        return self._held.get(number) or self._fetched(number)
+        return self._held.get(number) or self._fetch_key(number)
 
     def of_user(self, user: str) -> UserKey:
-        """The user's key, outside of a transaction. Raises KeyMissing for a user who has none."""
+        """Return the user's key, outside of a transaction. Raises KeyMissing if there is none."""
         assert self._read is not None
         with self._read(user) as connection:
             row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
@@ -178,7 +178,7 @@ class Keyring:
         return self._live(row)
 
     def of_owner(self, owner: str) -> UserKey:
-        """By the digest of the user's name with which names of objects begin."""
+        """Return the key of the user with this `owner_of` digest. Raises KeyMissing."""
         if owner not in self._owners:  # who writes objects has read rows, but who moves them
             assert self._read is not None
             with self._read(None) as connection:
@@ -186,7 +186,7 @@ class Keyring:
             self._owners |= {owner_of(name): name for name in names}
         return self.of_user(self._owners.get(owner, owner))
 
-    def _of_transaction(self) -> UserKey | None:
+    def _transaction_key(self) -> UserKey | None:
         connection: Connection = self._now.connection
         scope: _Scope = connection.info[_SCOPE]
         if not scope.looked:
@@ -196,7 +196,7 @@ class Keyring:
             if row is not None:
                 scope.key = self._live(row)
             elif scope.locked:
-                scope.key = self._made(connection, scope.user)
+                scope.key = self._create_key(connection, scope.user)
             scope.looked = True
         return scope.key
 
@@ -204,10 +204,10 @@ class Keyring:
         if row.state != _LIVE:
             raise _destroyed(row.user, "is being destroyed")
         number = bytes.fromhex(row.number)
-        return self._held.get(number) or self._fetched(number)
+        return self._held.get(number) or self._fetch_key(number)
 
-    def _made(self, connection: Connection, user: str) -> UserKey:
-        """A new one, durable before a row names it."""
+    def _create_key(self, connection: Connection, user: str) -> UserKey:
+        """Create the user's key, durable before its row is."""
         number, data = secrets.token_bytes(_NUMBER_BYTES), secrets.token_bytes(KEY_BYTES)
         wrapped = self._wrapping.encrypt(data + user.encode("utf-8", "surrogatepass"), number.hex())
         connection.info[_NEW].append(number)
@@ -215,11 +215,11 @@ class Keyring:
         connection.execute(user_keys.insert().values(user=user, number=number.hex(), state=_LIVE))
         return self._hold(user, number, data)
 
-    def _fetched(self, number: bytes) -> UserKey:
+    def _fetch_key(self, number: bytes) -> UserKey:
         """Raises KeyDestroyed, KeyMissing and StorageCorrupt."""
         name = number.hex()
         if (mark := self.place.mark(name)) is not None:
-            raise self._of_mark(name, mark)
+            raise self._destroyed_error(name, mark)
         wrapped = self.place.get(name)
         if wrapped is None:
             raise KeyMissing(f"key {name} of a user is not in {self.place.name!r}: restore a copy of that")
@@ -231,7 +231,7 @@ class Keyring:
             ) from error
         return self._hold(data[KEY_BYTES:].decode("utf-8", "surrogatepass"), number, data[:KEY_BYTES])
 
-    def _of_mark(self, number: str, mark: bytes) -> KeyDestroyed:
+    def _destroyed_error(self, number: str, mark: bytes) -> KeyDestroyed:
         try:
             about = json.loads(self._wrapping.decrypt(mark, f"destroyed {number}"))
             return _destroyed(about["user"], f"was destroyed on {about['time']}")
@@ -243,8 +243,8 @@ class Keyring:
         made = UserKey(
             user,
             number,
-            aead(keys.made_for("random")),
-            _siv(keys.made_for("findable") + keys.made_for("findable, too")),
+            aead(keys.derive("random")),
+            _aes_siv(keys.derive("findable") + keys.derive("findable, too")),
         )
         while len(self._held) >= _MOST:
             with suppress(RuntimeError):  # another thread adds one just now
@@ -254,7 +254,10 @@ class Keyring:
         return made
 
     def condemn(self, connection: Connection, user: str) -> str | None:
-        """In a transaction of the user's: nobody seals by the key any more. Its number; None for no key."""
+        """Mark the user's key as being destroyed, so that nothing more is sealed with it.
+
+        Call in a transaction of the user. Returns the key's number; None if there is no key.
+        """
         row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
         if row is None:
             return None
@@ -269,23 +272,23 @@ class Keyring:
         return number
 
     def destroy(self, number: str, user: str) -> None:
-        """Afterwards nobody can open what it sealed, wherever copies of that are. May be done again."""
+        """Destroy a key: nothing that it sealed, in any copy, can be opened again. Idempotent."""
         about = {"user": user, "time": datetime.now(UTC).isoformat(timespec="seconds")}
         self.place.put_mark(number, self._wrapping.encrypt(json.dumps(about).encode(), f"destroyed {number}"))
         self.place.erase(number)
         self._held.pop(bytes.fromhex(number), None)
 
     def let_go(self) -> None:
-        """Have no key in memory: whoever needs one fetches it, if it is still there."""
+        """Forget the keys held in memory; they are fetched again when needed."""
         self._held.clear()
 
     def release(self, connection: Connection, user: str) -> None:
-        """The user has no key from now on; what is stored next gets a new one."""
+        """Delete the user's key row, after the key was destroyed; the next write creates a new key."""
         connection.execute(delete(user_keys).where(user_keys.c.user == user))
         connection.info[_SCOPE] = _Scope(user, locked=True)
 
     def condemned(self, connection: Connection) -> list[str]:
-        """Users whose key's destruction was begun, and is not at its end."""
+        """Users whose key is being destroyed."""
         query = select(user_keys.c.user).where(user_keys.c.state == _DESTROYING)
         return list(connection.execute(query.order_by(user_keys.c.user)).scalars())
 
@@ -295,7 +298,7 @@ class Keyring:
 
 
 def beginnings(number: str) -> list[bytes]:
-    """With what each value begins that the key of this number sealed."""
+    """Return the first bytes of every value that this key sealed."""
     return [kind + bytes.fromhex(number) for kind in (_RANDOM, _FINDABLE)]
 
 
@@ -306,34 +309,37 @@ def _destroyed(user: str, what: str) -> KeyDestroyed:
     )
 
 
-def _siv(key: bytes) -> AESSIV:
+def _aes_siv(key: bytes) -> AESSIV:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
     return AESSIV(key)
 
 
 def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes) -> None:
-    """Let another key open the keys of users, and this one no longer; what they sealed stays as it is.
+    """Change the key that opens users' keys; what they sealed stays as it is.
 
-    Nothing happens where it does so already: whoever was stopped before the folder had it, too, goes on.
+    A no-op if the new key opens them already, so that an interrupted change can be repeated.
 
     Raises InvalidInput, KeyMissing, WrongKey.
     """
     if not key or not new_key:
         raise KeyMissing("give the key and the new one: ZIBALDONE_KEY and ZIBALDONE_NEW_KEY, or ..._COMMAND")
-    checked_key(new_key)
+    check_key(new_key)
     place = key_place(given, None)
     try:
         keys = keys_at(place, key, may_begin=False)
     except WrongKey:
         keys_at(place, new_key, may_begin=False)
         return
-    place.put_header(header_of(keys, new_key), over=True)
+    place.put_header(wrap_keys(keys, new_key), over=True)
 
 
 def keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys:
-    """What wraps the keys in a place; a new one gets some, if it may. Raises KeyMissing and WrongKey."""
-    checked_key(key)
+    """Return the keys that wrap users' keys; a new store gets some if `may_begin`.
+
+    Raises KeyMissing and WrongKey.
+    """
+    check_key(key)
     header = place.header()
     if header is None:
         if not may_begin:
@@ -344,4 +350,4 @@ def keys_at(place: KeyPlace, key: str | bytes, *, may_begin: bool) -> FolderKeys
         header = place.header()
     if header is None:
         raise InvalidInput(f"no keys of users can be kept in {place.name!r}: give another place")
-    return keys_in(header, key, f"{place.name}/{HEADER}", place.name)
+    return unwrap_keys(header, key, f"{place.name}/{HEADER}", place.name)

@@ -24,13 +24,13 @@ Migration = Callable[[Connection], None]
 
 
 def mode_of_keys(connection: Connection) -> None:
-    """Keys say how the gateway's model gets at memory."""
+    """Add the gateway's memory mode to server keys."""
     if "memory_mode" not in {column["name"] for column in inspect(connection).get_columns("server_keys")}:
         connection.execute(text("ALTER TABLE server_keys ADD COLUMN memory_mode TEXT"))
 
 
 def themes_when_looked_at(connection: Connection) -> None:
-    """The hierarchy view keeps nothing of themes any more; it is made anew."""
+    """Drop stored themes of the hierarchy view, which computes them when asked."""
     there = {column["name"] for column in inspect(connection).get_columns("hierarchy_states")}
     for column in sorted(there & {"grouped", "theme_cap"}):
         connection.execute(text(f"ALTER TABLE hierarchy_states DROP COLUMN {column}"))
@@ -51,21 +51,11 @@ _KEPT = frozenset(
 )
 # What it had besides, and is made anew. A table of another name is another program's.
 _DROPPED = frozenset(
-    {
-        "tunings",
-        "tuning_sources",
-        "units",
-        "unit_sources",
-        "message_units",
-        "chunks",
-        "chunk_sources",
-        "chunk_history",
-        "records",
-    }
-    | {"chunk_namespaces", "record_pairs", "hierarchy_states", "hierarchy_episodes", "hierarchy_semantics"}
-    | {"hierarchy_messages", "hierarchy_statements", "hierarchy_themes", "hierarchy_thresholds"}
-    | {"topic_states", "topic_documents", "topic_parts", "update_words", "update_links", "profile_notes"}
-    | {"maintained_views", "saved_files", "stored_blocks", "saved_objects"}
+    """chunk_history chunk_namespaces chunk_sources chunks hierarchy_episodes hierarchy_messages
+    hierarchy_semantics hierarchy_statements hierarchy_states hierarchy_themes hierarchy_thresholds
+    maintained_views message_units profile_notes record_pairs records saved_files saved_objects
+    stored_blocks topic_documents topic_parts topic_states tuning_sources tunings unit_sources units
+    update_links update_words""".split()
 )
 _WITH_NOTES, _NOTES = 29, frozenset({"notes", "notes_unread"})  # tables of ours from that number on
 
@@ -100,7 +90,7 @@ def _note(connection: Connection, number: int, name: str) -> None:
 
 
 def _applied(connection: Connection) -> int:
-    """The number that the database has; 0 for an empty one."""
+    """Return the database's schema number; 0 if it is empty."""
     tables = inspect(connection).get_table_names()
     if not tables:
         return 0
@@ -113,7 +103,7 @@ def _applied(connection: Connection) -> int:
 
 
 def _begin(connection: Connection, number: int) -> None:
-    """Make the tables; of an earlier database carry over what cannot be made anew."""
+    """Create the tables; keep what cannot be derived anew from an earlier database."""
     there = _carry_over(connection, number) if number else frozenset()
     new = [table for table in metadata.sorted_tables if table.name not in there]
     metadata.create_all(connection, new, checkfirst=False)
@@ -131,7 +121,7 @@ def _begin(connection: Connection, number: int) -> None:
 
 
 def _carry_over(connection: Connection, number: int) -> frozenset[str]:
-    """Bring what is kept to today's columns, drop what is made anew; the names of tables that are there."""
+    """Migrate the tables that are kept, drop derived ones; return the names of those kept."""
     looking = inspect(connection)
     there = frozenset(looking.get_table_names())
     quote = connection.dialect.identifier_preparer.quote

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 
 from zibaldone.errors import InvalidInput, StorageCorrupt
 from zibaldone.storage.bucket import Bucket, bucket_url
-from zibaldone.storage.bucket_blocks import BLOCKS, must_be_plain, new_folder, remove_files
+from zibaldone.storage.bucket_blocks import BLOCKS, check_not_encrypted, new_folder, remove_files
 from zibaldone.storage.database import Database
 from zibaldone.storage.objects import BucketObjects
 from zibaldone.storage.schema import blocks, kv_pools, stored_objects
@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]  # blocks done, blocks in all
 
 @dataclass(frozen=True, slots=True)
 class MovedBlocks:
-    """What a move, or its undoing, did."""
+    """The result of a move, or of undoing one."""
 
     url: str  # of the bucket
     blocks: int
@@ -45,7 +45,7 @@ def move_blocks(database: Database, url: str, progress: Progress | None = None) 
     cannot be, StorageCorrupt for a block that is lost or arrives otherwise, and what the bucket raises.
     """
     wanted = bucket_url(url)
-    must_be_plain(database)
+    check_not_encrypted(database)
     with database.read() as connection:
         row = connection.execute(select(places)).first()
         if connection.execute(select(kv_pools.c.user).limit(1)).first() is not None:
@@ -133,6 +133,6 @@ def _note(database: Database, bucket: Bucket, url: str) -> Row[Any]:
 
 
 def _keys(connection: Connection) -> list[str]:
-    """Of all blocks in use."""
+    """Return the keys of all blocks in use."""
     query = select(blocks.c.block).where(blocks.c.released == 0).order_by(blocks.c.user, blocks.c.block)
     return list(connection.execute(query).scalars())

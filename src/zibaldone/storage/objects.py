@@ -25,6 +25,7 @@ from sqlalchemy import ColumnElement, Connection, delete, select
 
 from zibaldone.errors import StorageCorrupt, StorageFull, StorageUnusable
 from zibaldone.storage.bucket import Bucket
+from zibaldone.storage.folder_layout import sync_folder
 from zibaldone.storage.schema import stored_objects as table
 
 _UNFINISHED = ".part"
@@ -35,7 +36,7 @@ _MOST_ENCRYPTED = (1 << 31) - 1024  # bytes that AES-GCM takes at once
 
 
 def owner_of(user: str) -> str:
-    """With what names of the user's objects begin."""
+    """Return the digest of a user's name that begins the names of their objects."""
     return blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -47,23 +48,23 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def get(self, name: str) -> bytes:
-        """The object. Raises KeyError where there is none, and StorageError."""
+        """Return an object. Raises KeyError if there is none, and StorageError."""
 
     def own(self, name: str) -> bytearray | mmap.mmap:
-        """The same in memory that may be changed, without changing the object."""
+        """Return a private copy of the object, which may be changed."""
         return bytearray(self.get(name))
 
     @abstractmethod
     def put(self, name: str, data: bytes) -> None:
-        """Publish an object: afterwards it is durable and whole, before it is not there."""
+        """Write an object atomically and durably."""
 
     @abstractmethod
     def delete(self, *names: str) -> None:
-        """Remove objects, durably; nothing happens for one that is not there."""
+        """Delete objects durably; absent ones are ignored."""
 
     @abstractmethod
     def names(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """(name, age in seconds) of every object whose name begins so, in order."""
+        """Yield (name, age in seconds) of every object with this prefix, in order."""
 
 
 class FileObjects(ObjectStore):
@@ -78,7 +79,7 @@ class FileObjects(ObjectStore):
             return self.path(name).read_bytes()
 
     def own(self, name: str) -> bytearray | mmap.mmap:
-        """Mapped into memory."""
+        """Map the file copy-on-write."""
         with self._reading(name), self.path(name).open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
                 return bytearray()
@@ -94,7 +95,7 @@ class FileObjects(ObjectStore):
             raise StorageUnusable(f"object {name} cannot be read: {error.strerror}") from error
 
     def put(self, name: str, data: bytes) -> None:
-        """Writes beside, syncs, renames, syncs the folders."""
+        """Write a temporary file, sync it, rename it, and sync the folders."""
         path = self.path(name)
         beside = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}{_UNFINISHED}")
         try:
@@ -105,7 +106,7 @@ class FileObjects(ObjectStore):
                     os.fsync(file.fileno())
                 beside.replace(path)
             for folder in (path.parent, self.folder, self.folder.parent) if self._durable else ():
-                _sync(folder)
+                sync_folder(folder)
         except OSError as error:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
@@ -116,7 +117,7 @@ class FileObjects(ObjectStore):
             ) from error
 
     def delete(self, *names: str) -> None:
-        """Unlinks the files, what is unfinished of them, and the folder of a user who has none left."""
+        """Unlink the files, their unfinished writes, and the folder when it is empty."""
         for name in names:
             path = self.path(name)
             try:
@@ -124,14 +125,14 @@ class FileObjects(ObjectStore):
                     beside.unlink(missing_ok=True)
                 path.unlink(missing_ok=True)
                 with contextlib.suppress(FileNotFoundError):  # the folder
-                    _sync(path.parent)  # what was forgotten does not come back with a power cut
+                    sync_folder(path.parent)  # what was forgotten does not come back with a power cut
             except OSError as error:
                 raise StorageUnusable(f"object {name} cannot be deleted: {error.strerror}") from error
             with contextlib.suppress(OSError):  # not empty, or gone
                 path.parent.rmdir()
 
     def names(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        """Removes what writers that died have left, too."""
+        """Yield the objects, and remove unfinished files of writers that died."""
         now = time.time()
         folder, slash, _ = prefix.partition("/")
         for path in sorted(self.folder.glob(f"{folder}/*" if slash else "*/*")):
@@ -152,10 +153,10 @@ class FileObjects(ObjectStore):
 
 
 class RowObjects(ObjectStore):
-    """Rows of the database, for whoever has no folder: each object is put, and deleted, by itself."""
+    """Objects as rows of the database, each written and deleted in a transaction of its own."""
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]], kind: str) -> None:
-        """`kind` tells objects of one use from those of another."""
+        """`kind` separates objects of different uses."""
         self._transaction, self._kind = transaction, kind
 
     def get(self, name: str) -> bytes:
@@ -196,7 +197,7 @@ class RowObjects(ObjectStore):
 
 
 class BucketObjects(ObjectStore):
-    """Objects of a bucket below a folder; put only where no other is."""
+    """Objects of a bucket below a folder, written once and never overwritten."""
 
     def __init__(self, bucket: Bucket, folder: str) -> None:
         self._bucket, self._folder = bucket, folder
@@ -216,7 +217,7 @@ class BucketObjects(ObjectStore):
 
 
 class Cipher(Protocol):
-    """Encrypts for a place, and refuses in any other what was encrypted for it."""
+    """Encrypts data for a place; decrypting it for another place fails."""
 
     def encrypt(self, data: bytes, place: str) -> bytes: ...
 
@@ -225,13 +226,13 @@ class Cipher(Protocol):
 
 
 class EncryptedObjects(ObjectStore):
-    """Objects that another store keeps, each encrypted for its name."""
+    """Encrypts the objects of another store, each bound to its name."""
 
     def __init__(self, inner: ObjectStore, cipher: Cipher) -> None:
         self.inner, self._cipher = inner, cipher
 
     def get(self, name: str) -> bytes:
-        """Raises StorageCorrupt for another than was put, and KeyDestroyed."""
+        """Return an object. Raises StorageCorrupt if it was changed, and KeyDestroyed."""
         data = self.inner.get(name)
         try:
             return self._cipher.decrypt(data, name)
@@ -254,7 +255,7 @@ class EncryptedObjects(ObjectStore):
 
 
 def files_under(store: ObjectStore) -> FileObjects | None:
-    """The files in which a store keeps its objects in the end, if it does."""
+    """Return the file store below any encryption; None if objects are not files."""
     while isinstance(store, EncryptedObjects):
         store = store.inner
     return store if isinstance(store, FileObjects) else None
@@ -265,7 +266,7 @@ def _now_us() -> int:
 
 
 def _open_locked(path: Path) -> BinaryIO:
-    """For writing, in a folder that is made.
+    """Open for writing, locked, creating the folder.
 
     The lock is the writer's sign of life: it goes with the process, however that ends. `delete` may take the
     folder away again, as empty, and `_sweep` the file, as nobody's, before it is locked: then once more.
@@ -284,12 +285,12 @@ def _open_locked(path: Path) -> BinaryIO:
 
 
 def _private(path: Path) -> BinaryIO:
-    """A file that its owner alone may read."""
+    """Open a file for writing with mode 0600."""
     return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 def _sweep(path: Path, age_s: float) -> None:
-    """Remove an unfinished file whose writer is no more, and the folder that has nothing else."""
+    """Remove an unfinished file whose writer died, and its folder if empty."""
     with path.open("rb+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -299,14 +300,6 @@ def _sweep(path: Path, age_s: float) -> None:
             if age_s <= _UNFINISHED_FOR_S:
                 return
         path.unlink(missing_ok=True)
-        _sync(path.parent)
+        sync_folder(path.parent)
     with contextlib.suppress(OSError):  # not empty, or gone
         path.parent.rmdir()
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

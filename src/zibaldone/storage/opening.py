@@ -1,4 +1,4 @@
-"""Opens the database that a place means: a folder, or the URL of a PostgreSQL database."""
+"""Open the database of a folder, or of a PostgreSQL URL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def open_database(
     user_keys: str | Path | None = None,
     wall_key: str | bytes | None = None,
 ) -> Database:
-    """The database of a folder, or of a URL such as "postgresql+psycopg://user@host/memory".
+    """Open the database of a folder, or of a URL such as "postgresql+psycopg://user@host/memory".
 
     A folder is encrypted with a `key`. Where `user_keys` says where keys of users are, it opens those, and
     the folder, too, if that is encrypted. By `wall_key` a role that does not own PostgreSQL's tables
@@ -76,7 +76,7 @@ def _use_keys_of_users(database: Database, place: str | Path | None, key: str | 
 
 
 def _opened_keyring(database: Database, given: str | Path | None, key: str | bytes | None) -> Keyring | None:
-    """The keys of a memory's users; None for one whose words are stored as they are.
+    """Open the keys of a memory's users; None if words are stored in plain text.
 
     A memory without messages gets some where `given` names a place. Raises InvalidInput, KeyMissing,
     WrongKey, NotEncrypted, StorageCorrupt, MissingExtra.
@@ -119,7 +119,7 @@ def _opened_keyring(database: Database, given: str | Path | None, key: str | byt
 
 
 def is_there(place: str | Path) -> bool:
-    """True if there is a memory; of a URL only opening it can say.
+    """True if there is a memory in the folder; always True for a URL.
 
     Raises OSError, and RuntimeError for the home of nobody.
     """

@@ -39,9 +39,9 @@ from zibaldone.errors import (
     StorageUnreachable,
     StorageUnusable,
 )
-from zibaldone.storage.bucket_blocks import bytes_in_bucket
+from zibaldone.storage.bucket_blocks import bucket_size_bytes
 from zibaldone.storage.columns import without_values
-from zibaldone.storage.database import Collided, Database, place_shown, sorted_once
+from zibaldone.storage.database import Collided, Database, in_lock_order, place_shown
 from zibaldone.storage.migrations import FIRST, MIGRATIONS, migrate
 from zibaldone.storage.objects import RowObjects
 from zibaldone.storage.saved_indexes import INDEX_ROWS, SAVED, SavedIndexes
@@ -91,8 +91,8 @@ class PostgresDatabase(Database):
 
     def __init__(self, url: str, *, busy_timeout_s: float, wall_key: str | bytes | None = None) -> None:
         super().__init__()
-        self._url = _checked(url)
-        self.wall_key = walls.checked_key(wall_key)  # proves whose rows are meant, where a role asks for that
+        self._url = _parse_url(url)
+        self.wall_key = walls.check_key(wall_key)  # proves whose rows are meant, where a role asks for that
         self.name = place_shown(url)
         identity = f"{self._url.host}:{self._url.port}/{self._url.database}?{sorted(self._url.query.items())}"
         digest = blake2b(identity.encode(), digest_size=8).hexdigest()
@@ -102,8 +102,8 @@ class PostgresDatabase(Database):
         self._turns = Turns()  # so that few connections wait in the server
         self._engine = self._new_engine(kept=_KEPT, most=_MOST)
         self._object_engine = self._new_engine(kept=1, most=8)
-        self.blocks = RowObjects(self.of_an_object, "block")
-        self.saved = SavedIndexes(self, RowObjects(self.of_an_object, INDEX_ROWS))
+        self.blocks = RowObjects(self.object_transaction, "block")
+        self.saved = SavedIndexes(self, RowObjects(self.object_transaction, INDEX_ROWS))
         start_anew_in_children(self)
         try:
             self.prepare()
@@ -126,13 +126,15 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def write(self, *users: str) -> Iterator[Connection]:
-        """See Database. It sees what others commit while it runs, but of rows that are not these users'."""
+        """See Database. Commits of others become visible while it runs, but these users' rows are locked."""
         with ExitStack() as turns:
-            for user in sorted_once(users):
+            for user in in_lock_order(users):
                 if not turns.enter_context(self._turns.take(user, self._busy_timeout_s)):
-                    raise self._busy()
+                    raise self._busy_error()
             mine = users[0] if len(set(users)) == 1 else None
-            with self._transaction(self._writing(), mine, locks=_locks(sorted_once(users))) as connection:
+            with self._transaction(
+                self._begin_write_sql(), mine, locks=_lock_sql(in_lock_order(users))
+            ) as connection:
                 yield connection
 
     def _new_engine(self, *, kept: int, most: int) -> Engine:
@@ -148,7 +150,7 @@ class PostgresDatabase(Database):
         )
 
     def _is_current(self) -> bool:
-        """True if there is nothing to migrate: then nobody need be kept out."""
+        """True if there is nothing to migrate, so that no lock is needed."""
         with self.read() as connection:
             if (encoding := connection.execute(text("SHOW server_encoding")).scalar()) != "UTF8":
                 raise StorageUnusable(
@@ -171,21 +173,21 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def _migration(self) -> Iterator[Connection]:
-        """Everybody's write transaction, at the end of which new tables are walled."""
+        """Begin a write transaction of all users; new tables get row level security at its end."""
         with self.write() as connection:
             yield connection
-            _settle(connection)
+            _secure_tables(connection)
 
     @contextmanager
     def unlocked(self) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(self._writing()) as connection:
+        with self._transaction(self._begin_write_sql()) as connection:
             yield connection
 
     @contextmanager
-    def of_an_object(self) -> Iterator[Connection]:
-        """For one object, in the midst of another transaction perhaps: it waits for none of those."""
-        with self._transaction(self._writing(), engine=self._object_engine) as connection:
+    def object_transaction(self) -> Iterator[Connection]:
+        """Begin a transaction for one object on a connection of its own, so that it waits for no other."""
+        with self._transaction(self._begin_write_sql(), engine=self._object_engine) as connection:
             yield connection
 
     def now_us(self, connection: Connection) -> int:
@@ -193,8 +195,8 @@ class PostgresDatabase(Database):
         query = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
         return int(connection.execute(query).scalar_one())
 
-    def _writing(self) -> str:
-        """Begin to write: waits for rows end as those for locks do, and the silence of who went away ends."""
+    def _begin_write_sql(self) -> str:
+        """SQL that begins a write transaction with timeouts for locks and for idle clients."""
         wait_ms = max(1, round(self._busy_timeout_s * 1000))
         silent = f"SET LOCAL idle_in_transaction_session_timeout = {_SILENT_MS}"
         return f"{_DURABLY}; SET LOCAL lock_timeout = {wait_ms}; {silent}"
@@ -213,7 +215,7 @@ class PostgresDatabase(Database):
         if self._closed:
             raise ClosedMemory("this memory was closed: open it again with Memory(url)")
         try:
-            begun = self._begun(engine or self._engine, begin, user, locks, patient=patient)
+            begun = self._connect(engine or self._engine, begin, user, locks, patient=patient)
             with without_values(), begun as connection:
                 connection.info[self.AUDITED] = self.audit_clock
                 connection.info[SAVED] = self.saved
@@ -226,30 +228,30 @@ class PostgresDatabase(Database):
                         info = connection.info
                         _roll_back(connection)
                         if self.keyring is not None:
-                            self.keyring.take_back(info)
+                            self.keyring.erase_new_keys(info)
                     raise
                 try:
                     done = _driver(connection).execute("COMMIT", prepare=False).statusmessage
                 except psycopg.Error as error:
                     # Closing a connection that is lost raises, too, and knows nothing of the commit.
                     connection.invalidate()
-                    self._fail(error, committing=writes)
+                    self._raise(error, committing=writes)
                 if done != "COMMIT":  # a statement had failed, and somebody took no notice
                     raise StorageError(f"{self.name}: a statement failed, and nothing was stored: try again")
         except DBAPIError as error:
-            self._fail(error.orig or error)
+            self._raise(error.orig or error)
         except (PendingRollbackError, ResourceClosedError) as error:  # a statement after the one that failed
             raise StorageUnreachable(
                 f"{self.name} cannot be reached (the connection was lost); nothing of this call was stored:"
                 " try again"
             ) from error
         except PoolTimeout as error:
-            raise self._busy() from error
+            raise self._busy_error() from error
 
-    def _begun(
+    def _connect(
         self, engine: Engine, begin: str, user: str | None, locks: str, *, patient: bool
     ) -> Connection:
-        """A connection with a transaction begun; where the server went away, once it is there again.
+        """Return a connection with a begun transaction, retrying while the server is away.
 
         Nothing was sent before, so that trying again does nothing twice.
         """
@@ -272,7 +274,7 @@ class PostgresDatabase(Database):
                     stale += 1  # it was kept since before the server went away: the next may be a new one
                     continue
                 if not _is_lost(cause) or _is_refusal(cause) or time.monotonic() >= give_up:
-                    self._fail(cause)
+                    self._raise(cause)
             except BaseException:
                 if connection is not None:
                     connection.invalidate()
@@ -284,7 +286,7 @@ class PostgresDatabase(Database):
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def _begin(self, driver: psycopg.Connection[Any], begin: str, user: str | None, locks: str) -> None:
-        """Begin a transaction that means this user's rows, or everybody's, and wait for locks."""
+        """Begin a transaction for this user's rows, or for all users', and wait for the locks."""
         turn = ""
         if self.wall_key is not None:
             cursor = driver.execute(f"{begin}; {walls.TURN}", prepare=False)
@@ -294,21 +296,21 @@ class PostgresDatabase(Database):
             if is_tampered:  # whoever lost a connection takes another
                 raise psycopg.OperationalError("a connection's prepared statements are not ours")
             begin = ""
-        driver.execute(f"{begin}; {walls.meaning(user, self.wall_key, turn)}; {locks}", prepare=False)
+        driver.execute(f"{begin}; {walls.set_user_sql(user, self.wall_key, turn)}; {locks}", prepare=False)
 
     def purge_is_due(self, connection: Connection) -> None:
-        """Nothing to note: the server overwrites and recycles when it sees fit. See docs/erasure.md."""
+        """Do nothing: the server overwrites and recycles when it sees fit. See docs/erasure.md."""
 
     def purge_waits(self) -> bool:
-        """False: there is nothing that a client could still do."""
+        """Return False: there is nothing that a client could still do."""
         return False
 
     def wipe(self) -> bool:
-        """False: no client can say of a server's pages, log and backups that deleted text is gone."""
+        """Return False: a client cannot verify a server's pages, log and backups."""
         return False
 
     def admit(self, role: str) -> None:
-        """Let a role serve that does not own the tables, and proves by our `wall_key` whose rows it means.
+        """Admit a role that does not own the tables, and proves its user by our `wall_key`.
 
         Raises InvalidInput without a key or such a role, StorageUnusable for a role that could get round it.
         """
@@ -318,7 +320,7 @@ class PostgresDatabase(Database):
             walls.admit(connection, role, self.wall_key)
 
     def faults(self) -> list[str]:
-        """Indexes of ours that the server itself holds for unusable, and tables without the wall."""
+        """Name invalid indexes, and tables without row level security."""
         query = (
             "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
             " JOIN pg_class t ON t.oid = i.indrelid"
@@ -341,7 +343,7 @@ class PostgresDatabase(Database):
         )
         with self.read() as connection:
             rows = int(connection.execute(query, {"names": list(metadata.tables)}).scalar_one())
-            return rows + bytes_in_bucket(self, connection)
+            return rows + bucket_size_bytes(self, connection)
 
     def words(self, connection: Connection) -> Iterator[str]:
         """See Database."""
@@ -353,7 +355,7 @@ class PostgresDatabase(Database):
                 yield from (str(index["name"]) for index in looking.get_indexes(table))
 
     def start_anew(self) -> None:
-        """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
+        """Drop the parent's connections and locks in a forked child."""
         for engine in (self._engine, self._object_engine):
             _abandoned.append(engine.pool)
             engine.dispose(close=False)
@@ -365,16 +367,16 @@ class PostgresDatabase(Database):
         self._engine.dispose()
         self._object_engine.dispose()
 
-    def _busy(self) -> StorageBusy:
+    def _busy_error(self) -> StorageBusy:
         return StorageBusy(
             f"{self.name} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
             " try again, or raise busy_timeout_s"
         )
 
-    def _fail(self, error: BaseException, *, committing: bool = False) -> NoReturn:
-        raise self._typed(error, committing=committing) from error
+    def _raise(self, error: BaseException, *, committing: bool = False) -> NoReturn:
+        raise self._to_error(error, committing=committing) from error
 
-    def _typed(self, error: BaseException, *, committing: bool) -> StorageError | InvalidInput:
+    def _to_error(self, error: BaseException, *, committing: bool) -> StorageError | InvalidInput:
         state = getattr(error, "sqlstate", None) or ""
         what = (str(error).splitlines() or [""])[0][:200]  # what follows may be anybody's text
         if _is_refusal(error):
@@ -387,7 +389,7 @@ class PostgresDatabase(Database):
             )
             return StorageUnreachable(f"{self.name} cannot be reached ({what}); {stored}: try again")
         if state == "55P03":
-            return self._busy()
+            return self._busy_error()
         if state == _TOO_LONG:
             return InvalidInput(
                 f"a name is too long for an index of PostgreSQL ({what}), and nothing was stored:"
@@ -404,7 +406,7 @@ class PostgresDatabase(Database):
         return StorageError(f"{self.name}: {what}")
 
 
-def _checked(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     try:
         given = make_url(url)
         if given.drivername not in ("postgres", "postgresql", "postgresql+psycopg"):
@@ -420,21 +422,21 @@ def _checked(url: str) -> URL:
         raise InvalidInput(f"{place_shown(url)} is no URL: postgresql+psycopg://user@host/name") from error
 
 
-def _locks(users: list[str]) -> str:
-    """Wait to be the only writer of these users' rows; of all, for none. Snapshots are taken after that."""
+def _lock_sql(users: list[str]) -> str:
+    """SQL that locks these users' rows, or those of all users, before the snapshot is taken."""
     keys = ", ".join(f"pg_advisory_xact_lock({_key('user ' + user)})" for user in users)
     everybody = "pg_advisory_xact_lock_shared" if users else "pg_advisory_xact_lock"
     return f"SELECT {everybody}({_key(_ALL)}){', ' + keys if keys else ''}"
 
 
 def _key(name: str) -> int:
-    """64 bits of a lock's name; two names that share them only wait for each other."""
+    """Hash a lock's name to 64 bits; names that collide only wait for each other."""
     digest = blake2b(f"zibaldone {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
 
-def _settle(connection: Connection) -> None:
-    """Texts compare byte by byte, as in SQLite, whatever the server's language; and tables are walled."""
+def _secure_tables(connection: Connection) -> None:
+    """Give text columns the collation C, as in SQLite, and enable row level security."""
     rows = connection.execute(
         text(
             "SELECT table_name, column_name FROM information_schema.columns"
@@ -448,7 +450,7 @@ def _settle(connection: Connection) -> None:
         columns.setdefault(table, []).append(f'ALTER COLUMN "{column}" TYPE text COLLATE "C"')
     for table, changes in sorted(columns.items()):
         connection.exec_driver_sql(f'ALTER TABLE "{table}" {", ".join(changes)}')
-    walls.settle(connection)
+    walls.secure_tables(connection)
 
 
 def _is_exempt(connection: Connection) -> bool:

@@ -17,13 +17,13 @@ from zibaldone.storage.columns import seals_of
 
 
 class PreparedWrite:
-    """A statement that gives no rows; each of its parameters is given a value by name."""
+    """A statement that returns no rows; its parameters are bound by name."""
 
     def __init__(self, statement: Insert | Update | Delete) -> None:
         self._statement = statement
 
     def run(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Once for each of the rows, of which there is at least one."""
+        """Execute the statement once per row; `rows` must not be empty."""
         if connection.dialect.name == "sqlite" and seals_of(connection) is None:
             driver: Any = connection.connection.driver_connection
             driver.executemany(self._words, rows).close()
@@ -37,5 +37,5 @@ class PreparedWrite:
 
     @property
     def _columns(self) -> list[str] | None:
-        """Of an insertion all; what an update sets, it says itself."""
+        """The columns to bind: all of an insertion; None for an update or deletion, which names its own."""
         return [column.name for column in self._statement.table.c] if self._statement.is_insert else None

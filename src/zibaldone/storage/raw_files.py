@@ -1,4 +1,4 @@
-"""Bytes of files as they lie on the disk, a piece at a time, whatever they are."""
+"""Raw bytes of files on disk, read a piece at a time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _COPY = "import shutil, sys; shutil.copyfileobj(open(sys.argv[1], 'rb'), sys.std
 
 
 def pieces(path: Path) -> Iterator[tuple[int, bytes]]:
-    """(where it begins, bytes) of each piece. Raises OSError; nothing of a file that is gone."""
+    """Yield (offset, bytes) of each piece; nothing if the file does not exist. Raises OSError."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         yield from _pieces(file)
 
 
 def pieces_read_apart(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The same, read by another process.
+    """Yield the same pieces, read by another process.
 
     When a process closes a file of a database that it has open, the system takes all locks away that SQLite
     holds on the file in this process. Raises OSError where the other process cannot read it.

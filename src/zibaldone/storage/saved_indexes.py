@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 SAVED = "saved indexes"  # in a connection's info: those of its database
 INDEX_ROWS = "index"  # their kind, where they are rows
 _GRACE_S = 3600.0  # an object that is being written for longer is a crash's
-_REST_S = 15.0  # after a store did not answer, indexes are made from the rows for so long
+_RETRY_DELAY_S = 15.0  # after a store did not answer, indexes are made from the rows for so long
 _logger = logging.getLogger(__name__)
 
 
 class Transactions(Protocol):
-    """Part of a Database, which says more of it."""
+    """The part of a Database that saved indexes need; see Database."""
 
     keyring: Keyring | None
 
@@ -52,17 +52,17 @@ class SavedIndexes:
     def __init__(self, database: Transactions, store: ObjectStore) -> None:
         self.store = store
         self._database = database
-        self._not_before = 0.0
+        self._retry_at = 0.0
 
     def header(self, connection: Connection, user: str, name: str) -> bytes | None:
-        """Its first bytes, up to the arrays; None where there is none."""
+        """Return the index's header, the bytes before its arrays; None if there is no current index."""
         data: bytes | None = connection.execute(select(table.c.header).where(_current(user, name))).scalar()
         return data
 
     def contents(self, connection: Connection, user: str, name: str) -> bytearray | mmap.mmap | None:
-        """All of it, to be changed without changing that; None, too, while the store does not answer."""
+        """Return a private copy of the index; None if there is none, or while the store does not answer."""
         key = connection.execute(select(table.c.key).where(_current(user, name))).scalar()
-        if key is None or time.monotonic() < self._not_before:
+        if key is None or time.monotonic() < self._retry_at:
             return None
         try:
             return self.store.own(key)
@@ -71,7 +71,7 @@ class SavedIndexes:
             # Of an older snapshot: another may be current.
             self._release(table.c.user == user, table.c.key == key)
         except StorageError as error:
-            self._not_before = time.monotonic() + _REST_S
+            self._retry_at = time.monotonic() + _RETRY_DELAY_S
             _logger.warning("a saved index of user %r is made from the rows instead: %s", user, error)
         return None
 
@@ -79,7 +79,10 @@ class SavedIndexes:
     def draft(
         self, user: str, name: str, arrays: Mapping[str, Any], metadata: dict[str, str]
     ) -> Iterator[str]:
-        """A context with what `publish` takes, gone afterwards. Raises SafetensorError and StorageError."""
+        """Write a draft and yield its key for `publish`; an unpublished one is deleted at the end.
+
+        Raises SafetensorError and StorageError.
+        """
         from safetensors.numpy import save
 
         data = save(dict(arrays), metadata)
@@ -120,7 +123,7 @@ class SavedIndexes:
             raise OSError("it was swept away before it was whole")
 
     def discard(self, user: str, name: str) -> None:
-        """Leave a damaged one to be made anew."""
+        """Release a damaged index, which is then built anew."""
         self._release(_current(user, name))
 
     def _release(self, *which: ColumnElement[bool]) -> None:
@@ -128,18 +131,18 @@ class SavedIndexes:
             connection.execute(update(table).where(*which).values(state="released"))
 
     def drop(self, connection: Connection, user: str) -> None:
-        """Release all of the user's, and what is being written; the objects go with `sweep`."""
+        """Release all indexes of the user, drafts included; `sweep` deletes the objects."""
         connection.execute(update(table).where(table.c.user == user).values(state="released"))
 
     def clear(self, connection: Connection) -> None:
-        """Release everybody's, when they are to be elsewhere; what is rows goes at once."""
+        """Release all users' indexes before they move elsewhere; delete those kept as rows."""
         connection.execute(update(table).values(state="released"))
         connection.execute(delete(stored_objects).where(stored_objects.c.kind == INDEX_ROWS))
 
     def sweep(self, user: str | None = None) -> None:
-        """After a transaction that released some, of this user or of anybody: no byte of them is left.
+        """Delete the objects of released indexes, of one user or of all.
 
-        Raises StorageError; the next call goes on.
+        Call after the transaction that released them. Raises StorageError; the next call goes on.
         """
         c = table.c
         whose = [] if user is None else [c.user == user]
@@ -165,7 +168,7 @@ class SavedIndexes:
                     connection.execute(delete(table).where(c.user == row.user, c.key == row.key))
 
     def _strays(self, user: str | None) -> list[str]:
-        """Files that no row names: of a folder put together from copies, or of an earlier version."""
+        """Find files that no row names: of a folder put together from copies, or of an earlier version."""
         files = files_under(self.store)
         folders = [""] if user is None else [f"{owner_of(user)}/", f"{_former_owner(user)}/"]
         there = [name for folder in folders for name, _ in files.names(folder)] if files else []
@@ -182,7 +185,7 @@ def _former_owner(user: str) -> str:
 
 
 def indexes_of(connection: Connection) -> SavedIndexes:
-    """Those of the database that the connection is of."""
+    """Return the saved indexes of the connection's database."""
     indexes: SavedIndexes = connection.info[SAVED]
     return indexes
 

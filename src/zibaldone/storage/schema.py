@@ -5,6 +5,8 @@ Every primary key begins with `user`, so that a hash-sharded database can distri
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Column, Index, MetaData, Table, func, literal_column, text
 
 from zibaldone.storage.columns import CheckedBigInteger as BigInteger
@@ -15,25 +17,40 @@ from zibaldone.storage.columns import SealedBytes, SealedText
 
 
 def _index_of(name: str, *columns: str, where: str) -> Index:
-    """An index of some rows."""
+    """A partial index: of the rows for which `where` holds."""
     return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
 
 
 metadata = MetaData()
+
+
+def _key(name: str, kind: Any) -> Column[Any]:
+    """A column of the primary key."""
+    return Column(name, kind, primary_key=True, autoincrement=False)
+
+
+def _user_table(name: str, *columns: Column[Any] | Index) -> Table:
+    """A table whose primary key begins with the user."""
+    return Table(name, metadata, _key("user", Text), *columns)
+
+
+def _build_table(name: str, *columns: Column[Any] | Index) -> Table:
+    """A table of one view, whose primary key begins with the user and the build's number."""
+    return _user_table(name, _key("generation", BigInteger), *columns)
+
+
 SERVING_ROLES = "serving_roles"  # a table of PostgreSQL alone, which serving roles cannot read
 
 migrations = Table(
     "migrations",
     metadata,
-    Column("number", Integer, primary_key=True, autoincrement=False),
+    _key("number", Integer),
     Column("name", Text, nullable=False),
     Column("applied_us", BigInteger, nullable=False),  # microseconds since 1970, UTC
 )
 
-users = Table(
+users = _user_table(
     "users",
-    metadata,
-    Column("user", Text, primary_key=True),
     Column("next_seq", BigInteger, nullable=False),  # never goes back: a forgotten seq is not reused
     Column("version", BigInteger, nullable=False),  # rises with every change of this user's rows
     Column("deletions", BigInteger, nullable=False),  # the version of the last change that removed rows
@@ -42,18 +59,16 @@ users = Table(
     _index_of("users_behind", "user", where="behind = 1"),
 )
 
-maintained_views = Table(  # which views workers keep in step: a mark stays until all of these are
+maintained_views = Table(  # views that workers maintain: `users.behind` is cleared once all of them are done
     "maintained_views",
     metadata,
-    Column("view", Text, primary_key=True),
+    _key("view", Text),
     Column("seen_us", BigInteger, nullable=False),  # when a worker said so last, microseconds since 1970
 )
 
-messages = Table(
+messages = _user_table(
     "messages",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    _key("seq", BigInteger),
     Column("id", SealedText(findable=True), nullable=False),
     Column("session", SealedText(findable=True), nullable=False),
     Column("role", Text, nullable=False),
@@ -69,36 +84,28 @@ messages = Table(
     Index("messages_by_length", "user", func.length(literal_column("content"))),
 )
 
-forgotten_ids = Table(  # of messages that were stored once: an import does not bring them back
+forgotten_ids = _user_table(  # ids of forgotten messages: an import does not store them again
     "forgotten_ids",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("digest", Text, primary_key=True),  # of the message's id, which may be made from what it says
+    _key("digest", Text),  # of the message's id, which may be made from what it says
 )
 
-forgettings = Table(  # what goes in steps, until all is gone: nobody else reads the user's rows meanwhile
+forgettings = _user_table(  # forgetting in steps: nobody else reads the user's rows until it is finished
     "forgettings",
-    metadata,
-    Column("user", Text, primary_key=True),
     Column("seqs", Text, nullable=False),  # of the messages: "1-5 8-8"
 )
 
-message_files = Table(  # bytes of what a message has attached, where they were to be kept
+message_files = _user_table(  # bytes of messages' attachments, if they are kept
     "message_files",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("place", Integer, primary_key=True, autoincrement=False),  # in the metadata's "attachments"
+    _key("seq", BigInteger),
+    _key("place", Integer),  # in the metadata's "attachments"
     Column("data", SealedBytes(), nullable=False),
 )
 
-view_states = Table(
+view_states = _user_table(
     "view_states",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("view", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("fingerprint", Text, nullable=False),  # what the output depends on besides the log
+    _key("view", Text),
+    _key("generation", BigInteger),
+    Column("fingerprint", Text, nullable=False),  # digest of all that the build depends on besides the log
     Column("cursor", BigInteger, nullable=False),  # every message up to this seq has been read
     Column("serving", Integer, nullable=False),  # 1: recall reads this generation; 0: it is being built
     Column("standing", Text, nullable=False, server_default=""),  # "beside" or "kept": neither of the two
@@ -106,14 +113,12 @@ view_states = Table(
     Column("chat", Text, nullable=False, server_default=""),  # the chat model of a rebuild; "" for none
 )
 
-units = Table(
+units = _user_table(
     "units",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("view", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),  # of the message that it stands on
-    Column("part", Integer, primary_key=True, autoincrement=False),  # 0, 1 ... on the same message
+    _key("view", Text),
+    _key("generation", BigInteger),
+    _key("seq", BigInteger),  # of the message that the unit belongs to
+    _key("part", Integer),  # 0, 1 ... on the same message
     Column("kind", Text, nullable=False),
     Column("start", Integer, nullable=False),
     Column("end", Integer, nullable=False),
@@ -125,25 +130,21 @@ units = Table(
     Column("vector", SealedBytes(), nullable=False),  # (d,) float16, unit length or zero
 )
 
-unit_sources = Table(  # what a unit was made from besides the message that it stands on
+unit_sources = _user_table(  # further messages that a unit was made from
     "unit_sources",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("view", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("part", Integer, primary_key=True, autoincrement=False),
-    Column("source", BigInteger, primary_key=True, autoincrement=False),
+    _key("view", Text),
+    _key("generation", BigInteger),
+    _key("seq", BigInteger),
+    _key("part", Integer),
+    _key("source", BigInteger),
     Index("unit_sources_by_source", "user", "view", "generation", "source"),
 )
 
-model_usage = Table(
+model_usage = _user_table(
     "model_usage",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("day", Text, primary_key=True),  # "2024-03-01", UTC
-    Column("view", Text, primary_key=True),
-    Column("task", Text, primary_key=True),
+    _key("day", Text),  # "2024-03-01", UTC
+    _key("view", Text),
+    _key("task", Text),
     Column("calls", BigInteger, nullable=False),  # requests sent, retries and repairs included
     Column("degraded", BigInteger, nullable=False),  # answers that were given offline instead
     Column("prompt_tokens", BigInteger, nullable=False),
@@ -151,12 +152,9 @@ model_usage = Table(
     Column("ms", BigInteger, nullable=False),  # waited for the model
 )
 
-chunks = Table(
+chunks = _build_table(
     "chunks",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("chunk", BigInteger, primary_key=True, autoincrement=False),  # rises by one per generation
+    _key("chunk", BigInteger),  # rises by one per generation
     Column(
         "namespace", SealedText(findable=True), nullable=False
     ),  # the session; "" when chunks span a user's sessions
@@ -176,34 +174,26 @@ chunks = Table(
     Column("degraded", SealedText(), nullable=False),
 )
 
-chunk_sources = Table(
+chunk_sources = _build_table(
     "chunk_sources",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("chunk", BigInteger, primary_key=True, autoincrement=False),
+    _key("seq", BigInteger),
+    _key("chunk", BigInteger),
 )
 
-chunk_history = Table(
+chunk_history = _build_table(
     "chunk_history",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("number", BigInteger, primary_key=True, autoincrement=False),  # rises by one per generation
+    _key("number", BigInteger),  # rises by one per generation
     Column("chunk", BigInteger, nullable=False),  # where the item was
     Column("item", SealedText(), nullable=False),  # JSON: the item as it was
     Column("reason", Text, nullable=False),  # "superseded", "duplicate" ...
     Column("by_sources", Text, nullable=False),  # JSON: seqs of the messages that took its place
 )
 
-records = Table(
+records = _user_table(
     "records",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("view", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    _key("view", Text),
+    _key("generation", BigInteger),
+    _key("id", BigInteger),
     Column("namespace", SealedText(findable=True), nullable=False),
     Column("time_us", BigInteger, nullable=False),  # records of a block stand in this order
     Column("bytes", BigInteger, nullable=False),  # of the data
@@ -213,11 +203,9 @@ records = Table(
     Index("records_by_block", "user", "block"),
 )
 
-blocks = Table(
+blocks = _user_table(
     "blocks",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("block", Text, primary_key=True),
+    _key("block", Text),
     Column("view", Text, nullable=False),
     Column("generation", BigInteger, nullable=False),
     Column("namespace", SealedText(findable=True), nullable=False),
@@ -228,22 +216,16 @@ blocks = Table(
     _index_of("blocks_released", "user", where="released = 1"),
 )
 
-kv_pools = Table(
+kv_pools = _build_table(
     "kv_pools",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("fingerprint", Text, nullable=False),
     Column("layout", Text, nullable=False),  # JSON: what places in its files mean, also where no model is
     Column("blocks", BigInteger, nullable=False),  # made so far: the next one gets the next number
 )
 
-kv_blocks = Table(
+kv_blocks = _build_table(
     "kv_blocks",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("block", BigInteger, primary_key=True, autoincrement=False),  # from 1; its box is row block - 1
+    _key("block", BigInteger),  # from 1; its box is row block - 1
     Column("session", Text, nullable=False),
     Column("segment", BigInteger, nullable=False),  # of the session, from 0: encoding starts afresh in each
     Column("position", BigInteger, nullable=False),  # of its first token in the segment
@@ -260,41 +242,29 @@ kv_blocks = Table(
     Index("kv_blocks_by_segment", "user", "generation", "session", "segment"),
 )
 
-kv_attended = Table(
+kv_attended = _build_table(
     "kv_attended",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),  # a message whose keys were made while
-    Column("attended", BigInteger, primary_key=True, autoincrement=False),  # this one was recalled for it
+    _key("seq", BigInteger),  # a message whose keys were made while
+    _key("attended", BigInteger),  # this one was recalled for it
 )
 
-kv_erasures = Table(
+kv_erasures = _build_table(
     "kv_erasures",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", Text, primary_key=True),  # "slot" or "row"
-    Column("place", BigInteger, primary_key=True, autoincrement=False),  # nothing lives there: overwrite it
+    _key("kind", Text),  # "slot" or "row"
+    _key("place", BigInteger),  # nothing lives there: overwrite it
 )
 
-hierarchy_states = Table(
+hierarchy_states = _build_table(
     "hierarchy_states",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("next_episode", BigInteger, nullable=False),  # ids that are given next: none is given twice
     Column("next_semantic", BigInteger, nullable=False),
     Column("next_unit", BigInteger, nullable=False),  # the part of the next statement
     Column("embedder", Text, nullable=False),  # its name and dimension
 )
 
-hierarchy_episodes = Table(  # their texts are units, under the same number
+hierarchy_episodes = _build_table(  # their texts are units, under the same number
     "hierarchy_episodes",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("episode", BigInteger, primary_key=True, autoincrement=False),
+    _key("episode", BigInteger),
     Column("seq", BigInteger, nullable=False),  # of its first message
     Column("start_us", BigInteger, nullable=False),  # microseconds since 1970
     Column("end_us", BigInteger, nullable=False),
@@ -303,56 +273,41 @@ hierarchy_episodes = Table(  # their texts are units, under the same number
     Column("degraded", SealedText(), nullable=False),
 )
 
-hierarchy_semantics = Table(
+hierarchy_semantics = _build_table(
     "hierarchy_semantics",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("semantic", BigInteger, primary_key=True, autoincrement=False),
+    _key("semantic", BigInteger),
     Column("episode", BigInteger, nullable=False),
     Column("theme", BigInteger, nullable=False),  # 0: none yet
     Column("time_us", BigInteger, nullable=False),  # of its first statement's message
     Index("hierarchy_semantics_by_episode", "user", "generation", "episode"),
 )
 
-hierarchy_statements = Table(  # which units a semantic consists of
+hierarchy_statements = _build_table(  # which units a semantic consists of
     "hierarchy_statements",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("semantic", BigInteger, primary_key=True, autoincrement=False),
-    Column("place", Integer, primary_key=True, autoincrement=False),  # 0: what the semantic is known by
+    _key("semantic", BigInteger),
+    _key("place", Integer),  # 0: what the semantic is known by
     Column("seq", BigInteger, nullable=False),
     Column("part", BigInteger, nullable=False),
 )
 
-hierarchy_themes = Table(
+hierarchy_themes = _build_table(
     "hierarchy_themes",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("theme", BigInteger, primary_key=True, autoincrement=False),
+    _key("theme", BigInteger),
     Column("name", SealedText(), nullable=False),
     Column("made_by", Text, nullable=False),  # of the name: a model's; "" when none was asked
 )
 
-topic_states = Table(
+topic_states = _build_table(
     "topic_states",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column("next_id", BigInteger, nullable=False),  # of the document made next: none is given twice
     Column("opened_us", BigInteger),  # time of the message of CURRENT's first entry; NULL when it is empty
     Column("digest", Text, nullable=False),  # of all documents: who goes on from others is stale
     _index_of("topic_states_opened", "user", where="opened_us IS NOT NULL"),
 )
 
-topic_documents = Table(
+topic_documents = _build_table(
     "topic_documents",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("document", Text, primary_key=True),  # "topic-0001" ..., or CURRENT
+    _key("document", Text),  # "topic-0001" ..., or CURRENT
     Column("summary", SealedText(), nullable=False),
     Column("token_count", BigInteger, nullable=False),
     Column("created_time", Text, nullable=False),  # as it is printed; "" when not known
@@ -361,11 +316,8 @@ topic_documents = Table(
     Column("body", SealedText(), nullable=False),  # Markdown
 )
 
-topic_parts = Table(
+topic_parts = _build_table(
     "topic_parts",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
     Column(
         "entry", SealedText(findable=True), primary_key=True
     ),  # digest of a merged entry's sources and text
@@ -374,13 +326,10 @@ topic_parts = Table(
     Column("parts", SealedText(), nullable=False),  # JSON: lines of the entries that it stands for
 )
 
-notes = Table(  # beside the units of the notes, by the same keys
+notes = _build_table(  # beside the units of the notes, by the same keys
     "notes",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),  # of the unit,
-    Column("part", Integer, primary_key=True, autoincrement=False),  # and its part
+    _key("seq", BigInteger),  # of the unit,
+    _key("part", Integer),  # and its part
     Column("made_by", Text, nullable=False),  # "stated", "hand" or "<model>/<hash of the prompt>"
     Column("clause_seq", BigInteger),  # content[clause_start:clause_end] of that message says it
     Column("clause_start", Integer, nullable=False),
@@ -392,26 +341,21 @@ notes = Table(  # beside the units of the notes, by the same keys
     Column("rule", Text, nullable=False),  # who said so, as `made_by`; "" while it holds
 )
 
-notes_unread = Table(  # messages that a model is still to read for notes
+notes_unread = _build_table(  # messages that a model is still to read for notes
     "notes_unread",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("generation", BigInteger, primary_key=True, autoincrement=False),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    _key("seq", BigInteger),
     Column("tokens", Integer, nullable=False),
 )
 
-sealing = Table(  # whether words of users are sealed: at most one row
+sealing = Table(  # the key store of sealed words: at most one row
     "sealing",
     metadata,
-    Column("id", Text, primary_key=True),  # of the keys that do
+    _key("id", Text),  # of the keys that do
     Column("place", Text, nullable=False),  # where they were when the memory was begun, for people
 )
 
-user_keys = Table(  # which key seals a user's words; the key itself is elsewhere
+user_keys = _user_table(  # numbers of users' keys; the keys are in the key store
     "user_keys",
-    metadata,
-    Column("user", Text, primary_key=True),
     Column("number", Text, nullable=False),  # of the key
     Column("state", Integer, nullable=False),  # 1: it is being destroyed, and seals no more
     _index_of("user_keys_condemned", "user", where="state = 1"),
@@ -420,27 +364,25 @@ user_keys = Table(  # which key seals a user's words; the key itself is elsewher
 stored_objects = Table(  # blocks of chunks and saved indexes, where the database has no folder for files
     "stored_objects",
     metadata,
-    Column("owner", Text, primary_key=True),  # a digest of the user's name, with which the name begins
-    Column("kind", Text, primary_key=True),  # "block", "index"
-    Column("name", Text, primary_key=True),
-    Column("part", Integer, primary_key=True, autoincrement=False),
+    _key("owner", Text),  # a digest of the user's name, with which the name begins
+    _key("kind", Text),  # "block", "index"
+    _key("name", Text),
+    _key("part", Integer),
     Column("data", LargeBinary, nullable=False),
     Column("made_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
-bucket = Table(  # where blocks and saved indexes are, if that is a bucket: at most one row
+bucket = Table(  # the bucket of blocks and saved indexes: at most one row
     "bucket",
     metadata,
-    Column("id", Text, primary_key=True),  # of this memory: the keys of its objects begin with it
+    _key("id", Text),  # of this memory: the keys of its objects begin with it
     Column("url", Text, nullable=False),  # s3://bucket/prefix?endpoint=...; nothing of it is secret
     Column("moving", Integer, nullable=False, server_default=text("0")),  # 1: blocks are being copied there
 )
 
-saved_indexes = Table(  # objects, wherever they are kept
+saved_indexes = _user_table(  # one row per object, wherever the objects are stored
     "saved_indexes",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("key", Text, primary_key=True),  # of the object
+    _key("key", Text),  # of the object
     Column("name", Text, nullable=False),
     Column("state", Text, nullable=False),  # "written" now, "current", or "released": to be deleted
     Column("since_us", BigInteger, nullable=False),  # microseconds since 1970
@@ -449,35 +391,29 @@ saved_indexes = Table(  # objects, wherever they are kept
     _index_of("saved_indexes_to_sweep", "user", "since_us", where="state <> 'current'"),
 )
 
-leases = Table(  # which users some worker has in hand, so that no other takes them
+leases = _user_table(  # users that a worker is maintaining, so that no other takes them
     "leases",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("holder", Text, nullable=False),  # "" where nobody has
+    Column("holder", Text, nullable=False),  # "" if no worker has it
     Column("until_us", BigInteger, nullable=False),  # microseconds since 1970; then anybody may take them
 )
 
-exports = Table(  # what was written elsewhere: forgetting does not reach it, verifying looks at it
+exports = _user_table(  # exported files: forgetting does not reach them, but verifying reads them
     "exports",
-    metadata,
-    Column("user", Text, primary_key=True),
-    Column("path", Text, primary_key=True),  # of a file or a folder
+    _key("path", Text),  # of a file or a folder
     Column("time_us", BigInteger, nullable=False),  # of the last one, microseconds since 1970
 )
 
-retention = Table(  # of users who do not keep to the default
+retention = _user_table(  # policies of users who have their own
     "retention",
-    metadata,
-    Column("user", Text, primary_key=True),
     Column("policy", SealedText(), nullable=False),  # JSON: rules, decay_days, forget_below
     Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
-audit = Table(  # who did what, and never what was said
+audit = Table(  # operations on memory, without any text
     "audit",
     metadata,
-    Column("user", Text, primary_key=True),  # whose memory
-    Column("number", BigInteger, primary_key=True, autoincrement=False),  # rises by one per user
+    _key("user", Text),  # whose memory
+    _key("number", BigInteger),  # rises by one per user
     Column("time_us", BigInteger, nullable=False),  # microseconds since 1970
     Column("action", Text, nullable=False),  # "read", "write", "forget"
     Column("operation", Text, nullable=False),
@@ -487,10 +423,10 @@ audit = Table(  # who did what, and never what was said
     Index("audit_by_time", "user", "time_us"),
 )
 
-server_keys = Table(  # looked up before anybody's name is known
+server_keys = Table(  # looked up before the user is known
     "server_keys",
     metadata,
-    Column("id", Text, primary_key=True),
+    _key("id", Text),
     Column("digest", Text, nullable=False),  # SHA-256 of the secret, in hexadecimal
     Column("user", Text),  # NULL: an admin's key
     Column("agent", Text),  # NULL: all of the user's messages

@@ -34,7 +34,7 @@ from zibaldone.errors import (
     StorageFull,
     StorageUnusable,
 )
-from zibaldone.storage.bucket_blocks import bytes_in_bucket
+from zibaldone.storage.bucket_blocks import bucket_size_bytes
 from zibaldone.storage.columns import without_values
 from zibaldone.storage.converting import finish_decrypting, finish_encrypting
 from zibaldone.storage.database import Database
@@ -42,7 +42,7 @@ from zibaldone.storage.encrypted_pages import decrypted_pages
 from zibaldone.storage.encryption import (
     FolderKeys,
     check_extra,
-    checked_key,
+    check_key,
     folder_keys,
     sqlcipher,
 )
@@ -75,17 +75,17 @@ _LEAST_RESERVING_BYTES = 2**20  # of a database that is worth a reserve
 
 
 class SqliteDatabase(Database):
-    """The database of one folder. There is one writer at a time, whoever's rows it writes."""
+    """The database of one folder. There is one writer at a time, for all users together."""
 
     shared = False
     remains = "another process still reads the files: closing it cleans them"
 
     def __init__(self, folder: Path, *, busy_timeout_s: float, key: str | bytes | None = None) -> None:
         super().__init__()
-        given = checked_key(key)
+        given = check_key(key)
         if given is not None:
             check_extra()  # before a folder is made
-        self.folder = _usable(folder)
+        self.folder = _prepare_folder(folder)
         plain = database_file(self.folder)
         keys = folder_keys(self.folder, given, is_plain=plain.exists())
         self.encrypted = keys is not None
@@ -133,7 +133,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
-        """See Database. It is everybody's snapshot."""
+        """See Database. The snapshot has the rows of all users."""
         while True:
             with self._transaction("BEGIN", user) as connection:
                 if not self._is_forgetting(connection, user):
@@ -145,7 +145,7 @@ class SqliteDatabase(Database):
     def write(self, *users: str) -> Iterator[Connection]:
         """See Database."""
         while True:
-            with self._written(*users) as connection:
+            with self._write_transaction(*users) as connection:
                 unfinished = [user for user in users if self._is_forgetting(connection, user)]
                 if not unfinished:
                     yield connection
@@ -155,7 +155,7 @@ class SqliteDatabase(Database):
 
     def step(self, user: str) -> AbstractContextManager[Connection]:
         """See Database."""
-        return self._written(user)
+        return self._write_transaction(user)
 
     def _is_forgetting(self, connection: Connection, user: str | None) -> bool:
         if user is None or self.finish_forgetting is None:
@@ -168,9 +168,9 @@ class SqliteDatabase(Database):
         self.finish_forgetting(user)
 
     @contextmanager
-    def _written(self, *users: str) -> Iterator[Connection]:
+    def _write_transaction(self, *users: str) -> Iterator[Connection]:
         if not self._writing.acquire(timeout=self._busy_timeout_s):
-            raise self._busy()
+            raise self._busy_error()
         try:
             mine = users[0] if len(set(users)) == 1 else None  # the one lock is everybody's
             with self._transaction("BEGIN IMMEDIATE", mine, writes=True) as connection:
@@ -212,21 +212,21 @@ class SqliteDatabase(Database):
                     if not connection.invalidated and _driver(connection).in_transaction:
                         _driver(connection).execute("ROLLBACK")
                         if self.keyring is not None:
-                            self.keyring.take_back(connection.info)
+                            self.keyring.erase_new_keys(connection.info)
                     raise
         except DBAPIError as error:
-            raise self._typed(error.orig) from error
+            raise self._to_error(error.orig) from error
         except self._driver_error as error:  # of beginning and ending, which SQLAlchemy has no part in
-            raise self._typed(error) from error
+            raise self._to_error(error) from error
         except PoolTimeout as error:
-            raise self._busy() from error
+            raise self._busy_error() from error
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
-        """A connection of nobody else's, which stays open for the next transaction where this one went well.
+        """Yield a connection, kept open for the next transaction if this one succeeds.
 
-        What SQLAlchemy does at the end of each costs more than a short transaction itself, and there is
-        nothing to be done: it begins and ends in our own words.
+        SQLAlchemy's reset at the end of each costs more than a short transaction, and is not needed:
+        transactions begin and end by our own statements.
         """
         try:
             connection = self._idle.pop()
@@ -241,7 +241,7 @@ class SqliteDatabase(Database):
             connection.close()
         else:
             self._idle.append(connection)
-        if self._closed:  # meanwhile: whoever closed it has not seen this one
+        if self._closed:  # closed meanwhile, without this connection
             self._close_idle()
 
     def _close_idle(self) -> None:
@@ -281,15 +281,15 @@ class SqliteDatabase(Database):
                 if not _is_busy(error):
                     raise
                 if time.monotonic() >= give_up:
-                    raise self._busy() from error
+                    raise self._busy_error() from error
                 time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - spreads waiters, guards nothing
             else:
                 return
 
     def purge_is_due(self, connection: Connection) -> None:
-        """Note, in the transaction that deletes text, that the files have to be purged of it.
+        """Mark the files as to be purged. Call in the transaction that deletes text.
 
-        Whoever opens the folder next does it, should this process die in between.
+        If this process dies before purging, the next one to open the folder purges.
         """
         connection.exec_driver_sql(f"PRAGMA user_version={_PURGE_DUE}")
 
@@ -346,7 +346,7 @@ class SqliteDatabase(Database):
         return rewritten and emptied
 
     def _try(self, give_up: float, *statements: str) -> bool:
-        """Run statements of which others may be in the way; False when the time or the space is over.
+        """Run statements, retrying while other connections block them; False if out of time or space.
 
         The write lock is held for a short attempt at a time, since a reader may be slow.
         """
@@ -362,7 +362,7 @@ class SqliteDatabase(Database):
                             break
                         del left[0]
                 except DBAPIError as error:
-                    if isinstance(typed := self._typed(error.orig), StorageFull):
+                    if isinstance(typed := self._to_error(error.orig), StorageFull):
                         return False
                     if not _is_busy(error.orig):
                         raise typed from error
@@ -377,7 +377,7 @@ class SqliteDatabase(Database):
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def faults(self) -> list[str]:
-        """What SQLite's own integrity check finds; empty when the file is sound."""
+        """Return the faults that SQLite's integrity check finds; empty if the file is sound."""
         with self.read() as connection:
             rows = connection.execute(text("PRAGMA integrity_check")).scalars().all()
         return [row for row in rows if row != "ok"]
@@ -385,7 +385,7 @@ class SqliteDatabase(Database):
     def bytes_on_disk(self) -> int:
         """Size of all files of the folder, and of our objects in a bucket, in bytes."""
         with self.read() as connection:
-            total = bytes_in_bucket(self, connection)
+            total = bucket_size_bytes(self, connection)
         for file in self.folder.rglob("*"):  # blocks are in folders of their own
             with contextlib.suppress(FileNotFoundError):  # the log goes when its last user closes it
                 total += file.stat().st_size if file.is_file() else 0
@@ -399,7 +399,7 @@ class SqliteDatabase(Database):
                 return iter([(0, store.get(files.name_of(path)))])
         if self._keys is None or path.name not in (self.path.name, f"{self.path.name}-wal"):
             return None
-        return decrypted_pages(pieces_read_apart(path), self._keys.of_pages, is_log=path != self.path)
+        return decrypted_pages(pieces_read_apart(path), self._keys.page_key, is_log=path != self.path)
 
     def words(self, connection: Connection) -> Iterator[str]:
         """See Database."""
@@ -409,7 +409,7 @@ class SqliteDatabase(Database):
                 yield from (kind, name, table, sql or "")
 
     def start_anew(self) -> None:
-        """In a forked child: use none of the parent's connections, nor a lock that it may have held."""
+        """Drop the parent's connections and locks in a forked child."""
         _abandoned.append(self._engine.pool)
         self._engine.dispose(close=False)
         _abandoned.append(self._idle)
@@ -422,18 +422,18 @@ class SqliteDatabase(Database):
         self._close_idle()
         self._engine.dispose()
 
-    def _busy(self) -> StorageBusy:
+    def _busy_error(self) -> StorageBusy:
         return StorageBusy(
             f"{str(self.path)!r} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
             " try again, or raise busy_timeout_s"
         )
 
-    def _typed(self, error: BaseException | None) -> StorageError:
-        """Of the driver's error."""
+    def _to_error(self, error: BaseException | None) -> StorageError:
+        """Turn the driver's error into one of ours."""
         name = getattr(error, "sqlite_errorname", "") or ""
         what, where = str(error)[:100], repr(str(self.path))
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return self._busy()
+            return self._busy_error()
         if name.startswith("SQLITE_FULL"):
             return StorageFull(f"no space left for {where}; nothing of this call was stored: free some space")
         if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
@@ -453,13 +453,13 @@ class SqliteDatabase(Database):
 
 
 def _index_files(folder: Path) -> FileObjects:
-    """Whoever opens an index checks it: one that a power cut tore is made anew."""
+    """Return the store of index files, which need not be durable: a torn one is detected and built anew."""
     return FileObjects(folder, ".index", durable=False)
 
 
-def _usable(folder: Path) -> Path:
+def _prepare_folder(folder: Path) -> Path:
     try:
-        folder = folder.expanduser().absolute()  # what it is now, wherever the process goes later
+        folder = folder.expanduser().absolute()  # fixed now, so that a later chdir changes nothing
         if folder.exists() and not folder.is_dir():
             raise StorageUnusable(f"{str(folder)!r} is a file: give Memory a folder")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -476,7 +476,7 @@ def _configure(keys: FolderKeys | None, connection: Any, _record: object) -> Non
     connection.isolation_level = None  # the driver must not begin transactions on its own
     cursor = connection.cursor()
     if keys is not None:
-        cursor.execute(f'PRAGMA key="{keys.for_sqlcipher}"')
+        cursor.execute(f'PRAGMA key="{keys.sqlcipher_literal}"')
     give_up = time.monotonic() + _ATTEMPT_S
     while True:  # SQLite does not wait for others when it changes the journal's mode
         try:
@@ -500,10 +500,10 @@ def _note_cursor(connection: Connection, cursor: Any, *_: object) -> None:
 
 
 def _close_cursors(connection: Connection) -> None:
-    """Of a transaction that ends: rows that nobody will fetch.
+    """Close the cursors of a transaction that ends, with rows that nobody will fetch.
 
-    Whoever keeps the exception keeps the frames that were fetching them; as long as they may be fetched,
-    SQLite keeps the connection at its old snapshot, and it can never write again.
+    A kept exception keeps the frames that were fetching; while an open cursor may be fetched from, SQLite
+    holds the connection at its old snapshot, and it can never write again.
     """
     for cursor in list(connection.info.get(_CURSORS, ())) if not connection.invalidated else ():
         with suppress(connection.dialect.loaded_dbapi.Error):

@@ -1,6 +1,6 @@
-"""A hot standby of the database, for reading: a snapshot of it is given out only when it is new enough.
+"""A hot standby for reading: it serves a snapshot only if that is new enough.
 
-Nothing is asked of it twice and nothing waited for: whoever reads has the primary to go back to.
+Nothing is retried and nothing waited for: readers fall back to the primary.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _WAIT_S = 5.0  # for a connection of the pool
 
 
 class StandbyDatabase(PostgresDatabase):
-    """Read transactions alone. Saved indexes are the primary's to discard."""
+    """A read-only database. Saved indexes are discarded on the primary."""
 
     connect_s = _CONNECT_S
 
     def __init__(self, url: str, primary: Database) -> None:
-        """Opens no connection yet: it may be down now."""
+        """Open no connection yet: the standby may be down."""
         self._wanted: ContextVar[int] = ContextVar("wanted", default=0)
         super().__init__(url, busy_timeout_s=_WAIT_S)
         self.wall_key = primary.wall_key if isinstance(primary, PostgresDatabase) else None
@@ -37,14 +37,14 @@ class StandbyDatabase(PostgresDatabase):
             self.keyring = primary.keyring
             primary.keyring.attach(self._engine, primary.read)
         if self.bucket is None:  # rows are here, too
-            self.saved = SavedIndexes(primary, self.sealed(RowObjects(self.of_an_object, INDEX_ROWS)))
+            self.saved = SavedIndexes(primary, self.sealed(RowObjects(self.object_transaction, INDEX_ROWS)))
 
     def prepare(self) -> None:
-        """The primary's tables come by themselves."""
+        """Do nothing: the primary's tables are replicated."""
 
     @contextmanager
     def at_least(self, version: int) -> Iterator[None]:
-        """Inside, every snapshot has the user's rows as of this version or a later one."""
+        """Require snapshots inside the block to have the user's rows at this version or later."""
         token = self._wanted.set(version)
         try:
             yield
@@ -62,8 +62,8 @@ class StandbyDatabase(PostgresDatabase):
             yield connection
 
     @contextmanager
-    def of_an_object(self) -> Iterator[Connection]:
-        """A snapshot of everybody's."""
+    def object_transaction(self) -> Iterator[Connection]:
+        """Begin a snapshot of all users' rows."""
         with self._transaction(
             SNAPSHOT, writes=False, patient=False, engine=self._object_engine
         ) as connection:

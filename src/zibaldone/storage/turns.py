@@ -1,4 +1,4 @@
-"""Threads of one process that want to write the same user's rows, one after the other."""
+"""Per-user locks for the threads of one process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Turn:
 
 
 class Turns:
-    """A lock for each user who is being written, and for no others."""
+    """One lock per user with a writer or a waiter."""
 
     def __init__(self) -> None:
         self._turns: dict[str, _Turn] = {}
@@ -23,7 +23,7 @@ class Turns:
 
     @contextmanager
     def take(self, user: str, timeout_s: float) -> Iterator[bool]:
-        """Have the user's turn while the block runs; False when others had it for the whole time."""
+        """Hold the user's lock during the block; yields False if it was not free within the timeout."""
         with self._counting:
             turn = self._turns.setdefault(user, _Turn())
             turn.threads += 1

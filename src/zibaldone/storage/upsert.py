@@ -1,4 +1,4 @@
-"""Rows that may be there already: said the same way by both databases."""
+"""Inserts that tolerate existing rows, for both databases."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 
 def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert those of the rows whose key is not there yet."""
+    """Insert the rows whose key does not exist yet."""
     if rows:
         connection.execute(_insert(connection, table).on_conflict_do_nothing(), list(rows))
 
 
 def put(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
-    """Insert a row, or let it take the place of the one with its key."""
+    """Insert a row, or replace the one with its key."""
     key = [column.name for column in table.primary_key]
     statement = _insert(connection, table).values(**row)
     rest = {name: statement.excluded[name] for name in row if name not in key}

@@ -1,10 +1,10 @@
 """The wall between users in PostgreSQL: row level security, which asks a serving role whose rows it may mean.
 
-A transaction names a user, or everybody, in settings that any SQL may set. So a role that does not own the
-tables sets a proof beside them: an HMAC of the server's process, the moment the transaction began, and the
-name. The key lies in a table that the role cannot read, and a function of the owner checks the proof, once a
-statement. What SQL of the role could read or repeat is good for the user and the transaction that it has
-already. The owner needs no proof: it could take the wall down as well.
+A transaction names a user, or all users, in settings that any SQL may set. So a role that does not own the
+tables also sets a proof: an HMAC of the server's process, the transaction's start time, and the name. The key
+is in a table that the role cannot read, and a function of the owner checks the proof once a statement. A
+proof that injected SQL could read or replay is valid only for the user and transaction that it already has.
+The owner needs no proof, since it could disable row level security as well.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ BEGIN
 END $$"""  # noqa: S608 - our own names
 
 
-def checked_key(key: str | bytes | None) -> bytes | None:
-    """The key of proofs in 32 bytes. Raises InvalidInput for a short one."""
+def check_key(key: str | bytes | None) -> bytes | None:
+    """Hash the wall key to 32 bytes. Raises InvalidInput for a short one."""
     if key is None:
         return None
     if len(key) < _LEAST_KEY:
@@ -69,8 +69,8 @@ def checked_key(key: str | bytes | None) -> bytes | None:
     return sha256(key.encode() if isinstance(key, str) else key).digest()
 
 
-def meaning(user: str | None, key: bytes | None = None, turn: str = "") -> str:
-    """A statement that tells whose rows the transaction means, with a proof where there is a key."""
+def set_user_sql(user: str | None, key: bytes | None = None, turn: str = "") -> str:
+    """SQL that sets the transaction's user (None: all users), with a proof if there is a key."""
     name = without_nul(user or "")
     settings = {_USER: Literal(name).as_string(None), _EVERYBODY: "'on'" if user is None else "'off'"}
     if key is not None:
@@ -79,8 +79,8 @@ def meaning(user: str | None, key: bytes | None = None, turn: str = "") -> str:
     return f"SELECT {', '.join(calls)}"
 
 
-def settle(connection: Connection) -> None:
-    """Wall the tables that are not, and let serving roles use those that are new."""
+def secure_tables(connection: Connection) -> None:
+    """Enable row level security on tables without it, and grant new tables to serving roles."""
     schema = _schema(connection)
     connection.exec_driver_sql(_MEANT.format(schema=schema))
     meant = (
@@ -104,7 +104,7 @@ def settle(connection: Connection) -> None:
 
 
 def walled(connection: Connection, *, are: bool = True) -> list[str]:
-    """Our tables of users' rows that the wall stands around, or those without it."""
+    """Name our tables with row level security, or (`are=False`) without it."""
     query = text(
         "SELECT c.relname FROM pg_class c"
         " LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user'"
@@ -119,7 +119,7 @@ def walled(connection: Connection, *, are: bool = True) -> list[str]:
 
 
 def admit(connection: Connection, role: str, key: bytes) -> None:
-    """Let a role serve, as the tables' owner: it may use them, and proves by this key whose rows it means.
+    """Admit a serving role, as the tables' owner: grant it the tables, and store its proof key.
 
     Raises InvalidInput for no such role, StorageUnusable for one that could get round the wall.
     """
@@ -151,7 +151,7 @@ def admit(connection: Connection, role: str, key: bytes) -> None:
 
 
 def check_role(connection: Connection) -> None:
-    """Raise StorageUnusable where this role serves and has no proof, or could get round the wall."""
+    """Raise StorageUnusable if this serving role has no proof, or could bypass row level security."""
     role, is_owner, meant = connection.execute(
         text(
             f"SELECT session_user, session_user = pg_get_userbyid(proowner), {_FUNCTION}() FROM pg_proc"  # noqa: S608
@@ -190,7 +190,7 @@ def _refuse_ways_round(connection: Connection, role: str) -> None:
 
 
 def _grant(connection: Connection, role: str) -> None:
-    """Let it read and write our tables, and no more: the wall does not stop who may truncate them."""
+    """Grant reading and writing of our tables, but not TRUNCATE, which row level security does not stop."""
     quote = connection.dialect.identifier_preparer.quote_identifier
     names = ", ".join(quote(name) for name in sorted(metadata.tables) if name != migrations.name)
     connection.exec_driver_sql(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {names} TO {quote(role)}")

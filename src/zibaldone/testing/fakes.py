@@ -21,7 +21,7 @@ class FrozenClock:
         self.now = now
 
     def __call__(self) -> datetime:
-        """What time it is."""
+        """Return the time."""
         return self.now
 
     def tick(self, by: timedelta) -> None:
@@ -58,12 +58,12 @@ class FailingEmbedder:
 
     @property
     def name(self) -> str:
-        """Of the embedder behind it: vectors from before and after a failure go together."""
+        """Name of the inner embedder: vectors from before and after a failure compare."""
         return self.embedder.name
 
     @property
     def dimension(self) -> int:
-        """Of the embedder behind it."""
+        """Taken from the inner embedder."""
         return self.embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -149,14 +149,14 @@ class HangingModel:
 
     @property
     def name(self) -> str:
-        """Of the model behind it."""
+        """Taken from the inner model."""
         model = self._chat or self._embedder
         assert model is not None
         return model.name
 
     @property
     def dimension(self) -> int:
-        """Of the embedder behind it."""
+        """Taken from the inner embedder."""
         assert self._embedder is not None
         return self._embedder.dimension
 

@@ -19,7 +19,7 @@ Answering = Callable[[Mapping[str, Any]], str | Mapping[str, Any]]
 
 
 class Misbehaviour(Enum):
-    """What a model server may do to one request."""
+    """A way to misbehave on one request."""
 
     INVALID_JSON = "the answer is no JSON"
     SCHEMA_VIOLATION = "the answer is JSON of another shape"
@@ -74,11 +74,11 @@ class FakeOpenAIServer:
 
     @property
     def base_url(self) -> str:
-        """Such as http://127.0.0.1:34567/v1."""
+        """The URL for a client, such as http://127.0.0.1:34567/v1."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def close(self) -> None:
-        """Let go of whatever hangs, and end."""
+        """Release hanging requests and stop."""
         self._closing.set()
         self._server.shutdown()
         self._server.server_close()
@@ -134,7 +134,7 @@ class FakeOpenAIServer:
                     self._finish(server._completion(body, misbehaviour), misbehaviour)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-                """Quiet."""
+                """Log nothing."""
 
             def _finish(self, body: Mapping[str, Any], misbehaviour: Misbehaviour | None) -> None:
                 if misbehaviour is Misbehaviour.NOT_HTTP_JSON:
@@ -270,7 +270,7 @@ _STATUSES = {
 
 
 def _fault(path: str, body: Mapping[str, Any]) -> str | None:
-    """What a real server would refuse."""
+    """Return why a real server would refuse the request; None if it would not."""
     if not isinstance(body, dict) or not isinstance(body.get("model"), str):
         return "you must provide a model parameter"
     if path.endswith("/embeddings"):

@@ -1,4 +1,4 @@
-"""How much of a text is read, whatever somebody sends: what a message or a question costs is bounded here.
+"""Bounds on the text that is read of a message or a question, so that its cost is bounded.
 
 The log keeps all of a text, and the index of words and vectors, the tokenizer and keys and values have all of
 it: their work rises with its length alone. Whoever reads a text for what it means (views, their grammars, the

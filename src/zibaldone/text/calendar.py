@@ -10,7 +10,7 @@ DAY = timedelta(1)
 
 
 def one_day(day: date) -> Span:
-    """That day alone."""
+    """The range of one day."""
     return day, day
 
 

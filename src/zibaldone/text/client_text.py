@@ -1,4 +1,4 @@
-"""What an agent's program writes into its user's turns, beside what the user says.
+"""Removal of the text that an agent's program adds to its user's turns.
 
 Coding agents speak to their model in the user's name: reminders, the project's instructions, the state of the
 machine, what a local command printed. Each such text is an element whose name nobody types, or begins with
@@ -50,7 +50,7 @@ _SENT_MEANWHILE = re.compile(
 
 
 def own_words(text: str) -> str:
-    """What the user says in a text that the user's client sent; the text itself where that is all of it."""
+    """Return the user's own words in a turn, without the client's additions."""
     start, end = 0, len(text)
     before: list[str] = []
     behind: list[str] = []
@@ -72,7 +72,7 @@ def own_words(text: str) -> str:
 
 
 def _last_element(text: str, start: int, end: int) -> tuple[int, str] | None:
-    """Where the element of a client's begins with which the text ends, and what is in it."""
+    """Return (start, inner text) of a client's element at the end of the text, or None."""
     closed = text.rfind(">", start, end)
     closing = text.rfind("</", start, max(start, closed))
     name = text[closing + 2 : closed]
@@ -85,6 +85,6 @@ def _last_element(text: str, start: int, end: int) -> tuple[int, str] | None:
 
 
 def _sent_meanwhile(text: str) -> str | None:
-    """What the user sent while the model worked, where the text hands that on."""
+    """Return the user's message that a client relays from while the model worked, or None."""
     match = _SENT_MEANWHILE.fullmatch(text)
     return match["words"].strip() if match else None

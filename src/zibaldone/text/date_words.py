@@ -85,7 +85,7 @@ def season_of(year: int, season: str) -> Span:
 
 
 def around(unit: str, day: date, count: str, sign: int) -> Span:
-    """What "two weeks ago" (sign -1) or "in a few days" (sign 1) spans, counted from `day`."""
+    """Return the span of "two weeks ago" (sign -1) or "in a few days" (sign 1), counted from `day`."""
     first, last = sorted(moved(unit, day, sign * n) for n in least_and_most(count))
     if unit == "week":
         return first - 3 * DAY, last + 3 * DAY

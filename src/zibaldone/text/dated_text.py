@@ -10,7 +10,6 @@ import regex
 from zibaldone.text.calendar import DAY, month_of, period
 from zibaldone.text.date_words import MONTHS, SEASONS, SHORT_MONTHS, WEEKDAYS
 from zibaldone.text.dates import Days, find_days
-from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.sentences import sentence_around
 
 IRREGULAR_PAST = frozenset(
@@ -20,14 +19,14 @@ IRREGULAR_PAST = frozenset(
     sold slept""".split()
 )
 _MONTHS = tuple(name.capitalize() for name in MONTHS)
-_YEAR = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")
+_YEAR = regex.compile(r"(?<!\d)\d{4}(?!\d)")
 # A phrase that comes round every year, and says nothing of which one is meant.
-_YEARLY = lazy_pattern(rf"\b(?:{'|'.join((*MONTHS, *SHORT_MONTHS, *SEASONS))})\b", regex.IGNORECASE)
-_OF_WHICH = lazy_pattern(r"\b(?:last|this|next|past|coming|upcoming|previous|ago|year)\b", regex.IGNORECASE)
+_YEARLY = regex.compile(rf"\b(?:{'|'.join((*MONTHS, *SHORT_MONTHS, *SEASONS))})\b", regex.IGNORECASE)
+_OF_WHICH = regex.compile(r"\b(?:last|this|next|past|coming|upcoming|previous|ago|year)\b", regex.IGNORECASE)
 _AWAY = 60 * DAY  # nearer ones are what is meant, whatever the words around them
-_PRESENT = lazy_pattern(r"(?:\b(?:am|is|are)|['’](?:m|re|s))(?!\s+(?:been|had|got)\b)\b", regex.IGNORECASE)
-_PAST = lazy_pattern(rf"\b(?:was|were|had|been|{'|'.join(sorted(IRREGULAR_PAST))})\b", regex.IGNORECASE)
-_REGULAR_PAST = lazy_pattern(r"\b\p{L}{2,20}ed\b", regex.IGNORECASE)
+_PRESENT = regex.compile(r"(?:\b(?:am|is|are)|['’](?:m|re|s))(?!\s+(?:been|had|got)\b)\b", regex.IGNORECASE)
+_PAST = regex.compile(rf"\b(?:was|were|had|been|{'|'.join(sorted(IRREGULAR_PAST))})\b", regex.IGNORECASE)
+_REGULAR_PAST = regex.compile(r"\b\p{L}{2,20}ed\b", regex.IGNORECASE)
 _REACH = 200  # characters of a sentence that are looked at on either side
 
 
@@ -90,7 +89,7 @@ def _whole_months(first: date, last: date) -> str:
 
 
 def _meant(text: str, phrase: str, days: Days, today: date) -> Days | None:
-    """Of a yearly phrase whose last time is long past: that, or the next one, or None for no telling."""
+    """Choose the occurrence of a yearly phrase: the last, the next, or None if it cannot be told."""
     if today - days.last < _AWAY or not _YEARLY.search(phrase) or _OF_WHICH.search(phrase):
         return days
     first = max(0, days.start - _REACH)

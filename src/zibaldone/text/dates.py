@@ -140,7 +140,7 @@ class _Scan:
         self.previous_end = 0
 
     def read(self, word: re.Match[str], *, simple: bool = False) -> Span | None:
-        """What the phrase that begins with `word` means by the first rule that makes sense of it, or None."""
+        """Return the days of the phrase that begins with `word`, by the first matching rule, or None."""
         for pattern, meaning, compound in _RULES["0" if word[0].isdecimal() else word[0]]:
             if (match := pattern.match(self.text, word.start())) and not (simple and compound):
                 self.start, self.end = match.span()
@@ -150,7 +150,7 @@ class _Scan:
         return None
 
     def anchor(self) -> Span | None:
-        """What the phrase that begins where this one ends means; this one takes it in."""
+        """Read the phrase that begins where this one ends, and extend this one over it."""
         word = _FIRST_WORD.match(self.text, self.end)
         return self.read(word, simple=True) if word else None
 
@@ -177,7 +177,7 @@ class _Scan:
         return AHEAD.search(self.text, max(0, self.start - 60), self.start) is not None
 
     def nearest(self, of_year: Callable[[int], Span], step: int | None) -> Span | None:
-        """Of what comes every year: the last (-1), this (0), the next (1), or (None) the one likely meant."""
+        """Choose a year's occurrence: the last (-1), this (0), the next (1), or (None) the likeliest."""
         today = self.today
         spans = []
         for year in range(max(MINYEAR, today.year - 4), min(MAXYEAR, today.year + 4) + 1):

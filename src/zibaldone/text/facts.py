@@ -54,7 +54,7 @@ _CAPTION = regex.compile(r"\s*\[[^\[\]]*\]\s*$")
 
 
 class Worth(IntEnum):
-    """What a sentence says that is worth remembering, least first."""
+    """The worth of a sentence for memory, least first."""
 
     COURTESY = 0  # a greeting, thanks, a wish, a call by name
     PHRASE = 1  # "It was awesome!": no word on any subject
@@ -120,18 +120,18 @@ class Fact:
 
     @property
     def verbatim(self) -> str:
-        """From its first sentence to its last, as they stand in the message."""
+        """The message's text from the first sentence to the last."""
         return self.message.content[self.start : self.end]
 
     @property
     def text(self) -> str:
-        """Its sentences, on one line."""
+        """The sentences on one line."""
         return " ".join(sentence.text for sentence in self.sentences)
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the sentences of one message are judged against."""
+    """The context in which one message's sentences are judged."""
 
     parties: frozenset[str] = frozenset()  # words of the names of those who talk, in lower case
     others: frozenset[str] = frozenset()  # terms that others said just before
@@ -140,7 +140,7 @@ class Heard:
     asking: Message | None = None  # in which message
 
     def worth(self, sentence: str, day: date) -> Worth:
-        """What a sentence that is said on that day is worth."""
+        """Judge a sentence that was said on this day."""
         bare = self.unaddressed(sentence)
         if is_courtesy(bare):
             return Worth.COURTESY
@@ -298,13 +298,13 @@ def parties_of(messages: Sequence[Message]) -> frozenset[str]:
 
 
 def day_of(message: Message) -> date:
-    """On which a stored message was said."""
+    """Return the day of a stored message."""
     assert message.time is not None  # what is stored has one
     return message.time.date()
 
 
 def is_specific(sentence: str, day: date) -> bool:
-    """A name, a number or a date: specific, whoever is spoken of."""
+    """True if the sentence has a name, a number or a date."""
     return bool(_NUMBER.search(sentence) or names(sentence) or find_days(sentence, day))
 
 
@@ -323,7 +323,7 @@ def _asks_something(question: str) -> bool:
 
 
 def _items(content: str) -> Iterator[Span]:
-    """As `sentences`, but the number of an item in a list is part of the sentence behind it."""
+    """Yield sentence spans, with an item's number as a part of the sentence after it."""
     opening: int | None = None
     for start, end in sentences(content):
         begin = start if opening is None else opening

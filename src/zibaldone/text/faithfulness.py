@@ -1,4 +1,4 @@
-"""What a model says, held against the very sources that it names: one mechanism for every view's tasks.
+"""Checks of a model's statements against the sources that they name, for every view's tasks.
 
     given = SourceTexts(["I live in Oslo. I don't eat fish."], context="Ann 2023-05-08")
     given.refusal("Ann lives in Oslo.")        # "": the sources bear it out
@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import regex
 
 from zibaldone.text.date_words import MONTHS
-from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.salience import names
 from zibaldone.text.sentences import sentences
 from zibaldone.text.spellings import PAST_FORMS, base_form, spelled
@@ -34,10 +33,10 @@ _MOST_ADDED = 2  # sources that hold the other words of a statement
 REACH = 8  # messages around a statement's own in which they are looked for
 _PLAIN, _DENIED = frozenset({True}), frozenset({False})
 _EITHER = _PLAIN | _DENIED  # of a word before the "not" of its clause: "Fish I do not eat"
-_SHORT_NOT = lazy_pattern(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
-_NOT_ONLY = lazy_pattern(r"\bnot (only|just|merely)\b", regex.IGNORECASE)
+_SHORT_NOT = regex.compile(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
+_NOT_ONLY = regex.compile(r"\bnot (only|just|merely)\b", regex.IGNORECASE)
 # What denies nothing of what follows: it is looked forward to, true, encouraged, or a tag of what was said.
-_DENIES_NOTHING = lazy_pattern(
+_DENIES_NOTHING = regex.compile(
     r"\b(?:can ?not|ca not|could not) (?=(?:wait|believe|help)\b)"
     r"|\b(?:do not|never|no need to) (?:be (?:afraid|scared|shy)(?: (?:to|of))?|hesitate)\b"
     r"|\bnot-so-|\bno (?:doubts?|wonder|problem|worries)\b"
@@ -68,14 +67,14 @@ _OWN = frozenset(
     something someone somebody somewhere""".split()
 )
 # Who asks for something or aims at it wants it.
-_WISH = lazy_pattern(
+_WISH = regex.compile(
     r"\?|\b(?:please|let us|let's|goals?|aims?|hop(?:e|es|ing)|plan(?:s|ning)?|need|would like"
     r"|looking for)\b",
     regex.IGNORECASE,
 )
 _WANTS = frozenset({"want", "wants", "wanted"})
 # "I hope to cook for those who haven't": no hope is denied. But "a place that I haven't" denies the place.
-_WHO_NOT = lazy_pattern(
+_WHO_NOT = regex.compile(
     r"\b(?:who|which|that) (?:(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could) )?"
     r"(?:not|never)\b",
     regex.IGNORECASE,
@@ -89,9 +88,9 @@ _NUMBER_WORDS = {
         sixteen seventeen eighteen nineteen twenty""".split()
     )
 }
-_MATES = lazy_pattern(r"(\p{L}{3,})mates?")
-_NUMBER = lazy_pattern(r"\p{N}+")
-_ISO_MONTH = lazy_pattern(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
+_MATES = regex.compile(r"(\p{L}{3,})mates?")
+_NUMBER = regex.compile(r"\p{N}+")
+_ISO_MONTH = regex.compile(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
 _SUBJECT = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Yy]ou|[Tt]here|[Mm]y|[Oo]ur|\p{Lu}\p{L}+)\b"
 _VERB = r"(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|not|never|no)\b"
 # "..., and meal times are fun": a subject of its own, where no list with commas goes on.
@@ -100,7 +99,7 @@ _OTHERS = r"(?<!,[^,]*),\s+and\s+(?=(?:\p{L}+\s+){1,3}(?:is|are|was|were|has|hav
 _TOLD = r",\s+(?=(?:just\s+)?(?:want|wanted|need|needed|had|hope|hoping|got|going)\s+to\b)"
 _ADDED = r",\s+(?=(?:which|who|where)\b)"
 _PAST = rf"\s+and\s+(?=(?:\p{{L}}{{2,}}ed|{'|'.join(PAST_FORMS)})\b)"
-_CLAUSE = lazy_pattern(
+_CLAUSE = regex.compile(
     rf"[;:—–()]+|--+|\s-+\s|,?\s+(?:but|although|though|however|yet|whereas|while|so|because)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})|{_OTHERS}"
     rf"|{_TOLD}|{_ADDED}|(?<=\b(?:do|does|did|will|would|can|ca|could)\s+not\b[^,;:.!?]*){_PAST}"
 )
@@ -134,13 +133,13 @@ class SourceTexts:
         self._context = _vocabulary(context)
 
     def invented(self, text: str) -> list[str]:
-        """The text's content words, names and numbers that stand in no source; in their order, once each."""
+        """Return the text's content words, names and numbers that no source has, in order."""
         new = [word for term, word, _ in _readings(text) if not self._knows(term, word)]
         new += sorted(one for one in names_and_numbers(_spelled(text)) if not self._knows(one, one))
         return list(dict.fromkeys(new))
 
     def turned(self, text: str) -> list[str]:
-        """Its words that every source denies where the text does not, or the other way round; once each."""
+        """Return words that the text denies and every source affirms, or the other way round."""
         turned = [
             (term, word)
             for term, word, sign in _readings(text)
@@ -150,7 +149,7 @@ class SourceTexts:
         return list(dict.fromkeys(word for term, word in turned if term not in meant))
 
     def refusal(self, statement: str) -> str:
-        """Why the sources do not bear the statement out, in words a model can act on; "" when they do."""
+        """Return why the sources do not bear the statement out, in words for a model; "" if they do."""
         read = list(_readings(statement))
         if not read:
             return "says nothing"
@@ -168,7 +167,7 @@ class SourceTexts:
         return not self._known.isdisjoint((term, word)) or not self._context.isdisjoint((term, word))
 
     def _denied_as_it(self, text: str) -> frozenset[str]:
-        """Terms that it denies of what a source calls "it", in clauses with another word of that denial."""
+        """Return terms denied of what a source calls "it", in clauses that share its denial."""
         excused: set[str] = set()
         for clause in _clauses(text):
             denied = {term for term, _, sign in _readings(clause) if sign == _DENIED}
@@ -184,7 +183,7 @@ class SourceTexts:
 def with_sources(
     statement: str, named: Sequence[int], near: Sequence[int], read: Callable[[Sequence[int]], SourceTexts]
 ) -> tuple[list[int], str]:
-    """The sources that a statement names with those of its other words, and why it is refused all the same.
+    """Return the statement's sources, with added ones for its other words, and its refusal or "".
 
     `near` has what was said around it, the nearest first; `read` gives the texts of some of them. A word that
     what is named lacks makes the next one that has it a source, two at most, so that the statement goes when
@@ -214,7 +213,7 @@ def with_sources(
 
 
 def nearest(named: Sequence[int], known: Iterable[int]) -> list[int]:
-    """Of these, the few that are nearest to those that are named; what was said before comes first."""
+    """Return the places within REACH of a named one, nearest first, earlier before later."""
 
     def distance(place: int) -> tuple[int, bool]:
         return min((abs(place - source), place > source) for source in named)
@@ -224,12 +223,12 @@ def nearest(named: Sequence[int], known: Iterable[int]) -> list[int]:
 
 
 def refusal(statement: str, sources: Iterable[str], context: str = "") -> str:
-    """As SourceTexts.refusal, for a lone statement."""
+    """Return why sources do not bear out one statement; see SourceTexts.refusal."""
     return SourceTexts(sources, context).refusal(statement)
 
 
 def names_and_numbers(text: str) -> set[str]:
-    """Their words: what may neither be lost nor invented; numbers without leading zeros."""
+    """Return the words of names, and numbers without leading zeros."""
     salient = {_number(number) for number in _NUMBER.findall(text)}
     for start, end in sentences(text):
         salient.update(word for name in names(text[start:end]) for word in words(name))
@@ -249,7 +248,7 @@ def _vocabulary(text: str) -> set[str]:
 
 
 def _readings(text: str) -> list[tuple[str, str, frozenset[bool]]]:
-    """Each content word in order: its term, itself, and whether it is said plainly, denied, or both."""
+    """Return (term, word, signs) of each content word; signs: {True} plain, {False} denied, or both."""
     readings: list[tuple[str, str, frozenset[bool]]] = []
     last_began = sentence_began = 0
     for start, end in sentences(text):
@@ -321,7 +320,7 @@ def _clauses(text: str) -> Iterator[str]:
 
 
 def _spelled(text: str) -> str:
-    """With "not" as a word of its own, and months by their names; "not only" and the like deny nothing."""
+    """Normalise: "not" as a word, months by name; drop phrases that deny nothing, as "not only"."""
     text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", spelled(text))
     return _DENIES_NOTHING.sub("", _NOT_ONLY.sub(r"\1", _SHORT_NOT.sub(" not", text)))
 

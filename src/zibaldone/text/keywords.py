@@ -11,7 +11,7 @@ from zibaldone.text.words import STOP_WORDS, term_of, words
 
 
 def term_forms(texts: Iterable[str]) -> tuple[Counter[str], dict[str, str]]:
-    """How often each term occurs, and the surface form in which it occurs most."""
+    """Count each term, and find its commonest surface form."""
     forms: dict[str, Counter[str]] = {}
     for text in texts:
         for word in words(text):
@@ -23,7 +23,7 @@ def term_forms(texts: Iterable[str]) -> tuple[Counter[str], dict[str, str]]:
 
 
 def keywords(texts: Iterable[str], df: Mapping[str, int], n: int, most: int) -> list[str]:
-    """The weightiest words, in their commonest form, best first; words of politeness come last.
+    """Return the `most` words of highest TF-IDF in their commonest form; polite words come last.
 
     `df` says in how many of the user's `n` earlier texts each term occurs.
     """

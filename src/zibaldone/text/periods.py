@@ -8,38 +8,37 @@ from datetime import date
 import regex
 
 from zibaldone.text.dates import Days, find_days
-from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.sentences import sentence_around
 
 # How the phrase of a time is bound into its question: what stands before it, up to a few words back.
 _NOUNS = r"(?:\s+(?!(?:and|or|but|did|do|does|was|were|is|are)\b)[\p{L}'’-]+){0,4}?(?:\s+(?:in|on|of|from))?"
-_AFTER = lazy_pattern(
+_AFTER = regex.compile(
     rf"\b(?:since|starting|beginning|(?P<from>from)|(?P<behind>after|following|later\s+than)){_NOUNS}\s*$",
     regex.IGNORECASE,
 )
-_BEFORE = lazy_pattern(
+_BEFORE = regex.compile(
     rf"\b(?:before|prior\s+to|earlier\s+than|preceding|(?P<to>until|till|by|up\s+to)){_NOUNS}\s*$",
     regex.IGNORECASE,
 )
-_WITHIN = lazy_pattern(
+_WITHIN = regex.compile(
     r"\b(?:in|on|at|during|between|within|over|throughout|from|through|across|(?P<of>of|around|about))"
     r"(?:\s+(?:the|early|late|mid))?\s*$",
     regex.IGNORECASE,
 )
-_ONWARDS = lazy_pattern(
+_ONWARDS = regex.compile(
     r"^\s*(?:on|onwards?|(?:up\s+)?(?:until|till|to|through)\s+(?:now|today|date))\b", regex.IGNORECASE
 )
 # Phrases that are a time of their own, with nothing before them.
-_ADVERB = lazy_pattern(
+_ADVERB = regex.compile(
     r"^(?:(?:last|this|past|previous|early|late)\s|yesterday|(?:a|an|\d+|\w+)\s(?:few\s)?\w+\sago\b|day\sbefore)",
     regex.IGNORECASE,
 )
-_IN = lazy_pattern(r"\b(?:in|during)\s*$", regex.IGNORECASE)
-_EITHER = lazy_pattern(r"\b(?:before|after)\s+or\s+(?:before|after)\b", regex.IGNORECASE)
-_RANGE = lazy_pattern(r"\b(?:to|until|till|through|and)\b|[^-\d]\s?[-–]\s?", regex.IGNORECASE)
-_LIST = lazy_pattern(r"\s*(?:,|and|or|,\s*(?:and|or))\s*", regex.IGNORECASE)
-_MEANT_FOR = lazy_pattern(r"\bfor(?:\s+(?:the|early|late|mid))?\s*$", regex.IGNORECASE)
-_PAST = lazy_pattern(r"(?:the\s+)?(?:last|past|previous)\b", regex.IGNORECASE)  # "for the past month"
+_IN = regex.compile(r"\b(?:in|during)\s*$", regex.IGNORECASE)
+_EITHER = regex.compile(r"\b(?:before|after)\s+or\s+(?:before|after)\b", regex.IGNORECASE)
+_RANGE = regex.compile(r"\b(?:to|until|till|through|and)\b|[^-\d]\s?[-–]\s?", regex.IGNORECASE)
+_LIST = regex.compile(r"\s*(?:,|and|or|,\s*(?:and|or))\s*", regex.IGNORECASE)
+_MEANT_FOR = regex.compile(r"\bfor(?:\s+(?:the|early|late|mid))?\s*$", regex.IGNORECASE)
+_PAST = regex.compile(r"(?:the\s+)?(?:last|past|previous)\b", regex.IGNORECASE)  # "for the past month"
 _NOW = frozenset({"today", "tonight", "tomorrow", "this morning", "this afternoon", "this evening"})
 _REACH = 80  # characters before a phrase that are looked at
 
@@ -87,7 +86,7 @@ def asked_period(text: str, now: date) -> Period | None:
 
 
 def _bound(clause: str, text: str, days: Days, now: date) -> Period | None:
-    """What one phrase, bound into the question by the words of `clause`, says of the time asked about."""
+    """Return the period that one phrase asks about, given the words of `clause` before it, or None."""
     phrase = text[days.start : days.end]
     if days.first > now or phrase.lower() in _NOW or _EITHER.search(clause):
         return None

@@ -21,7 +21,7 @@ class Emptied(Protocol):
     """A cache."""
 
     def cache_clear(self) -> None:
-        """Keep nothing of it."""
+        """Empty the cache."""
 
 
 _caches: WeakSet[Emptied] = WeakSet()
@@ -42,26 +42,26 @@ def remembered(most: int) -> Callable[[Callable[..., R]], _lru_cache_wrapper[R]]
 
 
 def emptied(cache: Emptied) -> None:
-    """Have a cache emptied with the others, as long as somebody uses it."""
+    """Register a cache to be emptied with the others; it is held weakly."""
     _caches.add(cache)
 
 
 def forget_texts() -> None:
-    """This process has forgotten something: empty the caches, and tell those who want to know."""
+    """Empty the caches and notify listeners, after this process has forgotten something."""
     drop_texts()
     for tell in tuple(_tellers):
         tell()
 
 
 def drop_texts() -> None:
-    """Empty the caches; whoever is inside of `sweeping` does it again when it is done."""
+    """Empty the caches; readers inside `sweeping` empty them again at their end."""
     _forgettings[0] = next(_numbers)
     _empty()
 
 
 @contextmanager
 def telling_forgettings(tell: Callable[[], None]) -> Iterator[None]:
-    """Inside, `tell` is called whenever this process forgets; not for what it lets go since others did."""
+    """Call `tell` whenever this process forgets, during the block; not when it follows another process."""
     _tellers.append(tell)
     try:
         yield
@@ -71,7 +71,7 @@ def telling_forgettings(tell: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def sweeping() -> Iterator[None]:
-    """Read messages inside: what a forgetting in the middle of it took out of the caches stays out."""
+    """Empty the caches at the end of the block if something was forgotten during it."""
     began = _forgettings[0]
     try:
         yield

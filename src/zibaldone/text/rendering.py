@@ -1,4 +1,4 @@
-"""From chosen evidence to the text that a prompt gets.
+"""Rendering of chosen evidence as the text for a prompt.
 
     Mon 8 May 2023
     Caroline: I went to a LGBTQ support group yesterday and it was so powerful.
@@ -37,13 +37,13 @@ _NEW_LINE = "\n"  # one, since each costs a token
 _INDENT = "  "
 _MOST_DAYS = 3  # on which the same was said again that are told
 _CUT_BEFORE, _CUT_BEHIND = f"{OMISSION} ", f" {OMISSION}"
-_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # wherever somebody may see a new line begin
+_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # all characters that may be shown as line breaks
 _LATER_LINE = re.compile(f"(?<=[{_BREAKS}])(?=[^{_BREAKS}])")
 _LATER_INDENT = re.compile(f"(?<=[{_BREAKS}]){_INDENT}(?=[^{_BREAKS}])")
 
 
 def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
-    """The text, and for each unit where its words stand in it, `indented`; `evidence` is `in_order`."""
+    """Render evidence, which must be `in_order`; return the text and the citations of its parts."""
     pieces: list[str] = []
     citations: list[Citation] = []
     length = 0
@@ -69,7 +69,7 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
 
 
 def mark(unit: Evidence) -> str:
-    """The remark behind a unit's words: when they were said again, and that they hold no more.
+    """Return the remark after a unit's words: when they were said again, or that they hold no more.
 
     Of what always holds, when it was said.
     """
@@ -96,7 +96,7 @@ def _outdated_mark(outdated: Outdated) -> str:
 
 
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """What is standing as given; then session by session by their first unit, chronological inside each."""
+    """Order evidence: standing units as given, then sessions by their first unit, each by time."""
     units = list(evidence)
     standing = [unit for unit in units if unit.standing]
     ordered = sorted(
@@ -109,7 +109,7 @@ def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
 
 
 def header(day: date, before: date | None) -> str:
-    """Such as "Mon 8 May 2023", or "Thu 25 May" when the year stays and time does not run back."""
+    """Write a day, such as "Mon 8 May 2023"; without the year if `before` is earlier in the same one."""
     text = f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]}"
     known = before is not None and before.year == day.year and before <= day
     return text if known else f"{text} {day.year}"
@@ -137,16 +137,16 @@ def indented(text: str) -> str:
 
 
 def verbatim(text: str) -> str:
-    """The words of a unit as they were, from its part of a rendered text: the inverse of `indented`."""
+    """Undo `indented`: return a unit's words from its part of a rendered text."""
     return _LATER_INDENT.sub("", text)
 
 
-def line_tokens(lines: Sequence[str], count: Callable[[Sequence[str]], Sequence[int]]) -> list[int]:
-    """What each line adds to the tokens of a text that it stands in, its line break included.
+def line_tokens(lines: Sequence[str], count_tokens: Callable[[Sequence[str]], Sequence[int]]) -> list[int]:
+    """Count the tokens that each line adds to a text, its line break included.
 
     Tokenizers treat the beginning of a text in their own way, so a line is counted behind another.
     """
-    alone, *both = count(["x", *(f"x\n{line}" for line in lines)])
+    alone, *both = count_tokens(["x", *(f"x\n{line}" for line in lines)])
     return [tokens - alone for tokens in both]
 
 
@@ -156,7 +156,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def weekday(day: date) -> str:
-    """Such as "Mon"."""
+    """Name a day's weekday, such as "Mon"."""
     return _DAYS[day.weekday()]
 
 
@@ -165,14 +165,14 @@ _OURS = re.compile(rf"(?:{'|'.join(_DAYS)}) \d|{re.escape(NO_DATE)}|-|[^{_BREAKS
 
 
 def _prefix(speaker: str | None, text: str) -> str:
-    """What stands before a unit's words: who said it, or a dash where they could pass for another's line."""
+    """Return the prefix of a unit's words: its speaker, or a dash if they look like another line."""
     if speaker:
         return f"{indented(speaker.strip())}: "
     return "- " if _OURS.match(text) else ""
 
 
 def _standing_prefix(speaker: str | None) -> str:
-    """Who says "I" need not be told of the user whose memory it is, but of anybody with a name."""
+    """Return the prefix of a standing unit: a dash, and the speaker unless it is the nameless user."""
     return "- " if speaker in (None, _NAMELESS) else f"- {_prefix(speaker, '')}"
 
 
@@ -184,7 +184,7 @@ def _joined(before: Evidence | None, unit: Evidence | None) -> bool:
 
 
 def _opening(before: Evidence | None, unit: Evidence) -> str:
-    """What stands between the unit before and this unit's own words."""
+    """Return the text between the previous unit and this unit's words."""
     if unit.standing:
         return f"{STANDING_TITLE if before is None else ''}{_NEW_LINE}{_standing_prefix(unit.speaker)}"
     prefix = _prefix(unit.speaker, unit.text)

@@ -84,24 +84,24 @@ def torn(text: str, start: int, end: int) -> tuple[bool, bool]:
     return any(a < start < b for a, b in spans), any(a < end < b for a, b in spans)
 
 
-def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:
+def passages(text: str, limit: int, count_tokens: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:
     """Cut `text` into spans of at most `limit` tokens, between paragraphs, list items and blocks of code.
 
-    `count` gives the tokens of each of several texts. What is longer than the limit is cut at sentence
+    `count_tokens` gives the tokens of each of several texts. What is longer than the limit is cut at sentence
     borders, a sentence longer than the limit between words, and a word longer than the limit between
     characters. A text of no visible character has no span.
     """
     whole = _strip(text, 0, len(text))
     if whole[0] == whole[1]:
         return []
-    count = _once_each(count)
-    total = count([text[whole[0] : whole[1]]])[0]
+    count_tokens = _once_each(count_tokens)
+    total = count_tokens([text[whole[0] : whole[1]]])[0]
     if total <= limit:
         return [whole]
     even = total / math.ceil(total / limit)  # passages of like size, not full ones and a rest
     groups: list[list[Span]] = []
     filled = 0  # tokens in the last group
-    for span, tokens in _cut(text, _whole_where_short(text, limit, count), limit, count):
+    for span, tokens in _cut(text, _whole_where_short(text, limit, count_tokens), limit, count_tokens):
         gap = text[groups[-1][-1][1] : span[0]] if groups else ""
         between = 0 if gap == " " else len(gap)  # a line break is a token, a lone space is none
         if groups and filled + between + tokens <= limit and filled + tokens / 2 <= even:
@@ -110,27 +110,33 @@ def passages(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[in
         else:
             groups.append([span])
             filled = tokens
-    return _joined(text, groups, limit, count)
+    return _joined(text, groups, limit, count_tokens)
 
 
-def _once_each(count: Callable[[Sequence[str]], Sequence[int]]) -> Callable[[Sequence[str]], Sequence[int]]:
-    """`count` that counts a text once, however often it is asked."""
+def _once_each(
+    count_tokens: Callable[[Sequence[str]], Sequence[int]],
+) -> Callable[[Sequence[str]], Sequence[int]]:
+    """Memoise `count_tokens` for each text."""
     known: dict[str, int] = {}
 
     def remembering(texts: Sequence[str]) -> Sequence[int]:
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            known.update(zip(new, count(new), strict=True))
+            known.update(zip(new, count_tokens(new), strict=True))
         return [known[text] for text in texts]
 
     return remembering
 
 
-def _whole_where_short(text: str, limit: int, count: Callable[[Sequence[str]], Sequence[int]]) -> list[Span]:
+def _whole_where_short(
+    text: str, limit: int, count_tokens: Callable[[Sequence[str]], Sequence[int]]
+) -> list[Span]:
     """The blocks of a text; the sentences of those that are longer than the limit."""
     blocks = _blocks(text)
     spans: list[Span] = []
-    for (start, end), tokens in zip(blocks, count([text[start:end] for start, end in blocks]), strict=True):
+    for (start, end), tokens in zip(
+        blocks, count_tokens([text[start:end] for start, end in blocks]), strict=True
+    ):
         if tokens <= limit:
             spans.append((start, end))
         else:
@@ -178,13 +184,13 @@ def _goes_on(text: str, border: regex.Match[str]) -> bool:
 
 
 def _joined(
-    text: str, groups: list[list[Span]], limit: int, count: Callable[[Sequence[str]], Sequence[int]]
+    text: str, groups: list[list[Span]], limit: int, count_tokens: Callable[[Sequence[str]], Sequence[int]]
 ) -> list[Span]:
-    """One span per group; a group that has more tokens than its parts had apart is halved."""
+    """Return one span per group, halving groups that exceed the limit once joined."""
     spans_kept = []
     while groups:
         spans = [(group[0][0], group[-1][1]) for group in groups]
-        counts = count([text[start:end] for start, end in spans])
+        counts = count_tokens([text[start:end] for start, end in spans])
         waiting = []
         for group, span, tokens in zip(groups, spans, counts, strict=True):
             if tokens <= limit or len(group) == 1:
@@ -196,14 +202,14 @@ def _joined(
 
 
 def _cut(
-    text: str, spans: list[Span], limit: int, count: Callable[[Sequence[str]], Sequence[int]]
+    text: str, spans: list[Span], limit: int, count_tokens: Callable[[Sequence[str]], Sequence[int]]
 ) -> list[tuple[Span, int]]:
     """The spans with their tokens; those above the limit in pieces."""
     counted = []
     while spans:
         # Many are counted at a time: one call of the tokenizer per round, and two or three rounds.
         waiting = []
-        counts = count([text[start:end] for start, end in spans])
+        counts = count_tokens([text[start:end] for start, end in spans])
         for (start, end), tokens in zip(spans, counts, strict=True):
             if tokens <= limit or end - start < 2:
                 counted.append(((start, end), tokens))
@@ -214,7 +220,7 @@ def _cut(
 
 
 def _pieces(text: str, start: int, end: int, pieces: int) -> list[Span]:
-    """So many parts of like length, cut between words where there is a space within reach."""
+    """Cut into parts of like length, between words if a space is near."""
     reach = max(1, (end - start) // pieces)
     borders = [start]
     for piece in range(1, pieces):

@@ -1,4 +1,4 @@
-"""One spelling for what people write in several: "gonna" and "going to", "took" and "take". English."""
+"""Normalised English spellings: "gonna" as "going to", "took" as "take"."""
 
 from __future__ import annotations
 
@@ -6,84 +6,31 @@ from typing import Final
 
 import regex
 
-from zibaldone.text.patterns import lazy_pattern
-
 # Colloquial words, and what they stand for. Both sides of a comparison are spelled alike.
-_SHORT: Final = {
-    "gonna": "going to",
-    "wanna": "want to",
-    "gotta": "got to",
-    "kinda": "kind of",
-    "sorta": "sort of",
-    "cuz": "because",
-    "fav": "favorite",
-    "fave": "favorite",
-    "faves": "favorites",
-    "fam": "family",
-    "edu": "education",
-    "comp": "competition",
-    "comps": "competitions",
-    "biz": "business",
-    "pic": "picture",
-    "pics": "pictures",
-    "photo": "picture",
-    "photos": "pictures",
-    "photograph": "picture",
-    "photography": "picture",
-    "info": "information",
-    "bday": "birthday",
-    "mom": "mother",
-    "mum": "mother",
-    "dad": "father",
-    "grandma": "grandmother",
-    "grandpa": "grandfather",
-    "apt": "apartment",
-    "convo": "conversation",
-    "rec": "recommendation",
-    "recs": "recommendations",
-    "mon": "monday",
-    "tue": "tuesday",
-    "tues": "tuesday",
-    "thu": "thursday",
-    "thurs": "thursday",
-    "fri": "friday",
-    "cannot": "can not",
-    "dr": "doctor",
-    "prof": "professor",
-    "bf": "boyfriend",
-    "gf": "girlfriend",
-    "hubby": "husband",
-    "granny": "grandmother",
-    "granddad": "grandfather",
-    "mommy": "mother",
-    "mummy": "mother",
-    "daddy": "father",
-    "sis": "sister",
-    "bro": "brother",
-    "appt": "appointment",
-    "dept": "department",
-    "uni": "university",
-    "tel": "telephone",
-    "phone": "telephone",
-    "tmrw": "tomorrow",
-    "wknd": "weekend",
-    "hr": "hour",
-    "hrs": "hours",
-    "mins": "minutes",
-    "yrs": "years",
-    "k8s": "kubernetes",
-    "postgres": "postgresql",
-    "repo": "repository",
-    "config": "configuration",
-    "auth": "authentication",
-}
-_SHORT_WORD = lazy_pattern(rf"\b(?:{'|'.join(_SHORT)})\b", regex.IGNORECASE)
+_SHORT: Final = dict(
+    pair.split("=")
+    for line in (
+        "gonna=going to|wanna=want to|gotta=got to|kinda=kind of|sorta=sort of|cuz=because|fav=favorite",
+        "fave=favorite|faves=favorites|fam=family|edu=education|comp=competition|comps=competitions",
+        "biz=business|pic=picture|pics=pictures|photo=picture|photos=pictures|photograph=picture",
+        "photography=picture|info=information|bday=birthday|mom=mother|mum=mother|dad=father",
+        "grandma=grandmother|grandpa=grandfather|apt=apartment|convo=conversation|rec=recommendation",
+        "recs=recommendations|mon=monday|tue=tuesday|tues=tuesday|thu=thursday|thurs=thursday|fri=friday",
+        "cannot=can not|dr=doctor|prof=professor|bf=boyfriend|gf=girlfriend|hubby=husband",
+        "granny=grandmother|granddad=grandfather|mommy=mother|mummy=mother|daddy=father|sis=sister",
+        "bro=brother|appt=appointment|dept=department|uni=university|tel=telephone|phone=telephone",
+        "tmrw=tomorrow|wknd=weekend|hr=hour|hrs=hours|mins=minutes|yrs=years|k8s=kubernetes",
+        "postgres=postgresql|repo=repository|config=configuration|auth=authentication",
+    )
+    for pair in line.split("|")
+)
+_SHORT_WORD = regex.compile(rf"\b(?:{'|'.join(_SHORT)})\b", regex.IGNORECASE)
 # What says that something is not sure: a statement with it says less. The month is written "May".
-_UNSURE = lazy_pattern(
+_UNSURE = regex.compile(
     r"\b(?:might|maybe|perhaps|possibly)\b"
     r"|(?<!\b(?:in|of|on|by|since|until|last|next|this|early|late) )\bmay\b(?! \d)"
 )
-_BRITISH = lazy_pattern(r"\b(colo|favo|humo|neighbo|labo|hono|behavio|flavo|rumo)u(r)", regex.IGNORECASE)
+_BRITISH = regex.compile(r"\b(colo|favo|humo|neighbo|labo|hono|behavio|flavo|rumo)u(r)", regex.IGNORECASE)
 
 # A verb's base and its forms that no stemmer joins.
 _IRREGULAR: Final = {
@@ -110,11 +57,11 @@ PAST_FORMS: Final = tuple(form for form in _IRREGULAR if not form.endswith(("ing
 
 
 def spelled(text: str) -> str:
-    """With words that people shorten written out, in American spelling, and without "may" and "perhaps"."""
+    """Write out shortened words, use American spelling, and drop "may" and "perhaps"."""
     text = _SHORT_WORD.sub(lambda short: _SHORT[short[0].lower()], _UNSURE.sub("", text))
     return _BRITISH.sub(r"\1\2", text)
 
 
 def base_form(word: str) -> str:
-    """Of an irregular verb, in lower case; any other word itself."""
+    """Return the base form of an irregular verb in lower case; any other word unchanged."""
     return _IRREGULAR.get(word, word)

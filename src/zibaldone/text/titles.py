@@ -1,4 +1,4 @@
-"""What texts are about, in a few words: titles and names without a model."""
+"""Titles of texts, without a model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def telling(
     n: int = 0,
     likeness: Likeness | None = None,
 ) -> list[str]:
-    """The words that most texts speak of, the commonest first; of such as are as common, names first.
+    """Return the words that most texts have, the commonest first; names first among equals.
 
     At most `room` words, without the names of those who talk, of which `parties` has the words in lower
     case, and without captions, unless nothing else is said. A word is shown with its neighbour where most
@@ -148,7 +148,7 @@ def is_party(word: str, parties: frozenset[str]) -> bool:
 
 
 def _nearest(phrases: Sequence[str], room: int, likeness: Likeness) -> list[str]:
-    """As many of them as there is room for: near ones before others, the foremost before the last."""
+    """Choose as many phrases as there is room for, by likeness and then by rank."""
     near = [
         (-value * (1 - place / (2 * len(phrases))), place) for place, value in enumerate(likeness(phrases))
     ]
@@ -162,7 +162,7 @@ def _nearest(phrases: Sequence[str], room: int, likeness: Likeness) -> list[str]
 
 
 def _counts(written: Sequence[Sequence[str]]) -> tuple[Counter[str], Counter[tuple[str, str]]]:
-    """In how many texts each term occurs, and each pair of terms side by side; in the order of the texts."""
+    """Count the texts with each term, and with each pair of adjacent terms."""
     spoken: Counter[str] = Counter()
     beside: Counter[tuple[str, str]] = Counter()
     for line in written:
@@ -176,7 +176,7 @@ def _counts(written: Sequence[Sequence[str]]) -> tuple[Counter[str], Counter[tup
 def _capitals(
     texts: Sequence[str], written: Sequence[Sequence[str]], spoken: Mapping[str, int]
 ) -> dict[str, str]:
-    """By term how a name is written: often said and never in lower case, or a name by where it stands."""
+    """Map terms to capitalised forms: of words never in lower case, and of names."""
     lower = {term for line in written for word in line if word.islower() for term in _weighty(word)}
     capital = {
         term: word

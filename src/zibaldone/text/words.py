@@ -26,7 +26,7 @@ STOP_WORDS = frozenset(
 )
 
 _OF_ENGLISH = 0.3  # of the words of a question
-# Function words of German, Spanish, French and Portuguese that are no English words, and such as are.
+# Function words of German, Spanish, French and Portuguese, also those that are English words.
 FOREIGN_FUNCTION_WORDS = frozenset(
     """der das den dem des ein eine einen einem einer ich du er wir ihr mein meine meinen und oder aber
     nicht mit von zu zum zur für auf bei nach wie wo wer wann welche welcher welches wieviel ist sind
@@ -107,7 +107,7 @@ def pieces(text: str) -> set[str]:
 
 
 def terms(text: str) -> list[str]:
-    """What is indexed: stems of the content words, in order; bigrams where a script has no spaces."""
+    """Return the indexed terms: stems of the content words, in order; bigrams in scripts without spaces."""
     return [term for word in words(text) if word not in STOP_WORDS for _, term in term_of(word)]
 
 

@@ -154,13 +154,11 @@ class ViewStore(Protocol):
 class View(ViewStore, Protocol):
     """See the module's text. `retrieve`, `housekeep` and `refresh` open transactions; none ends one."""
 
+    batch_messages: int  # prepared and committed together at most: what a crash makes it do again
+
     @property
     def fingerprint(self) -> str:
         """All that the output depends on besides the log; another one means another generation."""
-
-    @property
-    def batch_messages(self) -> int:
-        """How many messages at most are prepared and committed together: what a crash makes it do again."""
 
     @property
     def tended_from(self) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, select
 
 from zibaldone.storage.batches import in_chunks
-from zibaldone.views.base import Generation
+from zibaldone.views.base import Counted, Generation
 
 _PER_STATEMENT = 500
 
@@ -55,6 +55,12 @@ def drop(connection: Connection, generation: Generation, *tables: Table) -> None
     """Delete all of the generation's."""
     for table in tables:
         connection.execute(delete(table).where(of(table, generation)))
+
+
+def counted(kinds: Sequence[str], per_generation: Iterable[Sequence[int]]) -> tuple[Counted, ...]:
+    """Sums over generations: one count for each of these kinds."""
+    rows = list(per_generation)
+    return tuple(Counted(kind, sum(row[place] for row in rows)) for place, kind in enumerate(kinds))
 
 
 def generations(connection: Connection, table: Table, user: str) -> list[Generation]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone import Message
-from zibaldone.server.gateway.alignment import SessionLog, align, answered
+from zibaldone.server.gateway.alignment import SessionLog, align, answer_messages
 from zibaldone.server.gateway.turns import as_partial, wire_turn
 
 
@@ -31,7 +31,7 @@ class Conversation:
         self.add(aligned.new)
         if answer is not None:
             said = [as_partial(turn) if is_partial else turn for turn in turns(answer)]
-            self.add(answered(aligned.leaf, said, session="s"))
+            self.add(answer_messages(aligned.leaf, said, session="s"))
         return text(aligned.new)
 
     @property

@@ -15,7 +15,7 @@ def test_a_loop_keeps_what_is_shown_and_no_trace(tmp_path):
             recalled = await memory.recall("Who is my dentist?", user="ann")
             loops = LoopRecalls(memory)
             loops.keep(b"loop", "ann", recalled)
-            return recalled, await loops.recalled(b"loop")
+            return recalled, await loops.find(b"loop")
 
     recalled, again = asyncio.run(kept())
     assert recalled.trace.views

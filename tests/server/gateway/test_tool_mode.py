@@ -12,7 +12,7 @@ from upstream import Reply
 from wires import WIRES
 
 from zibaldone import AsyncMemory, Memory, StorageFull
-from zibaldone.server.gateway.loops import Kept
+from zibaldone.server.gateway.loops import MessageCache
 
 CHAT, RESPONSES, MESSAGES = WIRES.values()
 QUESTION = {"role": "user", "content": "Who is my dentist?"}
@@ -157,7 +157,7 @@ def test_what_is_forgotten_is_not_put_back(client, wire, upstream, told, memory_
     """Also when another process forgets it, which empties nothing here."""
     told(FACT)
     if elsewhere:
-        monkeypatch.setattr(Kept, "cache_clear", lambda _: None)
+        monkeypatch.setattr(MessageCache, "cache_clear", lambda _: None)
     upstream.replies(Reply("", calls=[search(1), WEATHER]), Reply("Warm."))
     answer = client.ask([QUESTION], stream=False, tools=[wire.weather])
     with Memory(memory_path) as memory:

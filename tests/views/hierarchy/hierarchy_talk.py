@@ -9,8 +9,7 @@ from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.hierarchy.episodes import cohesion_text
-from zibaldone.views.hierarchy.nodes import Semantic
-from zibaldone.views.hierarchy.semantics import Background
+from zibaldone.views.hierarchy.nodes import Background, Semantic
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
 EMBEDDER = HashEmbedder(64)
@@ -27,7 +26,7 @@ def talk(*lines: str, minutes: float = 1, session: str = "1", start: datetime = 
 
 
 def vectors_of(messages: Sequence[Message]) -> Vectors:
-    """What the boundary detector is given."""
+    """Input of the boundary detector."""
     return EMBEDDER.embed([cohesion_text(message) for message in messages])
 
 
@@ -39,7 +38,7 @@ class Known:
         self.semantics: list[Semantic] = []
 
     def background(self, episode: int, first_semantic: int) -> Background:
-        """What an episode is read against."""
+        """Background of an episode."""
         return Background(episode, first_semantic, self.known, {}, 0)
 
     def known(self, vector: Vectors) -> list[Semantic]:

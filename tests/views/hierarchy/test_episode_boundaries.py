@@ -4,13 +4,12 @@ import random
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
 from hierarchy_talk import START, talk, vectors_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zibaldone.core import Message
-from zibaldone.views.hierarchy.episodes import CONTEXT, LONGEST, SHORTEST, Cut, OpenEpisodes, closed
+from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Cut, OpenEpisodes, closed
 
 GARDEN = (
     "Ann: My garden grows tomatoes and basil this year.",
@@ -91,22 +90,6 @@ def test_a_question_stays_with_its_answer():
     assert kept > ends / 4
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 17, 18, 40])
-def test_no_episode_is_longer_than_the_cap(n):
-    """Whatever is said, and the rest is taken when the session ends."""
-    messages = talk(*[f"Ann: Tomatoes grow in the garden {i}." for i in range(n)])
-    found = sizes(messages)
-    assert sum(found) == n
-    assert max(found) <= LONGEST
-
-
-def test_nothing_is_decided_before_there_is_enough_to_see():
-    """One message less than the cap and its context leaves all open."""
-    messages = talk(*(GARDEN + TRAIN) * 2)[: LONGEST + CONTEXT]
-    assert sizes(messages[:-1], ended=False) == []
-    assert len(sizes(messages, ended=False)) >= 1
-
-
 def test_another_session_s_later_message_ends_an_open_episode():
     """Half an hour later in the log, wherever, nothing more can come without a pause."""
     old = talk(*GARDEN)
@@ -114,40 +97,6 @@ def test_another_session_s_later_message_ends_an_open_episode():
     late = [replace(message, time=message.time + timedelta(minutes=60)) for message in new]
     assert blocks([*old, *new], [])[0] == []
     assert blocks([*old, *late], []) == ([[1, 2, 3, 4, 5, 6]], {"2": [7, 8, 9]})
-
-
-def test_sessions_that_end_together_end_in_the_order_of_their_open_messages():
-    """A restart begins with the open messages alone, and must not change the order of episodes."""
-    one, two = talk(*GARDEN, *TRAIN, *GARDEN, *TRAIN[:2]), talk("Bob: The harp has strings.", session="2")
-    mixed = [replace(message, seq=place + 1) for place, message in enumerate([one[0], *two, *one[1:]])]
-    late = replace(two[0], session="3", seq=99, time=START + timedelta(hours=9))
-    episodes = OpenEpisodes(64)
-    assert episodes.feed(
-        mixed, vectors_of(mixed)
-    )  # so that the first session is open from a later message on
-    again, waiting = OpenEpisodes(64), [one for some in episodes.pending.values() for one in some]
-    waiting.sort(key=lambda message: message.seq)
-    again.feed(waiting, vectors_of(waiting))
-    ended = episodes.feed([late], vectors_of([late]))
-    assert list(dict.fromkeys(block.messages[0].session for block in ended)) == ["2", "1"]
-    assert again.feed([late], vectors_of([late])) == ended
-
-
-def test_interleaved_sessions_do_not_mix():
-    """A block is of one session, and each session is cut as if it were alone."""
-    one, two = talk(*GARDEN, *TRAIN), talk(*TRAIN, *GARDEN, session="2")
-    mixed = [message for pair in zip(one, two, strict=True) for message in pair]
-    mixed = [replace(message, seq=place + 1) for place, message in enumerate(mixed)]
-    episodes = OpenEpisodes(64)
-    found = episodes.feed(mixed, vectors_of(mixed)) + episodes.end()
-    assert [len(block.messages) for block in found if block.messages[0].session == "1"] == sizes(one)
-    assert all(len({message.session for message in block.messages}) == 1 for block in found)
-
-
-def test_messages_without_words_are_kept():
-    """White space and marks belong to an episode too."""
-    messages = talk("Ann: ...", "Bob: !", "Ann: 😀", "Bob:  ")
-    assert sizes(messages) == [4]
 
 
 said = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
@@ -167,22 +116,6 @@ def test_boundaries_do_not_depend_on_batches(lines, batches):
     once = blocks(messages, [])
     assert blocks(messages, [1] * len(messages)) == once
     assert blocks(messages, batches) == once
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_the_cuts_of_one_session_are_the_same_as_it_grows(seed):
-    """Decided with all at hand, a pause further on included, or message by message."""
-    messages = chatter(seed, 45)
-    pause = 18 + 2 * seed
-    later = [replace(one, time=one.time + timedelta(minutes=40)) for one in messages[pause:]]
-    messages[pause:] = later
-    found, start = [], 0
-    for end in range(1, len(messages) + 1):
-        some = messages[start:end]
-        cuts = closed(some, vectors_of(some), ended=end == len(messages))
-        found += cuts
-        start += sum(cut.size for cut in cuts)
-    assert closed(messages, vectors_of(messages), ended=True) == found
 
 
 @settings(max_examples=40, deadline=None)

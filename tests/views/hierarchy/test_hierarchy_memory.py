@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from zibaldone import Config, Memory, Message, UnknownName, XMemory
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import ChatReply, ChatRequest
-from zibaldone.testing import HashEmbedder, ScriptedModel
+from zibaldone.testing import ScriptedModel
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope", "pottery")
@@ -51,7 +48,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 
 def check(memory: Memory, cap: int = 12) -> None:
-    """What always holds: every semantic is in one theme, and no theme is fuller than the cap."""
+    """Invariants: every semantic is in one theme, and no theme is fuller than the cap."""
     themes = memory.user("ann").themes()
     members = [semantic.id for theme in themes for semantic in theme.semantics]
     with memory._database.read() as connection:
@@ -59,22 +56,6 @@ def check(memory: Memory, cap: int = 12) -> None:
     assert len(set(members)) == len(members) == held["semantics"]
     assert max((len(theme.semantics) for theme in themes), default=0) <= cap
     assert memory.admin.check().ok
-
-
-def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
-    """The view's tables, but for numbers of generations."""
-    with closing(sqlite3.connect(folder / "zibaldone.sqlite3")) as connection:
-        names = [
-            name
-            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            if name.startswith("hierarchy_")
-        ]
-        found = {}
-        for name in names:
-            columns = [one[1] for one in connection.execute(f"PRAGMA table_info({name})")]
-            kept = ", ".join(f'"{one}"' for one in columns if one != "generation")
-            found[name] = sorted(connection.execute(f"SELECT {kept} FROM {name}").fetchall())
-        return found
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -94,59 +75,6 @@ def test_all_holds_while_messages_come_and_go(memory, seed):
             memory.maintain(user="ann")
         check(memory)
     assert memory.user("ann").themes()
-
-
-def test_one_by_one_or_all_at_once(tmp_path):
-    """The same rows come of the same log, however it came."""
-    said = conversation(3, talks=6)
-    folders = []
-    for name, size in (("all", len(said)), ("some", 7), ("one", 1)):
-        folders.append(tmp_path / name)
-        with Memory(folders[-1], config=Config(maintained=["hierarchy"])) as memory:
-            for start in range(0, len(said), size):
-                memory.add(said[start : start + size], user="ann")
-                memory.maintain(user="ann")
-    assert rows(folders[0]) == rows(folders[1]) == rows(folders[2])
-    assert rows(folders[0])["hierarchy_semantics"]
-
-
-def test_a_new_process_goes_on_as_the_old_one_would_have(tmp_path):
-    """Closed and opened between any two batches, the same rows come out."""
-    said = conversation(4, talks=6)
-    with Memory(tmp_path / "whole", config=Config(maintained=["hierarchy"])) as memory:
-        memory.add(said, user="ann")
-        memory.maintain()
-    for start in range(0, len(said), 10):
-        with Memory(tmp_path / "parts", config=Config(maintained=["hierarchy"])) as memory:
-            memory.add(said[start : start + 10], user="ann")
-            memory.maintain()
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-
-
-def test_forgetting_leaves_no_word_and_the_rest_is_told_anew(memory):
-    """The forgotten word is in no table; the other messages of its episode come into episodes again."""
-    said = conversation(5, talks=4)
-    said.insert(
-        8,
-        Message(
-            "My PIN at the bank is Xylophone77 now.", name="Bea", session=said[8].session, time=said[8].time
-        ),
-    )
-    memory.add(said, user="ann")
-    memory.maintain()
-    assert any("Xylophone77" in one.text for theme in memory.user("ann").themes() for one in theme.semantics)
-    (secret,) = [one.seq for one in memory.messages(user="ann") if "Xylophone77" in one.content]
-    beside = next(one for one in memory.user("ann").episodes() if secret in one.seqs).seqs
-    memory.forget(user="ann", seqs=[secret])
-    assert "Xylophone77" not in repr(rows(memory.path))
-    assert not any(set(beside) & set(one.seqs) for one in memory.user("ann").episodes())
-    left = next(one for one in memory.messages(user="ann") if one.seq in beside)
-    found = memory.recall(left.content, user="ann", views=["hierarchy"], budget_tokens=4000)
-    assert left.seq in {seq for one in found.evidence for seq in one.sources}  # as a message meanwhile
-    memory.maintain()
-    told = {seq for one in memory.user("ann").episodes() for seq in one.seqs}
-    assert set(beside) - {secret} <= told
-    check(memory)
 
 
 def test_two_users_are_strangers(memory):
@@ -205,49 +133,6 @@ def test_another_cap_makes_other_themes(tmp_path):
     assert built[0] == built[1]
 
 
-def test_an_embedder_that_fails_leaves_the_view_behind_and_nothing_lost(tmp_path):
-    """Maintenance says so; with the embedder back everything is read."""
-
-    class Moody(HashEmbedder):
-        failing = False
-
-        def embed(self, texts: Sequence[str]) -> np.ndarray:
-            if self.failing:
-                raise ModelFailed("the embedder is down")
-            return super().embed(texts)
-
-    embedder = Moody()
-    with Memory(tmp_path, embedder=embedder, config=Config(maintained=["hierarchy"])) as memory:
-        memory.add(conversation(10, talks=3), user="ann")
-        embedder.failing = True
-        assert [one.view for one in memory.maintain().behind if one.view == "hierarchy"] == ["hierarchy"]
-        assert memory.recall(
-            "bassoon garden bakery pottery", user="ann", views=["hierarchy"], min_confidence=0.0
-        )
-        embedder.failing = False
-        assert memory.maintain().behind == ()
-        assert memory.user("ann").episodes()
-
-
-def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
-    """What a batch left in memory is not believed when the database has not got it."""
-    memory.add(conversation(11, talks=6), user="ann")
-    view = memory._wiring.hierarchy
-    commit = view.commit
-
-    def undone(*given: object) -> None:
-        commit(*given)
-        raise RuntimeError("power cut")
-
-    monkeypatch.setattr(view, "commit", undone)
-    with pytest.raises(RuntimeError, match="power cut"):
-        memory.maintain()
-    monkeypatch.undo()
-    memory.maintain()
-    check(memory)
-    assert len({one.id for one in memory.user("ann").episodes()}) == len(memory.user("ann").episodes())
-
-
 def _failing(request: ChatRequest) -> str | ChatReply:
     raise ModelFailed("not today")
 
@@ -265,33 +150,8 @@ def test_whether_a_recall_asks_the_model_can_be_set(tmp_path, reader, asks):
         assert (len(chat.requests) > before) is asks
 
 
-def test_a_reader_that_is_not_known_is_refused():
-    """By name."""
-    with pytest.raises(InvalidInput, match="reader must be"):
-        XMemory(reader="none")
-
-
-def test_no_fact_is_embedded_twice_in_a_batch(tmp_path):
-    """What was embedded to settle a fact is what is stored of it."""
-    embedded: list[str] = []
-
-    class Counting(HashEmbedder):
-        def embed(self, texts: Sequence[str]) -> np.ndarray:
-            embedded.extend(texts)
-            return super().embed(texts)
-
-    with Memory(tmp_path, embedder=Counting(), config=Config(maintained=["hierarchy"])) as memory:
-        memory.add(conversation(10, talks=3), user="ann")
-        memory.maintain(views=["hierarchy"])
-        alone = [
-            one.text for theme in memory.user("ann").themes() for one in theme.semantics if len(one.seqs) == 1
-        ]
-        assert alone
-        assert {embedded.count(text) for text in alone} == {1}
-
-
 def test_a_statement_that_quotes_a_question_cites_it(tmp_path):
-    """Of a model's fact that was refused the answer's own words stand, which need the question's."""
+    """Where a model's fact was refused, the answer's own words stand, which need the question's."""
     invented = {"statements": [{"text": "Bea plays the harp in Linz.", "sources": [4]}]}
     answers = {
         "hierarchy.narrate": {"title": "Music", "narrative": "Ann and Bea talked about music."},

@@ -1,4 +1,4 @@
-"""What the hierarchy view offers on a question, and what recall holds of a generation."""
+"""Evidence of the hierarchy view, and its caches of a generation."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ from zibaldone.storage.opening import open_database
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Query, Retrieved
 from zibaldone.views.hierarchy import HierarchyView, table
-from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.config import XMemory
+from zibaldone.views.hierarchy.node_scores import Levels, levels_of
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, Written
-from zibaldone.views.hierarchy.uncertainty import CoverageSignal
 from zibaldone.views.user_cache import UserCache
 
 DEFAULT = XMemory()
@@ -73,7 +72,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Held:
-    """What a hierarchy holds, and the messages that it was made of."""
+    """A hierarchy's contents, and the messages that it was made of."""
 
     episodes: tuple[EpisodeRow, ...] = ()
     facts: tuple[Fact, ...] = ()
@@ -149,7 +148,7 @@ def offered(
     config: XMemory = DEFAULT,
     drafter: Drafting | None = None,
 ) -> Retrieved:
-    """What the view would say; the tail is what it has not read yet."""
+    """Evidence of the view; the tail is unread messages."""
     asker = Asker(None, Meter(None), TOKENIZER)
     view = HierarchyView(EMBEDDER, TOKENIZER, TOKENIZER, asker, config, drafter)
     with tempfile.TemporaryDirectory() as folder:
@@ -179,7 +178,7 @@ class Drafting:
         self._fails = fails
 
     def doubt(self, request: ChatRequest, user: str) -> float:
-        """Of one draft."""
+        """Log-probabilities of one draft."""
         if self._fails:
             raise ModelFailed("the reader is out")
         self.asked += 1
@@ -212,13 +211,6 @@ def test_an_admitted_episode_stands_for_its_facts() -> None:
     found = offered("Where does the orchestra rehearse?")
     assert {1, 2, 3} <= {seq for one in found.evidence for seq in one.sources}
     assert len({one.sources for one in found.evidence}) == len(found.evidence)
-
-
-def test_scores_fall() -> None:
-    """The order is that of the scores."""
-    for config in (XMemory(), XMemory(include=False)):
-        scores = [one.score for one in offered("slugs and lettuce", config=config).evidence]
-        assert scores == sorted(scores, reverse=True)
 
 
 def test_a_session_is_a_wall() -> None:
@@ -261,22 +253,6 @@ def test_a_reader_is_told_nothing_of_another_session() -> None:
     assert "bassoon in the" not in reader.shown
 
 
-def test_what_is_wanted_is_of_the_session_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The words of another session make no episode of this one more welcome."""
-    seen: list[dict[str, float]] = []
-    both = semantic_of(1, 1, MUSIC[0], GARDEN[2])
-    held = held_of([episode_of(1, MUSIC), episode_of(2, GARDEN)], [both])
-
-    def spied(wanted: dict[str, float]) -> CoverageSignal:
-        seen.append(wanted)
-        return CoverageSignal(wanted)
-
-    monkeypatch.setattr("zibaldone.views.hierarchy.view.CoverageSignal", spied)
-    offered("slugs", held, session="2")
-    assert "copper" in seen[0]
-    assert "orchestra" not in seen[0]
-
-
 def test_what_a_model_told_is_offered_as_it_told_it() -> None:
     """The narrative cites every message, as long as doubt asks for no more."""
     story = "Bea told Ann that she plays the bassoon in an orchestra."
@@ -301,14 +277,8 @@ def test_without_the_gate_sources_stand_behind_the_facts() -> None:
     assert set(order) == {1, 2, 3, 4, 5, 6}
 
 
-def test_the_offer_is_two_budgets_at_most() -> None:
-    """Counted in tokens of rendered lines."""
-    found = offered("bassoon orchestra slugs", config=XMemory(include=False), budget=20)
-    assert 0 < sum(one.tokens for one in found.evidence) <= 40
-
-
 def test_the_newest_messages_compete() -> None:
-    """What no episode has yet is offered beside the rest, when it says as much."""
+    """Messages without an episode are offered beside the rest, when they say as much."""
     new = [
         Message("The contrabassoon arrived.", name="Bea", time=NOW, session="3", seq=7),
         Message("So long, dear.", name="Ann", time=NOW, session="3", seq=8),
@@ -373,15 +343,8 @@ def test_every_message_can_be_explained() -> None:
     assert explain(99) is None
 
 
-def test_the_same_question_has_the_same_answer() -> None:
-    """Whatever was asked before."""
-    first = offered("Where does the orchestra rehearse?")
-    offered("slugs")
-    assert offered("Where does the orchestra rehearse?").evidence == first.evidence
-
-
 def test_a_fact_leans_on_its_episode() -> None:
-    """Of two that say the same, the one comes first whose talk has the rest of the question."""
+    """The first of two that say the same is the one whose talk has the rest of the question."""
     same = [replace(one, content="It was a great day.") for one in (MUSIC[1], GARDEN[0])]
     talked = [replace(one, seq=i) for i, one in enumerate((MUSIC[0], same[0], same[1], GARDEN[1]), 1)]
     held = held_of(
@@ -404,25 +367,8 @@ def begun(database: Database, user: str) -> Generation:
     return Generation(user, 1, "f", 6)
 
 
-def test_an_older_snapshot_is_read_afresh_and_replaces_nothing(tmp_path: Path) -> None:
-    """A recall that began before a maintenance ended sees what it began with, and others keep the rest."""
-    database, cache = open_database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
-    generation = begun(database, "u")
-    store(database, generation, HELD.only(1))
-    with database.read() as old:
-        table.state(old, generation)  # its snapshot begins
-        store(database, generation, HELD.only(2))
-        with database.read() as new:
-            newest = levels_of(cache, new, generation)
-        seen = levels_of(cache, old, generation)
-    assert (len(newest.semantics), len(seen.semantics)) == (5, 2)
-    with database.read() as connection:
-        assert levels_of(cache, connection, generation) is newest
-    database.close()
-
-
 def test_users_are_kept_apart_and_dropped(tmp_path: Path) -> None:
-    """What is held of one is never another's, and nothing of a dropped one is."""
+    """A cache of one generation is never another's, and nothing of a dropped one is."""
     database, cache = open_database(tmp_path, busy_timeout_s=5), UserCache[Levels](9)
     a, b = begun(database, "a"), begun(database, "b")
     store(database, a, HELD.only(1))

@@ -1,4 +1,4 @@
-"""What the hierarchy view asks a model, and what it does with the answers."""
+"""Tasks of the hierarchy view, and the use of their answers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,15 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import LONGEST, Block, Cut, OpenEpisodes, closed
-from zibaldone.views.hierarchy.narrative import narrative, title
-from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
-from zibaldone.views.hierarchy.semantics import Distilled, statements
+from zibaldone.views.hierarchy.nodes import (
+    Distilled,
+    Episode,
+    Semantic,
+    Statement,
+    narrative,
+    statements,
+    title,
+)
 
 TALK = (
     "Ann: I adopted a puppy called Rex yesterday!",
@@ -70,7 +76,7 @@ def reader(chat=None, *, patient=False) -> EpisodeReader:
 
 
 class Reading(NamedTuple):
-    """What became of one episode."""
+    """The outcome of one episode."""
 
     episode: Episode
     distilled: Distilled
@@ -124,15 +130,6 @@ def test_a_prediction_is_asked_for_only_where_something_is_known():
     assert asked(plain) == ["narrate", "distil"]
     assert asked(full) == ["narrate", "predict", "distil"]
     assert json.loads(full.requests[2].turns[1].content)["expected"] == ["Ann wants a puppy."]
-
-
-def test_the_conversation_is_data_and_not_part_of_the_instructions():
-    """What a message says stands inside the JSON; the instructions are the same for all."""
-    chat = model()
-    read(chat)
-    for request in chat.requests:
-        assert "Rex" not in request.turns[0].content
-        assert json.loads(request.turns[1].content)["messages"][0]["text"] == TALK[0].removeprefix("Ann: ")
 
 
 @pytest.mark.parametrize(
@@ -221,12 +218,7 @@ def test_where_no_fact_stands_the_model_is_asked_once_more():
 
 
 @pytest.mark.parametrize(
-    "stray",
-    [
-        "Bob gave Ann 55 crowns for Rex.",
-        "Then Zebulon called Ann.",
-        "Ann did not adopt Rex.",
-    ],
+    "stray", ["Bob gave Ann 55 crowns for Rex.", "Then Zebulon called Ann.", "Ann did not adopt Rex."]
 )
 def test_a_narrative_has_no_name_number_or_denial_of_its_own(stray):
     """The sentence that has one is dropped, the others stay, and the episode says so."""
@@ -294,14 +286,7 @@ def test_a_model_is_not_asked_too_early_nor_about_little():
 
 
 @pytest.mark.parametrize(
-    ("starts", "sizes"),
-    [
-        ([], [9]),
-        ([1], [9]),
-        ([5, 5], [4, 5]),
-        ([6, 4], [3, 2, 4]),
-        ([4, 99], [3, 6]),
-    ],
+    ("starts", "sizes"), [([], [9]), ([1], [9]), ([5, 5], [4, 5]), ([6, 4], [3, 2, 4]), ([4, 99], [3, 6])]
 )
 def test_boundaries_that_can_be_used_are(starts, sizes):
     """In order and each once; the first message's and those of no message are left out."""
@@ -358,15 +343,6 @@ def served(socket_enabled):
         chat = OpenAIChat("fake", base_url=server.base_url, max_retries=0, timeout_s=5)
         yield server, chat
         chat.close()
-
-
-def test_over_http_an_episode_is_read_by_the_model(served):
-    """The same answers through the real client."""
-    server, chat = served
-    reading = read(chat)
-    assert reading.episode.degraded == ""
-    assert reading.episode.title == "Ann adopts Rex, 7 May 2023"
-    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("fault", [Misbehaviour.INVALID_JSON, Misbehaviour.TRUNCATED, Misbehaviour.REFUSAL])

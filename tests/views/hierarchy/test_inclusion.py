@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.errors import InvalidInput
 from zibaldone.views.hierarchy.stage_one import Pick
 from zibaldone.views.hierarchy.stage_two import (
     EpisodeText,
@@ -15,12 +14,7 @@ from zibaldone.views.hierarchy.stage_two import (
     candidates,
     include,
 )
-from zibaldone.views.hierarchy.uncertainty import (
-    COVERAGE,
-    CoverageSignal,
-    Gain,
-    GainThresholds,
-)
+from zibaldone.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds
 
 ANY = StageTwo(least=0)
 LIMITS = GainThresholds(admit=0.1, expand=0.3)
@@ -53,7 +47,7 @@ def texts(**tokens):
 
 
 def outcomes(found):
-    """What became of each."""
+    """The outcome of each."""
     return [one.outcome for one in found.decisions]
 
 
@@ -94,13 +88,6 @@ def test_the_first_one_is_admitted_whatever_it_gains():
     found = include("q", (), ranked(7, 8), texts(e7=5, e8=5), signal, 100)
     assert outcomes(found) == [Outcome.FIRST, Outcome.LOW]
     assert outcomes(include("q", (), ranked(7), texts(e7=5), signal, 4)) == [Outcome.NO_ROOM]
-
-
-def test_at_most_so_many():
-    """The limit on episodes ends the search."""
-    signal = Scripted(lambda told: -len(told))
-    found = include("q", (), ranked(1, 2), texts(e1=1, e2=1), signal, 9, StageTwo(most=1))
-    assert outcomes(found) == [Outcome.ADMITTED, Outcome.STOPPED]
 
 
 def test_a_gain_far_below_the_best_is_low():
@@ -158,17 +145,3 @@ def test_candidates_are_sources_and_the_nearest():
     )
     assert [(one.episode, one.score) for one in found] == [(12, 1.0), (10, 0.9), (11, 0.7)]
     assert [(one.similarity, one.support) for one in found] == [(1.0, 0.0), (0.0, 0.9), (0.2, 0.5)]
-
-
-def test_no_episode_no_candidate():
-    """An empty memory has none, and nothing is included."""
-    assert candidates(np.zeros(0, dtype=np.int64), np.zeros(0), [], {}) == ()
-    found = include("q", (), (), {}, CoverageSignal({}), 100)
-    assert (found.units, found.decisions, found.degraded) == ((), (), "")
-
-
-@pytest.mark.parametrize("odd", [{"lows": 0}, {"probe": -1}, {"least": -1}])
-def test_odd_limits(odd):
-    """What cannot be meant is refused, by name."""
-    with pytest.raises(InvalidInput, match=next(iter(odd))):
-        StageTwo(**odd)

@@ -1,13 +1,13 @@
 """An episode's title and narrative without a model."""
 
-from datetime import date, timedelta
+from datetime import date
 
 import pytest
 from hierarchy_talk import START, talk
 
 from zibaldone.core import Message
 from zibaldone.text.dated_text import resolved
-from zibaldone.views.hierarchy.narrative import narrative, title
+from zibaldone.views.hierarchy.nodes import narrative, title
 
 SAID = date(2023, 5, 8)  # a Monday
 
@@ -84,18 +84,6 @@ def test_what_is_said_everywhere_titles_nothing():
     messages = talk("Ann: The work on the harp.", "Bob: Work on a harp is work.", "Ann: My work!")
     assert title(messages).endswith("work, harp")
     assert title(messages, {"work": 90, "harp": 1}, 100).endswith("harp, work")
-
-
-def test_a_title_of_nothing_is_the_day_and_the_speakers():
-    """No words, no colon."""
-    assert title(talk("Ann: Hi!", "Bob: Hello!")) == "8 May 2023, Ann and Bob"
-
-
-def test_the_same_messages_give_the_same_story():
-    """Later or in another process: nothing depends on order of sets."""
-    messages = talk(*[f"Ann: oaks elms ashes {i}" for i in range(8)])
-    assert (title(messages), narrative(messages)) == (title(list(messages)), narrative(tuple(messages)))
-    assert messages[-1].time - messages[0].time == timedelta(minutes=7)
 
 
 @pytest.mark.parametrize("odd", ["yd²", "½ cup", "№5", "ﬁne", "ǅ", "İstanbul", "x² + y²", "①"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from zibaldone.text.facts import facts
 from zibaldone.text.sentences import sentences
-from zibaldone.views.hierarchy.semantics import settle, statements
+from zibaldone.views.hierarchy.nodes import settle, statements
 
 
 def texts(*lines):
@@ -44,41 +44,6 @@ def test_courtesies_and_questions_are_no_facts(line):
     assert texts("Ann: Good to see you!", line) == []
 
 
-def test_a_list_s_number_is_part_of_its_item():
-    """Alone it is no fact, and it makes none of what stands behind it."""
-    lines = "Tips:\n1. Hotels near Alfama cost 90 euros.\n2. Have fun!\n3. Tram 28 passes the castle.\n4."
-    found = facts(talk(f"Bob: {lines}"))
-    assert [one.verbatim for one in found] == [
-        "1. Hotels near Alfama cost 90 euros.",
-        "3. Tram 28 passes the castle.",
-    ]
-
-
-def test_a_number_alone_is_no_fact():
-    """Unless it answers a question, which says what of."""
-    assert texts("Ann: The rain is here.", "Bob: 100. 4711!") == []
-    assert texts("Ann: How old is Rex the dog?", "Bob: 12.") == [
-        'Asked "How old is Rex the dog?", Bob: "12."'
-    ]
-
-
-def test_the_name_of_whom_one_talks_to_makes_nothing_specific():
-    """A nickname neither; the same sentence that names somebody else is a fact."""
-    assert texts("Joanna: Hello.", "Bea: So proud of you, Jo!") == []
-    assert len(texts("Joanna: Hello.", "Bea: So proud of you and Martha!")) == 1
-
-
-def test_an_echo_is_no_fact():
-    """Who only says again what the other said adds nothing."""
-    assert texts("Ann: My brother plays the cello in Graz.", "Bea: The cello in Graz!")[1:] == []
-
-
-def test_a_sentence_that_leans_on_another_is_one_fact_with_it():
-    """It is understood with the sentence that it leans on."""
-    (one,) = statements(talk("Bea: I bought a violin in Rome. It was made by an old master."))
-    assert one.verbatim == "I bought a violin in Rome. It was made by an old master."
-
-
 def test_a_short_answer_is_told_with_its_question():
     """The words are those of the answer alone."""
     (one,) = statements(talk("Ann: How long have you been married?", "Bea: Five years already!"))
@@ -89,18 +54,11 @@ def test_a_short_answer_is_told_with_its_question():
 
 
 def test_a_question_told_with_an_answer_is_the_last_that_somebody_else_asked():
-    """What stands between them is no source, and who asks and answers alone states nothing."""
+    """A message between them is no source, and who asks and answers alone states nothing."""
     asked = "Ann: Which instrument does your sister play?"
     between = statements(talk("Bea: My sister Ida is here.", asked, "Bea: The harp."))
     assert [one.sources for one in between] == [(1,), (3, 2)]
     assert statements(talk("Bea: Which instrument does your sister play?", "Bea: The harp.")) == []
-
-
-def test_yes_is_a_fact_when_the_question_carries_one():
-    """And none to a question that carries nothing."""
-    asked = ("Ann: Did you finish the marathon in Boston?", "Bea: Yes!")
-    assert texts(*asked) == ['Asked "Did you finish the marathon in Boston?", Bea: "Yes!"']
-    assert texts("Ann: Really?", "Bea: Yes!") == []
 
 
 PARTS = (
@@ -141,18 +99,3 @@ def test_every_fact_is_in_exactly_one_statement_of_one_semantic(conversation):
     assert sorted(kept) == sorted((fact.message.seq, fact.verbatim) for fact in told)
     content = {message.seq: message.content for message in messages}
     assert all(verbatim and verbatim in content[seq] for seq, verbatim in kept)
-
-
-@settings(max_examples=30, deadline=None)
-@given(conversations, conversations)
-def test_what_is_known_loses_nothing_either(first, second):
-    """Over two episodes, each fact is a statement of a new semantic."""
-    memory = Known()
-    learn(memory, talk(*lines_of(first)))
-    before = len(memory.semantics)
-    messages = talk(*lines_of(second))
-    found = learn(memory, messages, episode=2)
-    kept = [one for semantic in found.new for one in semantic.statements]
-    assert len(kept) == len(facts(messages))
-    assert [semantic.id for semantic in found.new] == list(range(before + 1, before + 1 + len(found.new)))
-    assert found.vectors.shape == (len(found.new), 64)

@@ -136,7 +136,7 @@ class TestReader:
         assert meter.total("ann").degraded == 1
 
     def test_a_failure_on_the_way(self, reading):
-        """What was admitted by the model stays; numbers of two signals are never subtracted."""
+        """Episodes admitted by the model stay; numbers of two signals are never subtracted."""
         signal, server, _ = reading()
         first = signal.gain(BARE, BARE.with_unit(HALL))
         server.always = Misbehaviour.SERVER_ERROR
@@ -254,7 +254,7 @@ def test_an_unlikely_episode_gains_less():
 
 
 def test_semantics_settle_nothing():
-    """What the opening says is what to look for, not what is found."""
+    """The opening says what to look for, not what is found."""
     signal = CoverageSignal({"bassoon": 1.0})
     assert signal.gain(BARE, BARE.with_unit(ShownEpisode(1, "her bassoon", 2))).value == 0.5
 
@@ -284,6 +284,6 @@ def test_wanted_terms_are_half_the_questions():
 
 
 def test_odd_thresholds():
-    """What is no number is refused."""
+    """Anything but a number is refused."""
     with pytest.raises(InvalidInput):
         GainThresholds(math.nan, 1.0)

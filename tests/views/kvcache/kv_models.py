@@ -48,11 +48,7 @@ SHAPE: dict[str, Any] = {
     "bos_token_id": BOS,
     "eos_token_id": EOS,
 }
-_LOCAL_GLOBAL = {
-    "head_dim": 16,
-    "sliding_window": 32,
-    "layer_types": ["sliding_attention", "full_attention"],
-}
+_LOCAL_GLOBAL = {"head_dim": 16, "sliding_window": 32, "layer_types": ["sliding_attention", "full_attention"]}
 
 
 def scaled(kind: str, **more: Any) -> dict[str, Any]:
@@ -138,7 +134,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 def words(ids: Sequence[int]) -> str:
-    """What the tokenizer makes these ids of."""
+    """A text that the tokenizer makes these ids of."""
     return " ".join(f"w{n}" for n in ids)
 
 
@@ -187,7 +183,7 @@ def context_of(encoder: Encoder, tokens: int = CONTEXT, asked: Sequence[int] = A
 def behind(
     model: Any, encoder: Encoder, context_ids: Sequence[int], asked: Sequence[int] = ASKED, **options: Any
 ) -> list[tuple[int, ...]]:
-    """What the untouched model says to all of it as a prompt."""
+    """Answer of the untouched model to all of it as a prompt."""
     prompt = torch.tensor([[*encoder.prefix_ids, *context_ids, *asked]])
     found = model.generate(prompt, attention_mask=torch.ones_like(prompt), **{"do_sample": False, **options})
     return [tuple(row) for row in found[:, prompt.shape[1] :].tolist()]
@@ -201,7 +197,7 @@ class Heard:
         self.ended = False
 
     def put(self, value: torch.Tensor) -> None:
-        """Of one step; of the question at first."""
+        """Tokens of one step; of the question at first."""
         self.ids += value.flatten().tolist()
 
     def end(self) -> None:

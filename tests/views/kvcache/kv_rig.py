@@ -25,19 +25,13 @@ from zibaldone.engine.generations import serving
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.retrieve.fetching import Fetched
-from zibaldone.views.kvcache.storage import free_slots, manifest
-from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 
 USER = "ann"
 QUESTION = "w3 w4 w5"
 CONFIG = MemArt(
-    block_tokens=8,
-    context_tokens=16,
-    segment_tokens=48,
-    select="blocks",
-    layers=(0, 1),
-    probe_tokens=8,
+    block_tokens=8, context_tokens=16, segment_tokens=48, select="blocks", layers=(0, 1), probe_tokens=8
 )
 FORM = TurnFormat(
     turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", answer_end=" END", pinned="PIN"
@@ -146,7 +140,7 @@ class Rig:
             return manifest.after(connection, pool.generation) if pool else []
 
     def reader(self, user: str = USER) -> PoolReader:
-        """Of the serving generation's rows."""
+        """Blocks of the serving generation."""
         pool = self.pool(user)
         assert pool is not None
         return PoolReader(pool, self.database.read)
@@ -162,7 +156,7 @@ class Rig:
         return receipt
 
     def payload(self, block: KVBlock, user: str = USER) -> bytes:
-        """Of one block."""
+        """Payload of one block."""
         pool = self.pool(user)
         assert pool is not None
         return self.view.read(pool, block)
@@ -188,11 +182,11 @@ class Rig:
         return self.view.files(pool).folder / name
 
     def erasures(self, user: str = USER) -> tuple[list[int], list[int]]:
-        """What waits to be overwritten."""
+        """Places that wait to be overwritten."""
         pool = self.pool(user)
         assert pool is not None
         with self.database.read() as connection:
-            return free_slots.erasures(connection, pool.generation)
+            return manifest.erasures(connection, pool.generation)
 
     def attended(self) -> set[tuple[int, int]]:
         """(message, message that was recalled for it)."""
@@ -267,7 +261,7 @@ def filled(folder: Path, count: int = 8, **options: Any) -> Rig:
 
 
 def fill_anew() -> None:
-    """What is filled next is not copied: the model reads it again."""
+    """The next filling is not copied: the model reads it again."""
     _made.cache_clear()
 
 

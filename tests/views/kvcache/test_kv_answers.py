@@ -64,7 +64,7 @@ def test_an_answer_with_all_in_sight(remembering, options):
 
 
 def test_options_reach_the_model(remembering):
-    """What generate() does not know goes to the model's own."""
+    """Options that generate() does not know go to the model's own."""
     heard = Heard()
     options = {"streamer": heard, "repetition_penalty": 1.5, "do_sample": True}
     remembering.generate(words(ASKED), user="ann", max_new_tokens=3, **options)

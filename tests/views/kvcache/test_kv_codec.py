@@ -4,12 +4,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kv_models import DTYPES, chained, encoder_of, some_ids, tapped, tokenizer
+from kv_models import DTYPES, chained, encoder_of, some_ids, tapped
 
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import RawKV
-from zibaldone.views.kvcache.storage.codec import decode, decode_keys, encode
-from zibaldone.views.kvcache.storage.layout import ALIGNMENT, BlockLayout, LayerSize
+from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
+from zibaldone.views.kvcache.storage.codec import decode, encode
 
 SIZES = (LayerSize(2, 8, 6), LayerSize(1, 5, 3))
 STEPS = {"int8": 127}
@@ -52,30 +52,6 @@ def test_native(dtype, tokens):
     assert back[0].keys.shape == (2, tokens, 8)
 
 
-@pytest.mark.parametrize("dtype", KINDS)
-def test_native_keeps_odd_numbers(dtype):
-    """Infinities, minus zero and numbers that are none too."""
-    layout, raw = layout_of(dtype), block(7, dtype)
-    raw[0].keys[0, 0, :4] = torch.tensor([torch.inf, -torch.inf, -0.0, torch.nan])
-    (found, _) = decode(encode(raw, layout), 7, layout)
-    bits = torch.int32 if dtype == "float32" else torch.int16
-    assert torch.equal(found.keys.view(bits), raw[0].keys.view(bits))
-
-
-@pytest.mark.parametrize("dtype", KINDS)
-@pytest.mark.parametrize("codec", ["native", "int8"])
-def test_bytes(dtype, codec):
-    """Every block has the same length, however many tokens it holds, and what is missing is zero."""
-    layout = layout_of(dtype, codec)
-    lengths = {len(encode(block(tokens, dtype), layout)) for tokens in (1, 3, 7)}
-    assert lengths == {layout.payload_bytes}
-    assert layout.stride_bytes % ALIGNMENT == 0
-    assert layout.stride_bytes >= layout.payload_bytes
-    short = decode(encode(block(3, dtype), layout), 7, layout)
-    assert not short[0].keys[:, 3:].any()
-    assert not short[1].values[:, 3:].any()
-
-
 @pytest.mark.parametrize("codec", STEPS)
 @given(st.integers(1, 7), st.integers(0, 1000), st.sampled_from(list(KINDS)), st.floats(0.01, 100))
 @settings(max_examples=25, deadline=None)
@@ -89,44 +65,6 @@ def test_quantised(codec, tokens, seed, dtype, scale):
             largest = wide.abs().amax(dim=axis, keepdim=True)
             allowed = largest * (0.5 / STEPS[codec] * 1.001 + rounding) + 1e-7
             assert ((found.float() - wide).abs() <= allowed).all()
-
-
-def test_a_channel_has_its_own_scale():
-    """A channel a thousand times larger than another takes nothing from its exactness."""
-    layout, raw = layout_of(codec="int8"), block(7)
-    raw[0].keys[..., 0] *= 1000
-    (found, _) = decode(encode(raw, layout), 7, layout)
-    small = raw[0].keys[..., 1:]
-    error = (found.keys[..., 1:] - small).abs().amax(dim=-2)
-    assert (error <= small.abs().amax(dim=-2) / 250).all()
-
-
-@pytest.mark.parametrize("codec", STEPS)
-def test_zeros(codec):
-    """A block of nothing but zeros is no division by zero."""
-    layout = layout_of(codec=codec)
-    raw = tuple(RawKV(kv.keys * 0, kv.values * 0) for kv in block(7))
-    assert same(decode(encode(raw, layout), 7, layout), raw)
-
-
-@pytest.mark.parametrize("codec", ["native", "int8"])
-@pytest.mark.parametrize("layer", [0, 1])
-def test_keys_alone(codec, layer):
-    """One layer's keys can be read from their own bytes."""
-    layout = layout_of("bfloat16", codec)
-    data = encode(block(7, "bfloat16"), layout)
-    start = layout.offsets[layer]
-    part = data[start : start + layout.key_bytes(layout.layers[layer])]
-    assert torch.equal(decode_keys(part, layer, layout), decode(data, 7, layout)[layer].keys)
-
-
-def test_smaller():
-    """int8 is about half of sixteen bits."""
-    large = (LayerSize(8, 128, 128),)
-    native, half = (
-        BlockLayout(large, 16, "bfloat16", 2, codec).payload_bytes for codec in ("native", "int8")
-    )
-    assert half < 0.65 * native
 
 
 @pytest.mark.parametrize("codec", ["native", "int8"])
@@ -143,17 +81,3 @@ def test_boxes_are_those_of_the_keys_that_are_read_back(codec, dtype):
             assert len(draft.boxes[layer]) == encoder.layout.box_bytes(layer)
             assert torch.equal(box[:, 0], back[layer].keys.amax(dim=-2))
             assert torch.equal(box[:, 1], back[layer].keys.amin(dim=-2))
-
-
-def test_later_turns_see_what_is_read_back():
-    """With a quantised pool a turn is encoded behind the keys that the pool will give, not better ones."""
-    tap = tapped("llama")
-    config = MemArt(block_tokens=8, context_tokens=None, layers="all", codec="int8")
-    encoder = encoder_of(tap, config)
-    ids = some_ids(24)[0].tolist()
-    chain = chained(encoder, ids, [16])
-    stored = [decode(draft.payload, 8, encoder.layout) for draft in chain.drafts]
-    again = encoder.run(ids[16:], [encoder.prefix, *stored[:2]])
-    rounded = decode(encode(again, encoder.layout), 8, encoder.layout)
-    assert same(rounded, stored[2])
-    assert tokenizer().bos_token_id == encoder.prefix_ids[0]

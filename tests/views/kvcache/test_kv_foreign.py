@@ -9,7 +9,7 @@ from kv_rig import CONFIG, FORM, USER, Rig, encodings, filled, line, tokenizer, 
 
 from zibaldone.engine.generations import serving
 from zibaldone.errors import ForeignKV
-from zibaldone.views.kvcache.model.fingerprint import of_format
+from zibaldone.views.kvcache.model.encoding import of_format
 
 CHANGES = {
     "other weights": {"seed": 3},
@@ -54,7 +54,7 @@ def test_another_version_of_the_library_is_another_model(tmp_path, monkeypatch):
     with filled(tmp_path / "m", 2) as rig:
         old = rig.view.fingerprint
     other = SimpleNamespace(__version__="9.9.0")
-    monkeypatch.setattr("zibaldone.views.kvcache.model.fingerprint.transformers", other)
+    monkeypatch.setattr("zibaldone.views.kvcache.model.encoding.transformers", other)
     with Rig(tmp_path / "m") as rig:
         assert rig.view.fingerprint != old
         assert rig.ask().blocks

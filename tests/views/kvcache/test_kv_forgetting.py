@@ -1,19 +1,7 @@
 """Forgetting reaches rows, token ids, boxes and bytes, and what was made in sight of the message."""
 
 import pytest
-from kv_rig import (
-    USER,
-    Rig,
-    database_bytes,
-    filled,
-    held,
-    leaked,
-    line,
-    secrets_of,
-    token_bytes,
-    with_config,
-)
-from sqlalchemy import text
+from kv_rig import USER, Rig, database_bytes, filled, held, leaked, line, secrets_of, token_bytes, with_config
 
 from zibaldone import Config, Memory
 from zibaldone.testing import FrozenClock
@@ -32,7 +20,7 @@ def _everything(made):
 
 @pytest.fixture
 def never(tmp_path):
-    """What a memory makes that never had these of the eight messages."""
+    """Blocks of a memory that never had these of the eight messages."""
     known = {}
 
     def made(*without):
@@ -60,17 +48,6 @@ def test_the_bytes_are_in_no_file(tmp_path, never):
         assert token_bytes(line(2)) not in database_bytes(rig.folder)
 
 
-def test_later_turns_are_made_anew_as_if_the_message_had_never_been(tmp_path, never):
-    """Blocks that had seen the message equal those of a log without it, bit for bit, and others are kept."""
-    with filled(tmp_path / "m") as rig:
-        before = {block.number for block in rig.blocks()}
-        rig.forget(seqs=[3])
-        assert rig.made() == never(3)
-        kept = {block.number for block in rig.blocks()} & before
-        assert kept == {1, 2, 4, 6, 8}  # session 2, and what came before in session 1
-        assert rig.memory.admin.check().faults == ()
-
-
 def test_later_segments_are_left_alone(tmp_path):
     """A new segment saw nothing of the one before: forgetting makes no block of it anew."""
     with Rig(tmp_path / "m") as rig:
@@ -92,7 +69,7 @@ def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
 
 
 def test_a_generated_turn_that_recalled_the_message_is_made_anew(tmp_path):
-    """What was said with the message in sight is encoded again without it."""
+    """A turn generated with the message selected is encoded again without it."""
     with filled(tmp_path / "m", 4) as rig:
         rig.ask(remember=True)
         rig.kv.flush()
@@ -120,7 +97,7 @@ def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
         assert rig.say(line(9), session="9") == [5]
         generation = rig.pool().generation
         with rig.database.write() as connection:  # message 5 saw 3, which saw 1, and nothing else
-            manifest.attend(connection, generation, [5], [3])
+            manifest.add_attended(connection, generation, [5], [3])
         rig.forget(seqs=[1])
         assert all(block.number > 5 for block in rig.blocks() if 5 in block.tile.seqs)
 
@@ -209,7 +186,7 @@ def test_a_crash_while_encoding_anew_leaves_it_to_the_next_remember(tmp_path, mo
     with filled(tmp_path / "m") as rig:
         secrets = secrets_of([_everything(rig.made())], [_everything(never(3))])
         with monkeypatch.context() as patch:
-            patch.setattr(manifest, "place", die)
+            patch.setattr(manifest, "set_slot", die)
             with pytest.raises(Crash):
                 rig.forget(seqs=[3])
         assert leaked(secrets, rig.folder) == 0
@@ -241,15 +218,6 @@ def test_forgetting_everything_leaves_no_file(tmp_path):
     assert not list((tmp_path / "m" / "kv").iterdir())
 
 
-def test_life_goes_on_after_forgetting_everything(tmp_path):
-    """What is said next is encoded into a pool of its own."""
-    with filled(tmp_path / "m") as rig:
-        rig.memory.forget(user=USER, everything=True)
-        rig.say(line(1))
-        assert [block.tile.seqs for block in rig.blocks()] == [(9,)]
-        assert rig.memory.admin.check().faults == ()
-
-
 def test_the_tiers_forget_too(tmp_path):
     """No block of the message stays in memory, in this process or in another that is told by the log."""
     with filled(tmp_path / "m") as rig, Rig(tmp_path / "m") as elsewhere:
@@ -261,15 +229,6 @@ def test_the_tiers_forget_too(tmp_path):
         assert rig.view.tiers._on_host.bytes == 0
         elsewhere.ask()
         assert elsewhere.kv.scores("w1", user=USER) == []
-
-
-def test_another_process_s_warm_view_no_longer_finds_it(tmp_path):
-    """A view that answered before knows the message no more."""
-    with filled(tmp_path / "m") as rig, Rig(tmp_path / "m") as elsewhere:
-        assert any(1 in one.seqs for one in elsewhere.kv.scores("w1", user=USER))
-        rig.memory.forget(user=USER, seqs=[1])
-        assert not any(1 in one.seqs for one in elsewhere.kv.scores("w1", user=USER))
-        assert 1 not in {cited.seq for cited in elsewhere.ask(top_k=9).citations}
 
 
 def test_a_pool_of_another_model_is_overwritten_too(tmp_path):
@@ -291,14 +250,3 @@ def test_a_rebuild_removes_the_old_files(tmp_path):
         rig.kv.remember(user=USER)
         assert leaked(secrets, rig.folder) == 0
         assert len(list(rig.path().parent.parent.iterdir())) == 1
-
-
-def test_receipt_and_dry_run_agree(tmp_path):
-    """What a dry run foresees is what the receipt says, and rows fall by that."""
-    with filled(tmp_path / "m") as rig:
-        foreseen = rig.memory.forget(user=USER, seqs=[3, 4], dry_run=True).views
-        assert len(rig.blocks()) == 8
-        assert rig.memory.forget(user=USER, seqs=[3, 4]).views == foreseen
-        assert len(rig.blocks()) == 6
-        with rig.database.read() as connection:
-            assert connection.execute(text("SELECT count(*) FROM kv_erasures")).scalar() == 0

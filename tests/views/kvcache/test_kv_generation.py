@@ -20,10 +20,8 @@ from kv_models import (
 )
 
 from zibaldone import InvalidInput
-from zibaldone.views.kvcache.generate.generation import generate, generate_layered, room_for
+from zibaldone.views.kvcache.generate.generation import LayeredPrompt, generate, room_for
 from zibaldone.views.kvcache.model.attention_hooks import Tap
-
-SLIDING = ("mistral-sliding", "gpt-oss")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -74,22 +72,6 @@ def test_streaming(catch):
     assert heard.ended
 
 
-def test_stopping():
-    """A caller's own stopping criteria are heard."""
-    encoder = encoder_of(tapped("llama"))
-
-    def enough(ids, scores, **_):
-        return torch.full((ids.shape[0],), ids.shape[1] >= QUESTION + 4)
-
-    found = generate(
-        encoder,
-        context_of(encoder),
-        catch=False,
-        options={"do_sample": False, "stopping_criteria": [enough], **TEN},
-    )
-    assert len(found.sequences[0]) == 4
-
-
 def test_the_end_mark():
     """An answer ends before the mark of the end, which is no part of it."""
     encoder = encoder_of(tapped("llama"))
@@ -115,13 +97,14 @@ def test_layered(family, more):
     encoder = encoder_of(tapped(family))
     memory = encoder.run(IDS[:CONTEXT], [])
     options = {"do_sample": False, **TEN, **more}
-    found = generate_layered(encoder, ASKED, CONTEXT, lambda layer, queries: memory[layer], options)
+    prompt = LayeredPrompt(ASKED, CONTEXT, lambda layer, queries: memory[layer])
+    found = generate(encoder, prompt, catch=False, options=options)
     encoder.prefix_ids = ()  # each layer's choice is all there is
     assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **options)
 
 
 def test_layers_choose_with_their_own_queries():
-    """What chooses for a layer is handed the raw queries of that layer."""
+    """The function that chooses for a layer is handed the raw queries of that layer."""
     encoder = encoder_of(tapped("llama"))
     memory, asked = encoder.run(IDS[:CONTEXT], []), {}
 
@@ -129,13 +112,14 @@ def test_layers_choose_with_their_own_queries():
         asked[layer] = queries
         return memory[layer]
 
-    generate_layered(encoder, ASKED, CONTEXT, choose, {"do_sample": False, **TEN})
+    prompt = LayeredPrompt(ASKED, CONTEXT, choose)
+    generate(encoder, prompt, catch=False, options={"do_sample": False, **TEN})
     assert sorted(asked) == [0, 1]
     assert all(queries.shape == (4, QUESTION, 16) for queries in asked.values())
 
 
 def test_room():
-    """Of a window: what prefix, question and answer leave; a question that leaves nothing is refused."""
+    """Room is the window less prefix, question and answer; a question that leaves none is refused."""
     encoder = encoder_of(tapped("llama"))
     assert room_for(encoder, ASKED, 40) == 256 - 1 - QUESTION - 40
     with pytest.raises(InvalidInput, match="window of 256"):

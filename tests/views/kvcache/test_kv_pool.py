@@ -1,12 +1,11 @@
 """The pool's files: fixed places, of which one is written only while no row names it."""
 
 import pytest
-from kv_rig import USER, Rig, filled, line, with_config
+from kv_rig import Rig, filled, line
 
 from zibaldone.errors import BlockMissing
-from zibaldone.views.kvcache.storage import free_slots, manifest
-from zibaldone.views.kvcache.storage.block_files import PoolFiles
-from zibaldone.views.kvcache.storage.layout import ALIGNMENT, BlockLayout, LayerSize
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize, PoolFiles
 
 LAYOUT = BlockLayout((LayerSize(2, 8, 8), LayerSize(1, 4, 12)), 8, "float32", 4, "native")
 
@@ -25,39 +24,6 @@ def files(tmp_path):
     return PoolFiles(tmp_path / "pool", LAYOUT, (0, 1))
 
 
-def test_what_is_written_is_read_back_at_its_place(files):
-    """Blocks, one layer's keys and boxes come back byte for byte, and a gap between places reads as zeros."""
-    files.write({0: _payload(1), 2: _payload(3)}, {0: _boxes(4), 1: _boxes(5)})
-    assert [files.read(slot) for slot in (0, 1, 2)] == [_payload(1), _payload(0), _payload(3)]
-    size = LAYOUT.key_bytes(LAYOUT.layers[1])
-    assert files.read_keys([2, 0], 1) == [bytes([3]) * size, bytes([1]) * size]
-    assert list(files.read_boxes(1, [0, 1])) == [_boxes(4)[1], _boxes(5)[1]]
-
-
-def test_a_block_begins_at_a_page(files):
-    """The stride is the smallest multiple of 4 KiB that holds a block, and the file is whole strides."""
-    files.write({0: _payload(1), 1: _payload(2)}, {})
-    assert LAYOUT.stride_bytes % ALIGNMENT == 0
-    assert 0 <= LAYOUT.stride_bytes - LAYOUT.payload_bytes < ALIGNMENT
-    assert (files.folder / "blocks").stat().st_size == 2 * LAYOUT.stride_bytes
-
-
-def test_no_file_is_made_before_the_first_write(files):
-    """Looking into a pool that was never written makes nothing."""
-    assert files.intended() == ([], [])
-    assert list(files.read_boxes(0, [0])) == [b""]
-    files.erase([0], [0])
-    assert not files.folder.exists()
-
-
-def test_erasing_overwrites_the_places_that_are_named_and_no_other(files):
-    """A block and a box become zeros, those beside them stay."""
-    files.write({i: _payload(i + 1) for i in range(3)}, {i: _boxes(i + 1) for i in range(3)})
-    files.erase([1, 900], [1, 900])
-    assert [files.read(slot) for slot in range(3)] == [_payload(1), _payload(0), _payload(3)]
-    assert list(files.read_boxes(0, [0, 1, 2])) == [_boxes(1)[0], _boxes(0)[0], _boxes(3)[0]]
-
-
 def test_the_places_of_a_write_are_named_before_it_begins(files, monkeypatch):
     """Whatever happens in a write, its places are known until they are settled."""
 
@@ -74,7 +40,7 @@ def test_the_places_of_a_write_are_named_before_it_begins(files, monkeypatch):
 
 
 def test_the_places_of_a_failed_write_are_known_after_the_next_write(files):
-    """What a write that was never committed has left is still found when others wrote since."""
+    """Bytes of a write that was never committed are still found when others wrote since."""
     files.write({0: _payload(1), 1: _payload(2)}, {0: _boxes(1), 1: _boxes(2)})
     files.write({0: _payload(3)}, {0: _boxes(3)}, ([1], [1]))
     assert files.intended() == ([0, 1], [0, 1])
@@ -114,34 +80,6 @@ def test_only_the_owner_of_the_process_can_read_the_blocks(tmp_path):
     assert modes == {0}
 
 
-def test_a_block_knows_whose_and_when_it_is(tmp_path):
-    """A row names user, session, messages with their shares of the tokens, token ids, time and checksum."""
-    with Rig(tmp_path / "m") as rig:
-        rig.say(line(1), line(2, words=10), session="x")
-        blocks = rig.blocks()
-        ids = rig.kv._encoder.tokenizer(f"{line(1)} END")["input_ids"]
-    assert [(b.session, b.tile.runs, b.tile.position) for b in blocks] == [
-        ("x", ((1, 7),), 0),
-        ("x", ((2, 8),), 7),
-        ("x", ((2, 3),), 15),
-    ]
-    assert list(blocks[0].tile.ids) == ids
-    assert all(block.crc is not None and block.boxes_crc is not None for block in blocks)
-    assert blocks[0].time_us == 1_709_294_400_000_000
-
-
-def test_boxes_are_kept_of_the_chosen_layers_alone(tmp_path):
-    """A layer that does not score has no file."""
-    with filled(tmp_path / "m", 2, config=with_config(layers=(1,))) as rig:
-        assert {path.name for path in rig.path().parent.iterdir()} <= {
-            "blocks",
-            "boxes-1",
-            "keys-1",
-            "intent",
-        }
-        assert rig.ask().text
-
-
 def test_places_that_wait_to_be_overwritten_are_taken_first(tmp_path):
     """They are overwritten by what comes; then come places that nothing claims."""
     with filled(tmp_path / "m", 6) as rig:
@@ -149,14 +87,6 @@ def test_places_that_wait_to_be_overwritten_are_taken_first(tmp_path):
         with rig.database.write() as connection:
             blocks = manifest.after(connection, pool.generation)
             manifest.remove(connection, pool.generation, [blocks[1], blocks[4]])
-            assert free_slots.take_slots(connection, pool.generation, 1) == [1]
-            assert free_slots.erasures(connection, pool.generation)[0] == [4]
-            assert free_slots.take_slots(connection, pool.generation, 3) == [4, 1, 6]
-
-
-def test_the_pool_of_a_user_is_counted(tmp_path):
-    """remember() says how many blocks and tokens there are."""
-    with filled(tmp_path / "m", 5) as rig:
-        done = rig.kv.remember(user=USER)
-        assert (done.messages, done.blocks, done.tokens) == (0, 5, 35)
-        assert rig.kv.remember().blocks == 5
+            assert manifest.take_slots(connection, pool.generation, 1) == [1]
+            assert manifest.erasures(connection, pool.generation)[0] == [4]
+            assert manifest.take_slots(connection, pool.generation, 3) == [4, 1, 6]

@@ -1,7 +1,5 @@
 """Scores of blocks: Eq. 3 and Table 1 as the paper writes them, and their logarithms where those give out."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -93,22 +91,11 @@ def test_keys(heads, listened):
     assert np.allclose(by_value(found), by_value(naive), atol=1e-3)
 
 
-@pytest.mark.parametrize("heads", ["each", "sum"])
-def test_boxes_and_keys_in_the_same_rows(heads):
-    """A bound and what it bounds stand in the same row, so that they may be compared."""
-    asked = LayerQueries(0, QUERIES)
-    bounds = rows_of_all(box_scores(asked, BOXES, heads))
-    exact = rows_of_all(key_scores(asked, KEYS, torch.ones(BLOCKS, SIZE, dtype=torch.bool), heads))
-    assert bounds.shape == exact.shape
-    assert (bounds >= exact - 1e-5).all()
-
-
 FINITE = st.floats(-100, 100, width=32)
 
 
 @given(
-    hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=FINITE),
-    st.data(),
+    hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=FINITE), st.data()
 )
 @settings(max_examples=60, deadline=None)
 def test_upper_bound(keys, data):
@@ -192,18 +179,10 @@ def test_where_a_softmax_underflows(aggregation):
 
 @pytest.mark.parametrize("aggregation", ["max", "sum"])
 def test_where_a_softmax_is_one(aggregation):
-    """Of two blocks that each win a row by far, the one that wins by more is better: they do not tie."""
+    """The better of two blocks that each win a row by far is the one that wins by more: they do not tie."""
     rows = torch.tensor([[40.0, 0.0, 0.0], [0.0, 60.0, 0.0]])
     found = aggregate(iter([rows]), 3, "softmax", aggregation)
     assert found.best[1] > found.best[0]
-
-
-def test_sums_where_a_maximum_underflows():
-    """Two rows that both hardly see a block count twice."""
-    row = torch.tensor([[0.0, -5000.0, -5000.0], [0.0, -5000.0, -6000.0]])
-    found = aggregate(iter([row[:1], row[1:]]), 3, "softmax", "sum")
-    assert found.best[1] == pytest.approx(-5000 + math.log(2))
-    assert found.best[2] == pytest.approx(-5000)
 
 
 def test_ties_of_reciprocal_rank_max():
@@ -262,9 +241,3 @@ def test_rows_at_a_time(monkeypatch, normalization, aggregation, heads):
     again = aggregate(iter(parts), BLOCKS, normalization, aggregation)
     assert np.allclose(whole.best, again.best, atol=1e-5)
     assert whole.top(BLOCKS) == again.top(BLOCKS)
-
-
-@pytest.mark.parametrize(("normalization", "aggregation"), HOW)
-def test_no_blocks(normalization, aggregation):
-    """Of nothing nothing is best."""
-    assert aggregate(iter([]), 0, normalization, aggregation).top(3) == []

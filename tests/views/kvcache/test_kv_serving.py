@@ -9,9 +9,8 @@ from kv_rig import QUESTION, Rig, line, tokenizer, with_config
 
 from zibaldone import InvalidInput
 from zibaldone.engine.generations import lag, serving
-from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
 from zibaldone.views.kvcache.serving.scheduling import SchedulerSide
-from zibaldone.views.kvcache.serving.working import RankShare, WorkerSide
+from zibaldone.views.kvcache.serving.working import PagedLayer, RankShare, WorkerSide
 
 SIZE, BLOCKS = 16, 12  # of the engine's cache: tokens to a block, blocks
 OURS = (7, 3, 9, 2, 5, 4, 8)  # blocks that the engine gives a request
@@ -135,7 +134,7 @@ def test_who_has_no_memory(rig):
 
 
 def refused(rig, request):
-    """What the response says, when nothing at all was loaded."""
+    """The response's error, when nothing was loaded."""
     engine = Engine(rig)
     assert engine.admit(request) == 0
     assert not any(cache.any() for caches in engine.caches for cache in caches.values())

@@ -1,4 +1,4 @@
-"""What an engine is told of a model: its rotation by numbers, which is the model's own, and its prefix."""
+"""The model card of an engine: its rotation by numbers, which is the model's own, and its prefix."""
 
 from functools import cache
 

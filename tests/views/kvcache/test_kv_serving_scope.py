@@ -1,4 +1,4 @@
-"""What a request says of memory: read strictly, and salted by whose it is and what was chosen."""
+"""Scopes in requests are read strictly, and salted by whose it is and what was chosen."""
 
 import importlib
 import importlib.util
@@ -6,7 +6,7 @@ import importlib.util
 import pytest
 
 from zibaldone import InvalidInput, MissingExtra
-from zibaldone.views.kvcache.serving.scope import KEY, KVScope
+from zibaldone.views.kvcache.serving.scheduling import KEY, KVScope
 
 SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7))
 
@@ -15,11 +15,6 @@ def params(**changes):
     """The scope's, with some parts others; None takes a part out."""
     given = SCOPE.params()[KEY] | changes
     return {KEY: {name: value for name, value in given.items() if value is not None}}
-
-
-def test_it_comes_back_as_it_went():
-    """Through JSON or not, beside other connectors' parameters."""
-    assert KVScope.of(SCOPE.params() | {"do_remote_prefill": True}) == SCOPE
 
 
 @pytest.mark.parametrize("given", [None, {}, {"do_remote_prefill": True}, "zibaldone", 7])
@@ -50,13 +45,6 @@ def test_what_is_wrong_is_named_with_its_fix(changes, words):
     assert "KVMemory.prompt()" in str(caught.value)
 
 
-@pytest.mark.parametrize("user", ["", "\ud800"])
-def test_a_name_that_no_user_has(user):
-    """Is refused before it reaches the database of an engine that others use as well."""
-    with pytest.raises(InvalidInput, match="user"):
-        KVScope.of(params(user=user))
-
-
 def test_a_scope_that_is_no_object():
     """Not a list, for one."""
     with pytest.raises(InvalidInput, match="dictionary"):
@@ -76,11 +64,6 @@ def test_a_scope_that_is_no_object():
 def test_salts_tell_memories_apart(other):
     """Another user, generation, model or order of blocks has another salt."""
     assert SCOPE.salt([1, 2]) != other.salt([1, 2])
-
-
-def test_salts_tell_contents_apart():
-    """A block that was encoded anew is another."""
-    assert SCOPE.salt([1, 2]) != SCOPE.salt([1, 3])
 
 
 def test_without_vllm():

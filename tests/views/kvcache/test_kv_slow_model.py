@@ -112,7 +112,7 @@ def test_an_answer_is_not_given_from_what_was_forgotten_while_the_model_chose(ri
 
 
 def test_forgetting_needs_no_pass_of_the_model(rig):
-    """What had seen the message is encoded again by the next maintenance, and not before the receipt."""
+    """Blocks that attended to it are encoded again by the next maintenance, not before the receipt."""
     rig.gate.close()
     assert rig.memory.forget(user=USER, seqs=[1]).purged
     assert not rig.gate.reached.is_set()

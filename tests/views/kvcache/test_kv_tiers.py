@@ -62,36 +62,6 @@ def test_a_block_that_is_too_large_is_not_kept():
     assert lru.get("b") is None
 
 
-def test_a_block_that_is_put_twice_counts_once():
-    """The newer one is kept."""
-    lru = Lru(3 * SIZE)
-    lru.put("a", _raw(1))
-    lru.put("a", _raw(2))
-    assert lru.bytes == SIZE
-    assert torch.equal(lru.get("a")[0].keys, _raw(2)[0].keys)
-
-
-def test_dropping_frees_bytes():
-    """What was dropped is gone, and counts no more."""
-    lru = Lru(3 * SIZE)
-    lru.put(("ann", 1), _raw(1))
-    lru.put(("zoe", 1), _raw(1))
-    lru.drop(lambda key: key[0] == "ann")
-    assert lru.get(("ann", 1)) is None
-    assert lru.bytes == SIZE
-
-
-def test_a_block_is_read_once(tiers):
-    """From disk at first, then from main memory; in the order that was asked for."""
-    log = []
-    found, hits = tiers.get([_reading(log, 2), _reading(log, 1)])
-    assert [float(raw[0].keys[0, 0, 0]) for raw in found] == [2, 1]
-    assert hits == Hits(disk=2)
-    _, hits = tiers.get([_reading(log, 1), _reading(log, 3)])
-    assert hits == Hits(host=1, disk=1)
-    assert sorted(log) == [1, 2, 3]
-
-
 def test_dropping_a_user_keeps_the_others(tiers):
     """Nothing of the one is in memory, all of the other."""
     log = []

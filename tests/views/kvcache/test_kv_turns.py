@@ -2,12 +2,11 @@
 
 import copy
 from datetime import UTC, datetime
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kv_models import some_ids, tokenizer, words
+from kv_models import tokenizer, words
 
 from zibaldone import InvalidInput, Message
 from zibaldone.errors import UnsupportedModel
@@ -15,7 +14,6 @@ from zibaldone.views.kvcache.model.turns import (
     TurnPiece,
     chat,
     check_tokenizer,
-    pieces,
     pieces_of,
     plain,
     question_of,
@@ -56,12 +54,6 @@ BLOCK, ALIGN, START = st.integers(1, 9), st.sampled_from(["turn", "grid"]), st.i
 
 
 @given(streams(), START, BLOCK, ALIGN)
-def test_round_trip(stream, start, block_tokens, align):
-    """Tiles give back the pieces that they were cut from."""
-    assert list(pieces_of(tiles(stream, start, block_tokens, align))) == stream
-
-
-@given(streams(), START, BLOCK, ALIGN)
 def test_tiles_cover_the_stream(stream, start, block_tokens, align):
     """Tiles follow each other without a gap, hold every token once, and are never too long."""
     found = tiles(stream, start, block_tokens, align)
@@ -74,37 +66,12 @@ def test_tiles_cover_the_stream(stream, start, block_tokens, align):
         at += len(tile.ids)
 
 
-@given(streams(), START, BLOCK)
-def test_a_turn_begins_a_block(stream, start, block_tokens):
-    """With "turn" no block has tokens of two messages, and only a message's last is short."""
-    found = tiles(stream, start, block_tokens, "turn")
-    assert all(len(tile.seqs) == 1 for tile in found)
-    for tile, after in pairwise(found):
-        if tile.seqs == after.seqs:
-            assert len(tile.ids) == block_tokens
-
-
-@given(streams(), START, BLOCK)
-def test_a_grid_is_full(stream, start, block_tokens):
-    """With "grid" all blocks but the last are full."""
-    assert all(len(tile.ids) == block_tokens for tile in tiles(stream, start, block_tokens, "grid")[:-1])
-
-
 @given(streams(), BLOCK, ALIGN, st.sets(st.integers(0, 5)))
 def test_forgotten_messages_leave_the_stream(stream, block_tokens, align, places):
     """Exactly the tokens of the forgotten messages are gone, of the others none."""
     without = frozenset(3 * place + 1 for place in places)
     left = list(pieces_of(tiles(stream, 0, block_tokens, align), without))
     assert left == [piece for piece in stream if piece.seq not in without]
-
-
-@given(st.lists(st.integers(0, 99), min_size=1, max_size=30), st.integers(1, 12))
-def test_long_messages(ids, most):
-    """A message is cut into pieces that fit, in order."""
-    found = list(pieces(7, ids, most))
-    assert [i for piece in found for i in piece.ids] == ids
-    assert all(len(piece.ids) == most for piece in found[:-1])
-    assert {piece.seq for piece in found} == {7}
 
 
 def test_plain():
@@ -128,13 +95,6 @@ def test_question():
     assert tokenizer().bos_token_id not in found.ids
 
 
-@given(st.integers(1, 40))
-def test_tokens_of(count):
-    """Words are their ids."""
-    ids = tuple(some_ids(count)[0].tolist())
-    assert tokens_of(tokenizer(), words(ids)) == ids
-
-
 TALK = [("user", "w5 w6"), ("assistant", "w7"), ("user", "w8"), ("assistant", "w9 w10"), ("user", "w11")]
 
 
@@ -155,27 +115,11 @@ def test_chat(kind, system):
     assert bos + form.pinned + "".join(parts) + form.ask(NOW) == whole
 
 
-@pytest.mark.parametrize("kind", TEMPLATES)
-def test_an_answer_closed_is_a_turn(kind):
-    """Head, answer and end are the answer's own turn."""
-    form = chat(with_template(TEMPLATES[kind]))
-    assert form.ask(NOW) + "w9" + form.answer_end == form.turn(Message("w9", role="assistant"))
-
-
 def test_chat_says_who_and_when():
     """Names and dates, which templates do not know, stand in the content."""
     form = chat(with_template(CHATML))
     said = form.turn(Message("w5", name="Ann", time=NOW))
     assert said == "<|im_start|>user\n[2 March 2024] Ann: w5<|im_end|>\n"
-
-
-def test_an_answer_s_head_with_any_letters():
-    """Which letters a template marks an answer with does not matter."""
-    template = (
-        "{% for m in messages %}<{{ 'reply' if m.role == 'assistant' else 'ask' }}>{{ m.content }}</>"
-        "{% endfor %}{% if add_generation_prompt %}<reply>{% endif %}"
-    )
-    assert chat(with_template(template)).answer_end == "</>"
 
 
 def test_a_template_that_looks_back():

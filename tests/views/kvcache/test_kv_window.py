@@ -1,7 +1,7 @@
 """A window is never overrun: memory, question and answer have room in it together."""
 
 import pytest
-from kv_rig import USER, filled, with_config
+from kv_rig import filled, with_config
 
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 
@@ -27,13 +27,6 @@ def test_recent_turns_that_find_no_place_can_be_chosen(tmp_path):
         assert answer.trace.recent_tokens == 14
         assert answer.trace.considered == 8
         assert answer.kv_tokens == 14
-
-
-def test_a_question_as_long_as_the_window_is_scored(tmp_path):
-    """Its end is read, behind the pinned tokens and no recent turns."""
-    with filled(tmp_path / "m", config=with_config(probe_tokens=64)) as rig:
-        assert len(rig.kv.scores("w1 " * 300, user=USER)) == 8
-        assert len(rig.kv.scores("w1 " * 230, user=USER)) == 8
 
 
 def test_layers_that_choose_for_themselves_find_no_room(tmp_path):

@@ -18,15 +18,6 @@ def writer():
     made.close()
 
 
-def test_jobs_are_done_in_their_turn(writer):
-    """One after the other, all before wait() returns."""
-    done = []
-    for i in range(20):
-        writer.put(lambda i=i: done.append(i))
-    writer.wait()
-    assert done == list(range(20))
-
-
 def test_who_brings_one_job_too_many_waits(writer):
     """With the queue full, put() returns only when there is room."""
     gate, running, put = threading.Event(), threading.Event(), threading.Event()
@@ -78,15 +69,6 @@ def test_closing_does_what_waits(writer):
     assert done == list(range(5))
 
 
-def test_a_closed_writer_starts_again(writer):
-    """The next job gets a new thread."""
-    writer.close()
-    done = []
-    writer.put(lambda: done.append(threading.current_thread().name))
-    writer.wait()
-    assert done == ["zibaldone-kv-write"]
-
-
 def test_waiting_in_the_writer_itself_returns(writer):
     """A job that looks whether all is done does not wait for itself."""
     done = []
@@ -101,7 +83,7 @@ def test_waiting_in_the_writer_itself_returns(writer):
 
 
 def test_a_child_process_starts_with_an_empty_queue(writer):
-    """What waited stays the parent's."""
+    """Waiting jobs stay the parent's."""
     writer.put(lambda: None)
     writer.wait()
     writer.start_anew()
@@ -125,26 +107,6 @@ def test_an_answer_is_remembered_without_a_second_encoding(tmp_path, monkeypatch
         assert [block.tile.seqs for block in blocks] == [(5,), (6,)]
         assert all(block.slot is not None for block in blocks)
         assert rig.memory.admin.check().faults == ()
-
-
-def test_an_answer_belongs_to_the_session_that_was_asked_in(tmp_path):
-    """generate(session=..., remember=True) goes on with that conversation."""
-    with filled(tmp_path / "m", 4) as rig:
-        rig.ask(remember=True, session="2")
-        rig.kv.flush()
-        assert [message.session for message in rig.memory.messages(user=USER)[-2:]] == ["2", "2"]
-        assert [block.session for block in rig.blocks()][-2:] == ["2", "2"]
-
-
-def test_the_blocks_hold_what_the_model_saw(tmp_path):
-    """The question's tokens as a turn, the answer's as they were generated, closed as a turn is."""
-    with filled(tmp_path / "m", 4) as rig:
-        answer = rig.ask(remember=True)
-        rig.kv.flush()
-        words = rig.kv._encoder.tokenizer
-        asked, answered = [block for block in rig.blocks() if block.tile.seqs[0] > 4]
-        assert words.decode(list(asked.tile.ids)) == "w3 w4 w5 END"
-        assert words.decode(list(answered.tile.ids)) == f"SAY {answer.text} END"
 
 
 def test_what_was_in_sight_is_noted(tmp_path):

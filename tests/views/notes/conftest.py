@@ -40,7 +40,7 @@ class Script:
 
 @pytest.fixture
 def script():
-    """What the model answers."""
+    """Answers of the model."""
     return Script()
 
 

@@ -18,7 +18,7 @@ def profile(opened):
 
 
 def lines(profile):
-    """Of the text, without days."""
+    """Lines of the text, without days."""
     return [line.partition(" (")[0] for line in profile.text(200).splitlines()]
 
 
@@ -130,7 +130,7 @@ def test_edits_of_a_folder_of_before_stand(opened):
 
 
 def standing(memory, question):
-    """What a recall has as always known."""
+    """Notes that a recall always has."""
     return [
         unit.text for unit in memory.recall(question, user="ann", min_confidence=0).evidence if unit.standing
     ]

@@ -16,7 +16,7 @@ def memory(request, opened):
 
 
 def rules(memory):
-    """What is taken for a rule that nobody gave, in the profile and in a recall."""
+    """Rules that nobody gave, in the profile and in a recall."""
     recalled = memory.recall("Where do invoices and passwords go?", user="ann", min_confidence=0)
     assert not any(unit.standing for unit in recalled.evidence)
     return [note.text for note in swallowed(memory.user("ann").profile.entries())]

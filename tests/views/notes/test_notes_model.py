@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import event
 
 from zibaldone import Message, ModelUnavailable
 from zibaldone.engine import maintenance
@@ -163,7 +162,7 @@ def test_what_the_messages_do_not_say_is_dropped(memory, script, note):
 
 
 def test_a_bad_answer_is_asked_for_again_in_halves(opened, script, party):
-    """What can be answered is noted; what cannot is left to the log."""
+    """Messages that can be answered are noted; others are left to the log."""
 
     def poor(request):
         given = json.loads(request.turns[1].content)
@@ -242,7 +241,7 @@ def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
 
 
 def test_an_assistant_s_words_are_shown_short_and_bear_nothing_out_alone(memory, script):
-    """What it makes up is nobody's fact."""
+    """Its inventions are nobody's facts."""
     script.says("Sounds good.", kind="fact", text="You own a boat in Porto.", sources=[1])
     memory.add(
         [Message("You own a boat in Porto. " * 100, role="assistant", session="1", time=DAY)], user="ann"
@@ -259,43 +258,3 @@ def test_a_refusal_notes_nothing(opened):
     say(memory, PARTY)
     memory.maintain()
     assert notes(memory) == []
-
-
-class Killed(BaseException):
-    """The process dies here."""
-
-
-@pytest.mark.wide
-def test_a_kill_at_any_statement_loses_and_doubles_nothing(opened, script, party):
-    """Of a maintenance in which a model reads two sessions: the next one ends as if nothing had happened."""
-    finished, at = False, 0
-    while not finished:
-        at += 1
-        memory = opened(f"killed {at}", chat=ScriptedModel(script))
-        say(memory, PARTY, "Always answer in metric units.")
-        say(memory, MOVED, session="2", day=3)
-        engine, left = memory._database._engine, [at]
-
-        def count_down(*_, left=left):
-            left[0] -= 1
-            if not left[0]:
-                raise Killed
-
-        event.listen(engine, "before_cursor_execute", count_down)
-        try:
-            memory.maintain()
-            finished = left[0] > 0
-        except Killed:
-            pass
-        finally:
-            event.remove(engine, "before_cursor_execute", count_down)
-        memory.close()
-        again = opened(f"killed {at}", chat=ScriptedModel(script))
-        again.maintain()
-        assert sorted(notes(again)) == [
-            ("Always answer in metric units.", True),
-            ("Mia's party is on the 9th.", False),
-            ("The party moved to the 10th.", True),
-        ]
-        assert again.admin.check().ok
-    assert at > 10

@@ -56,7 +56,7 @@ def test_changes_are_marked_and_shown_with_what_took_their_place(memory, script,
 
 
 def test_near_misses_end_nothing(memory, script):
-    """What is asked, supposed, or said of something else."""
+    """Questions, suppositions, and statements of something else end no note."""
     for held, clause, _, kind, _ in NEAR_MISSES:
         script.says(held, kind=kind, text=clause, quote=clause)
     memory.add(list(talk([case[0] for case in NEAR_MISSES], [case[2] for case in NEAR_MISSES])), user="ann")

@@ -58,7 +58,7 @@ NOT_NOTED = [
 
 @pytest.mark.parametrize(("sentence", "kind"), NOTED)
 def test_what_is_stated_is_a_note(sentence, kind):
-    """Of the kind that its form tells, word for word."""
+    """A note has the kind that its form tells, word for word."""
     assert kind_stated(sentence) == kind
     (note,) = stated(Message(f"Hi there. {sentence}"))
     assert (note.kind, f"Hi there. {sentence}"[note.start : note.end]) == (kind, sentence)

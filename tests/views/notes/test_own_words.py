@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from zibaldone.views.notes.own_words import own_statements, own_text
+from zibaldone.views.notes.stated import own_statements, own_text
 
 LENGTH = 100_000
 CEILING_S = 5.0  # of the processor; a reading takes a tenth of a second, and by patterns it took a minute

@@ -6,22 +6,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from topic_shelves import CURRENT, EMBEDDER, TODAY, facts, ranked, shelf
 
-from zibaldone.errors import ModelUnavailable, QuestionOpen
+from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatRequest
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Ceilings, Meter
-from zibaldone.models.openai import OpenAIChat
-from zibaldone.testing import FakeOpenAIServer, ScriptedModel
+from zibaldone.testing import ScriptedModel
 from zibaldone.testing.fakes import Scripted
 from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.read.ranking import ReadingResult
 from zibaldone.views.topics.read.reader_a import AgenticSettings, read_agentic
 from zibaldone.views.topics.read.reader_h import read_hybrid
-from zibaldone.views.topics.read.reading_result import ReadingResult
 
 QUESTION = "Where is the headquarters of the firm that Ann works for?"
 LITTLE = AgenticSettings(min_retrieval_tokens=1)
@@ -46,7 +42,7 @@ def done(*snippets: tuple[str, int, int], docs: tuple[str, ...] = ()) -> Mapping
 def read(
     *answers: Scripted, settings: AgenticSettings = LITTLE, library: Library | None = None
 ) -> tuple[ReadingResult, ScriptedModel]:
-    """What A finds with a model that answers so, the last answer again and again."""
+    """Reader A's result with a model that answers so, the last answer again and again."""
 
     def answer(_: ChatRequest) -> Scripted:
         return answers[min(len(model.requests), len(answers)) - 1]
@@ -58,12 +54,12 @@ def read(
 
 
 def texts(reading: ReadingResult) -> list[str]:
-    """Of what was found, best first."""
+    """Texts of the entries found, best first."""
     return [one.place.entry.text for one in reading.hits]
 
 
 def sent(model: ScriptedModel, at: int = -1) -> Any:
-    """What the model was given in a round."""
+    """Input of the model in a round."""
     return json.loads(model.requests[at].turns[1].content)
 
 
@@ -172,13 +168,6 @@ def test_invented_evidence_brings_the_fallback() -> None:
     assert "fallback" in reading.note or "found little" in reading.note
 
 
-def test_too_little_evidence_is_filled_up_behind_what_was_chosen() -> None:
-    """What the agent chose stays first."""
-    reading, _ = read(done(("topic-0003", 3, 3)), settings=AgenticSettings(min_retrieval_tokens=10_000))
-    assert texts(reading)[0] == "Bed number 0 has beans."
-    assert "The headquarters of Globex is in Lyon." in texts(reading)
-
-
 def test_current_is_always_in_the_evidence() -> None:
     """Behind what was chosen, where there is room."""
     reading, _ = read(done(("topic-0003", 3, 3)))
@@ -208,60 +197,3 @@ def test_without_a_model_it_reads_as_the_hybrid_does() -> None:
     agent = read_agentic(ranked(QUESTION), asker, EMBEDDER, user="ann", today=TODAY)
     hybrid = read_hybrid(ranked(QUESTION), asker, user="ann")
     assert agent.hits == hybrid.hits
-
-
-def test_an_open_question_is_raised() -> None:
-    """Somebody is going to answer it."""
-    with pytest.raises(QuestionOpen):
-        read(QuestionOpen("wait"))
-
-
-def test_rounds_are_appended_so_that_a_prefix_cache_helps() -> None:
-    """What was sent before is the beginning of what is sent next, up to the rounds' end."""
-    _, model = read(move(call("grep", pattern="Lyon")), move(call("grep", pattern="beans")), done())
-    first, second = (request.turns[1].content for request in model.requests[1:])
-    same = next(i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
-    assert same > first.index('"answer"')
-
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ("done", "tool_calls", "name", "arguments", "relevant_snippets", "relevant_docs", "pattern")
-            ),
-            inner,
-            max_size=3,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(ANYTHING, min_size=1, max_size=7))
-def test_no_model_makes_the_search_raise_or_lose_the_library(answers: list[Any]) -> None:
-    """Whatever it says, words find what there is."""
-    reading, model = read(*(json.dumps(answer) for answer in answers))
-    assert "The headquarters of Globex is in Lyon." in texts(reading)
-    assert len(model.requests) <= 14
-
-
-@pytest.mark.enable_socket
-@pytest.mark.allow_hosts(["127.0.0.1"])
-def test_agentic_over_a_server() -> None:
-    """Two rounds through the real client."""
-    answers = [move(call("grep", pattern="Lyon")), done(("topic-0002", 3, 3))]
-
-    def answer(_: Any) -> str:
-        return json.dumps(answers.pop(0))
-
-    with FakeOpenAIServer(answer) as server:
-        client = OpenAIChat("some-model", base_url=server.base_url, max_retries=0, timeout_s=5)
-        asker = Asker(client, Meter(None), EMBEDDER)
-        reading = read_agentic(ranked(QUESTION), asker, EMBEDDER, user="ann", today=TODAY, settings=LITTLE)
-        client.close()
-    assert (reading.stopped, reading.model_calls) == ("done", 2)
-    assert texts(reading)[0] == "The headquarters of Globex is in Lyon."

@@ -9,20 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from topic_steps import (
-    NOON,
-    SMALL,
-    added,
-    extracted,
-    fed,
-    filed,
-    kept,
-    numbered,
-    one,
-    said,
-    texts,
-    tools,
-)
+from topic_steps import NOON, SMALL, added, extracted, fed, filed, kept, numbered, one, said, texts, tools
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
@@ -31,8 +18,6 @@ from zibaldone.views.topics.consolidate.consolidation import flush, flush_due
 from zibaldone.views.topics.library import CURRENT, Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.markdown.parsing import parse
-from zibaldone.views.topics.markdown.printing import render
 
 WORDS = ("cat", "garden", "Oslo", "piano", "Globex", "sister", "bread", "Bergen", "bicycle", "school")
 LIFE = [
@@ -70,16 +55,6 @@ def test_a_worker_flushes_by_the_clock() -> None:
     assert flush_due(library, NOON + timedelta(days=1), by).current == Document(CURRENT)
 
 
-def test_one_by_one_is_as_all_at_once() -> None:
-    """What was fed in several runs, with other tools each time, is the same library."""
-    messages = said(*LIFE)
-    whole, _ = fed(messages, tools())
-    library = Library()
-    for number, message in enumerate(messages):
-        library = added(library, message, messages[number - 1] if number else None, tools())
-    assert library == whole
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.lists(sentence, max_size=40))
 def test_every_entry_is_somewhere(contents: list[str]) -> None:
@@ -91,17 +66,11 @@ def test_every_entry_is_somewhere(contents: list[str]) -> None:
 
 
 def test_documents_stay_within_their_size() -> None:
-    """What grows is split; ids are never given twice and rise."""
+    """Documents that grow are split; ids are never given twice and rise."""
     library = filed(said(*LIFE), tools())
     assert all(one.token_count <= SMALL.split_tokens for one in library.documents.values())
     assert list(library.documents) == sorted(library.documents)
     assert library.next_id > max(int(name[-4:]) for name in library.documents)
-
-
-def test_documents_survive_printing() -> None:
-    """What is exported is what there is."""
-    for document in filed(said(*LIFE), tools()).documents.values():
-        assert parse(render(document)).body == document.body
 
 
 def test_a_duplicate_is_one_entry_that_knows_both_messages() -> None:
@@ -150,13 +119,6 @@ def test_summaries_and_titles_are_not_made_of_what_was_shown() -> None:
     assert "lamp" in document.entries[0].text
 
 
-def test_summaries_are_short() -> None:
-    """At most summary_tokens, whatever the entries say."""
-    by = tools(replace(SMALL, summary_tokens=12))
-    for document in filed(said(*LIFE), by).documents.values():
-        assert 0 < len(document.summary.replace(",", " ").split()) <= 12
-
-
 def test_a_document_too_big_is_split_before_it_is_updated() -> None:
     """It stays updatable: nothing is filed elsewhere for its size, and nothing is lost."""
     by = tools()
@@ -190,20 +152,6 @@ def test_small_documents_on_one_subject_are_merged() -> None:
     assert {entry, other} <= set(merged.documents["topic-0001"].entries)
 
 
-def test_documents_that_a_message_does_not_touch_stay_the_same_objects() -> None:
-    """What is parsed and indexed of them stays so."""
-    before = filed(said(*LIFE), tools())
-    message = replace(said("My sister plays piano in Oslo.")[0], seq=200)
-    after = added(before, message, None, tools())
-    assert after.current.entries
-    assert all(after.documents[name] is one for name, one in before.documents.items())
-
-
-def test_an_empty_current_needs_no_flush() -> None:
-    """And changes nothing."""
-    assert flush(Library(), tools()) == Library()
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -220,12 +168,6 @@ def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     """With the name of the setting."""
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         Consolidation(**wrong)
-
-
-def test_the_fingerprint_tells_settings_apart() -> None:
-    """What was made with others has to be rebuilt."""
-    assert Consolidation().fingerprint == Consolidation().fingerprint
-    assert Consolidation().fingerprint != Consolidation(split_tokens=4000).fingerprint
 
 
 def by_tokens(document: Document) -> Document:

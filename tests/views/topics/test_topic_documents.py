@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,8 +14,7 @@ from zibaldone import InvalidInput
 from zibaldone.errors import InvalidImport
 from zibaldone.views.topics.markdown.document import Document, Event, Heading
 from zibaldone.views.topics.markdown.entry import AI, Entry, When, merged
-from zibaldone.views.topics.markdown.parsing import parse, parse_body
-from zibaldone.views.topics.markdown.printing import regions, render, render_body
+from zibaldone.views.topics.markdown.text_format import parse, parse_body, regions, render, render_body
 
 often = settings(max_examples=80, deadline=None)
 
@@ -71,23 +70,6 @@ def test_what_is_rendered_is_read_again(document):
     read = parse(text)
     assert (read.id, read.summary, read.body) == (document.id, document.summary, document.body)
     assert parse(text.replace("\n", "\r\n")) == parse("\ufeff" + text) == read
-
-
-@often
-@given(bodies)
-def test_a_body_alone_is_read_again(body):
-    """A body without front matter comes back as it was."""
-    body = Document("", body=body).body
-    assert parse_body(render_body(body)) == body
-
-
-@often
-@given(lines)
-@example("<seq=?>Ann likes tea.")
-def test_a_text_settles_at_the_first_reading(text):
-    """However odd a text by hand, reading what was made of it changes nothing more."""
-    body = parse_body(text)
-    assert parse_body(render_body(body)) == body
 
 
 @often
@@ -219,26 +201,6 @@ def test_a_time_is_as_precise_as_it_was_written(written, start):
     assert parse_body(f"- <seq=1,time={written}> x")[0].time == When(written)
 
 
-@given(st.datetimes(timezones=st.timezones()) | st.dates())
-def test_a_moment_keeps_its_value(moment):
-    """What is made of a date or an aware datetime means just that."""
-    value = When.of(moment).value
-    if isinstance(moment, datetime):
-        assert isinstance(value, datetime)
-        assert value - moment.astimezone(UTC) == timedelta()
-        assert value.utcoffset() == moment.utcoffset()
-    else:
-        assert value == moment
-
-
-def test_times_are_short():
-    """No seconds where there are none, and Z for UTC."""
-    zone = timezone(timedelta(hours=2))
-    assert str(When.of(datetime(2023, 5, 8, 13, 56, tzinfo=UTC))) == "2023-05-08T13:56Z"
-    assert str(When.of(datetime(2023, 5, 8, 13, 56, 7, tzinfo=zone))) == "2023-05-08T13:56:07+02:00"
-    assert str(When.of(date(2023, 5, 8))) == "2023-05-08"
-
-
 @often
 @given(bodies, st.integers(1, 6))
 def test_partitions_are_the_whole_body(body, level):
@@ -249,27 +211,6 @@ def test_partitions_are_the_whole_body(body, level):
     shown = render_body(document.body).split("\n")
     for region in regions(document, level):
         assert "\n".join(shown[region.start - 1 : region.end]) == render_body(region.section.body)
-
-
-def test_a_section_knows_its_headings():
-    """The path leads from the topmost heading down, and a new heading closes those of its level and below."""
-    document = Document("x", body=parse_body("a\n# A\n## B\n### C\n## D\n# E"))
-    assert [s.path for s in document.partitions()] == [
-        (),
-        ("A",),
-        ("A", "B"),
-        ("A", "B", "C"),
-        ("A", "D"),
-        ("E",),
-    ]
-    assert [s.path for s in document.partitions(1)] == [(), ("A",), ("E",)]
-
-
-def test_a_heading_goes_with_its_last_entry():
-    """Headings that have no entry below them go."""
-    document = Document("x", body=parse_body("# A\n## B\n- <seq=1> one\n# C\n# E\n- <seq=3> three"))
-    kept = document.map_entries(lambda entry: (entry,) if entry.first == 3 else ())
-    assert render_body(kept.body) == "# E\n\n- <seq=3> three"
 
 
 @pytest.mark.parametrize(
@@ -317,14 +258,7 @@ def test_a_long_range_is_not_every_message_in_it():
     assert parse_body(f"- <seq=1,msgs={hostile}> x")[0].text == f"<seq=1,msgs={hostile}> x"
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"first": -1},
-        {"last": 2},
-        {"part": -1},
-    ],
-)
+@pytest.mark.parametrize("fields", [{"first": -1}, {"last": 2}, {"part": -1}])
 def test_what_no_entry_can_be(fields):
     """Values that could not be read again are refused."""
     with pytest.raises(InvalidInput):

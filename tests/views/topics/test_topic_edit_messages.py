@@ -11,15 +11,13 @@ from topic_texts import documents
 
 from zibaldone.core import Message
 from zibaldone.log.message_input import to_messages as checked
-from zibaldone.views.topics.edit.apply_edits import apply, withdraw
-from zibaldone.views.topics.edit.document_diff import diff
-from zibaldone.views.topics.edit.edit_messages import to_messages
+from zibaldone.views.topics.apply_edits import apply, withdraw
+from zibaldone.views.topics.edit_messages import diff, to_messages
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import CURRENT, Library, key_of
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.markdown.parsing import parse, parse_body
-from zibaldone.views.topics.markdown.printing import render, render_body
+from zibaldone.views.topics.markdown.text_format import parse, parse_body, render, render_body
 
 BODY = """\
 # Cats
@@ -45,7 +43,7 @@ def library(*stored: Document, **options) -> Library:
 def edited(
     before: Document, after: Document | str, first: int = 40, of: Library | None = None
 ) -> list[Message]:
-    """What the log gets of an edit, as it is stored: seqs from `first`."""
+    """Messages of an edit as the log stores them: seqs from `first`."""
     if isinstance(after, str):
         after = replace(before, body=parse_body(after))
     edits = ((before.id, edit) for edit in diff(before, after))
@@ -101,7 +99,7 @@ def test_edits_at_once():
 
 
 def test_many_lines_take_time_by_their_number():
-    """What a document gets after a change is made once for all lines of an import, not for each."""
+    """Summary and tokens of a changed document are made once for all lines of an import, not for each."""
 
     def seconds(lines: int) -> float:
         after = [f"- Number {n} is of the colour {n % 7} and the size {n % 11}.\n" for n in range(lines)]
@@ -232,16 +230,8 @@ def test_after_a_rebuild_under_other_ids():
     assert not found.current.body
 
 
-def test_the_same_entry_in_two_documents():
-    """Of both the one in the document that was edited changes."""
-    twin = replace(CATS, id="topic-0002")
-    found = applied(library(CATS, twin), edited(twin, BODY.replace("is black", "is grey")))
-    assert found.documents["topic-0001"] is CATS
-    assert "is grey" in body(found, "topic-0002")
-
-
 def test_an_entry_that_was_merged_meanwhile():
-    """What says it now is changed, and its parts are forgotten with it."""
+    """The merged entry is changed, and its parts are forgotten with it."""
     both = Entry("Moss is a black cat.", 2, 6, sources=(2, 6))
     document = Document("topic-0001", body=(both,))
     start = library(
@@ -296,24 +286,6 @@ def test_what_the_old_words_had_superseded_stays_superseded():
     found = applied(library(told), edited(told, "- <seq=3,superseded_by=4> Bree.\n- <seq=4> It is Brim.\n"))
     assert found.documents["topic-0001"].entries[0].superseded_by == (40,)
     assert forget(found, [40], tools()).documents["topic-0001"].entries == (Entry("Bree.", 3),)
-
-
-def test_several_edits_at_once():
-    """All of them, in the order in which they are told."""
-    after = replace(
-        CATS,
-        summary="pets",
-        body=parse_body(
-            "# Pets\n\n- <seq=1,time=2023-05-01,source=Ann> I have a dog named Moss.\n- Moss barks.\n\n"
-            "## Food\n\nAsk Bo.\n"
-        ),
-    )
-    found = applied(library(), edited(CATS, after)).documents["topic-0001"]
-    assert found.summary == "pets"
-    assert render_body(found.body) == (
-        "# Pets\n\n- <seq=42,time=2023-05-01,source=Ann> I have a dog named Moss.\n"
-        "- <seq=43,time=2023-05-08> Moss barks.\n\n## Food\n\n- <seq=44,time=2023-05-08> Ask Bo."
-    )
 
 
 def test_forgotten_edits_leave_no_word():

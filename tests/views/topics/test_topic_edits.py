@@ -1,6 +1,5 @@
 """Edits by hand: which there are, what the log is told of them, and what an exported folder looks like."""
 
-import json
 from collections import Counter
 from dataclasses import replace
 
@@ -8,14 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_texts import bodies, documents
 
-from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, words_of
-from zibaldone.views.topics.edit.edit_messages import to_messages
-from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.edit_messages import Edit, conflict_diff, diff, words_of
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.markdown.folder_export import INDEX, file_names, write_folder
-from zibaldone.views.topics.markdown.parsing import parse, parse_body
-from zibaldone.views.topics.markdown.printing import render
+from zibaldone.views.topics.markdown.text_format import parse, parse_body, render
 
 often = settings(max_examples=50, deadline=None)
 
@@ -42,7 +38,7 @@ def test_no_edit_without_a_change(document):
 @often
 @given(bodies, bodies, bodies, st.randoms())
 def test_edits_account_for_every_entry(removed, kept, added, random):
-    """What was there, less what edits took, plus what they brought, is what is there now, in words."""
+    """Entries before, less removed ones, plus added ones, are the entries now, in words."""
     mixed = [*kept, *added]
     random.shuffle(mixed)
     old, new = Document("x", body=removed + kept), Document("x", body=tuple(mixed))
@@ -59,38 +55,12 @@ def test_edits_account_for_every_entry(removed, kept, added, random):
         assert (edit.after is None) == (edit.kind == "removed")
 
 
-def test_moving_is_no_edit():
-    """Another order, another heading for an entry, another bullet, no signature: no fact has changed."""
-    after = """\
-* <seq=4,source=AI> Moss should see a vet every year.
-
-# Cats
-
-1. Moss is black.
-2. <seq=1,part=1,time=2023-05-08> Ann has a cat named Moss.
-"""
-    assert _diff(BEFORE, after) == ()
-
-
 def test_a_corrected_entry():
     """Under its seq and part an entry is the same however much was changed."""
     (edit,) = _diff(BEFORE, BEFORE.replace("Moss is black", "He is a tom"))
     assert (edit.kind, edit.part, edit.path) == ("changed", "entry", ("Cats",))
     assert edit.before == Entry("Moss is black.", 1, part=2)
     assert edit.after == Entry("He is a tom.", 1, part=2)
-
-
-def test_entries_added_and_removed():
-    """A new bullet, and one that is gone."""
-    added, removed = _diff(BEFORE, BEFORE.replace("- <seq=1,part=2> Moss is black.", "- Ann moved to Oslo."))
-    assert added == Edit("added", "entry", ("Cats",), None, Entry("Ann moved to Oslo."))
-    assert (removed.kind, removed.before) == ("removed", Entry("Moss is black.", 1, part=2))
-
-
-def test_a_mark_that_was_changed():
-    """Attributes belong to an entry: a person may say that it is superseded."""
-    (edit,) = _diff(BEFORE, BEFORE.replace("part=2", "part=2,superseded_by=4"))
-    assert edit.after == Entry("Moss is black.", 1, part=2, superseded_by=(4,))
 
 
 def test_headings_and_summary():
@@ -101,15 +71,6 @@ def test_headings_and_summary():
     assert (summary.part, summary.kind, words_of(summary.after)) == ("summary", "changed", "cats; Moss")
     assert (renamed.kind, renamed.before, renamed.after) == ("changed", Heading("Cats"), Heading("Pets"))
     assert (added.kind, added.path, added.after) == ("added", ("Pets", "Food"), Heading("Food", 2))
-
-
-@often
-@given(bodies, bodies)
-def test_what_the_log_keeps_of_an_edit_is_json(before, after):
-    """It can be stored, whatever the documents are."""
-    edits = [("x", edit) for edit in diff(Document("x", body=before), Document("x", body=after))]
-    for message in to_messages(edits, Library()):
-        assert json.loads(json.dumps(dict(message.metadata))) == message.metadata
 
 
 def test_a_conflict_shows_both_sides():

@@ -1,4 +1,4 @@
-"""What of a message becomes an entry, and how."""
+"""Extraction of entries from messages."""
 
 from __future__ import annotations
 
@@ -23,18 +23,6 @@ def entries_of(message: Message, before: Message | None = None, limit: int = 256
     return extract(message, before, Work(tools(replace(SMALL, entry_tokens=limit)), Library()))
 
 
-def test_a_greeting_makes_no_entry() -> None:
-    """Politeness is nothing to remember, nor is calling each other by name."""
-    (message,) = said("Hey Mel! Good to see you! Thanks, Mel.")
-    assert entries_of(message) == ()
-
-
-def test_a_question_makes_no_entry() -> None:
-    """It says nothing by itself."""
-    (message,) = said("Which city do you live in, and since when?")
-    assert entries_of(message) == ()
-
-
 def test_the_engine_gives_the_seq_the_day_and_the_speaker() -> None:
     """Seq is never left to a caller or a model; sources follow it."""
     message = replace(said("I adopted a cat from the shelter.", name="Ann")[0], seq=17)
@@ -49,27 +37,6 @@ def test_the_assistant_is_marked_even_with_a_name() -> None:
     assert source_of(Message("x", role="user", name="AI")) != AI
 
 
-def test_relative_dates_are_resolved() -> None:
-    """A memory of "yesterday" says which day that was."""
-    (message,) = said("I went to Oslo yesterday.")
-    assert [one.text for one in entries_of(message)] == ["I went to Oslo yesterday (2023-05-07)."]
-
-
-def test_numbered_lines_are_entries_of_their_own_in_their_order() -> None:
-    """A streamed document gives one entry per fact, without the number before it."""
-    lines = "\n".join(f"{n}. The capital of Land {n} is City {n}." for n in range(98, 103))
-    (message,) = said(lines)
-    assert [one.text for one in entries_of(message)] == [
-        f"The capital of Land {n} is City {n}." for n in range(98, 103)
-    ]
-
-
-def test_a_sentence_that_leans_on_the_one_before_it_is_told_with_it() -> None:
-    """Alone, "it" would say nothing."""
-    (message,) = said("I bought a red bicycle. It cost 300 euros.")
-    assert [one.text for one in entries_of(message)] == ["I bought a red bicycle. It cost 300 euros."]
-
-
 def test_an_answer_too_short_stands_with_its_question() -> None:
     """Alone, "seven years" is no fact."""
     question = Message("How long have you been married?", name="Bea", time=NOON, seq=1)
@@ -77,20 +44,6 @@ def test_an_answer_too_short_stands_with_its_question() -> None:
     (entry,) = entries_of(answer, question)
     assert "How long have you been married?" in entry.text
     assert "Seven years already!" in entry.text
-
-
-def test_what_a_message_says_besides_a_fact_is_told_with_it() -> None:
-    """What the speaker thought of it and what it was told for; greetings and thanks are not."""
-    (message,) = said("Hey Mel! I ran a race in Oslo. It was awesome! Thanks! Have you ever run one?")
-    assert [one.text for one in entries_of(message)] == [
-        "I ran a race in Oslo. It was awesome! Have you ever run one?"
-    ]
-
-
-def test_praise_alone_makes_no_entry() -> None:
-    """Without a fact in the message there is nothing to tell it with."""
-    (message,) = said("Wow! Your garden has such lovely roses. How did you do it?")
-    assert entries_of(message) == ()
 
 
 def test_entries_of_one_message_are_numbered() -> None:
@@ -242,14 +195,6 @@ def test_a_batch_whose_answer_is_bad_is_halved_down_to_one_message() -> None:
         assert [text.startswith(speaker) for text in texts] == [True], seq
 
 
-@pytest.mark.parametrize("bad", [{1}, {64}, {1, 64}, {20, 21, 40}])
-def test_a_few_bad_messages_leave_all_others_to_the_model(bad: set[int]) -> None:
-    """Wherever they stand in the batch."""
-    made, _ = read_with(lambda seqs: good(seqs) if bad.isdisjoint(seqs) else "not JSON", batch_of(64))
-    by_model = {seq for seq, texts in made.items() if texts[0].startswith("Ann")}
-    assert by_model == set(range(1, 65)) - bad
-
-
 def test_a_model_that_reads_no_batch_costs_few_calls() -> None:
     """A batch, its halves and its quarters, each put right once in vain; and nothing is lost."""
     made, shown = read_with(lambda _seqs: "not JSON", batch_of(64))
@@ -296,7 +241,7 @@ def test_a_model_that_cannot_be_had_is_not_asked_of_every_half() -> None:
 
 
 def test_a_model_is_shown_sessions_apart_and_what_came_before() -> None:
-    """What a message answers may stand in another batch; a line break in a text begins no message."""
+    """A question and its answer may stand in two batches; a line break in a text begins no message."""
     inputs_seen: list[dict[str, Any]] = []
 
     def answer(_task: str, inputs: dict[str, Any]) -> Any:

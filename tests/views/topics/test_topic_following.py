@@ -8,9 +8,9 @@ from topic_shelves import facts, ranked, shelf
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.fact_chains import follow, outdated, wordings
-from zibaldone.views.topics.read.names import Casing
+from zibaldone.views.topics.read.index import Casing
+from zibaldone.views.topics.read.ranking import EntryHit
 from zibaldone.views.topics.read.reader_h import read_hybrid
-from zibaldone.views.topics.read.reading_result import EntryHit
 
 CHAIN = (
     "Marta Kolm was born in Ostrava Nova.",
@@ -26,7 +26,7 @@ QUESTION = "What is the capital of the country in which the birthplace of Marta 
 
 
 def found(question: str, *texts: str) -> tuple[EntryHit, ...]:
-    """What offline reading finds among entries with these texts."""
+    """Result of offline reading among entries with these texts."""
     return read_hybrid(ranked(question, shelf(facts(texts))), user="ann").hits
 
 

@@ -7,16 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from topic_steps import SMALL, fed, filed, kept, numbered, one, said, texts, tools
+from topic_steps import fed, filed, numbered, one, said, texts, tools
 
 from zibaldone.core import Message
 from zibaldone.views.topics.forgetting import forget
-from zibaldone.views.topics.library import CURRENT, Library
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.markdown.printing import render
+from zibaldone.views.topics.markdown.text_format import render
 
 LIFE = [
     "I feed the zebra Quagga at the zoo.",
@@ -170,18 +168,6 @@ def test_a_document_with_nothing_left_goes() -> None:
     assert step.next_id == library.next_id
 
 
-def test_an_empty_current_is_as_new() -> None:
-    """Its window starts with the next message."""
-    step = forget(fed(said(LIFE[0]), tools())[0], [1], tools())
-    assert (step.current, step.opened) == (Document(CURRENT), None)
-
-
-def test_forgetting_what_is_not_there_changes_nothing() -> None:
-    """No document is written."""
-    library = filed(said(*LIFE), tools())
-    assert forget(library, [99], tools()) == library
-
-
 def test_a_text_that_a_model_merged_is_taken_apart() -> None:
     """The other's own words come back, and none of the joint text stays."""
 
@@ -196,17 +182,3 @@ def test_a_text_that_a_model_merged_is_taken_apart() -> None:
     left = forget(library, [2], tools())
     assert texts(left) == ["I feed the cat Moss."]
     assert "Rex" not in all_text(left)
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.lists(st.sampled_from([*LIFE, "The capital of Norvia is Bern.", "I bake bread."]), max_size=14),
-    st.sets(st.integers(1, 14)),
-)
-def test_the_rest_stays_whole(contents: list[str], gone: set[int]) -> None:
-    """Exactly the forgotten messages' entries are missing, and no mark points to them."""
-    library = filed(said(*contents), tools(replace(SMALL, current_threshold_tokens=60)))
-    left = forget(library, gone, tools())
-    assert kept(left) == {key: times for key, times in kept(library).items() if key[0] not in gone}
-    for entry in left.entries():
-        assert gone.isdisjoint((*entry.sources, *entry.supersedes, *entry.superseded_by))

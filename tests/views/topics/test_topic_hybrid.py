@@ -10,61 +10,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_shelves import CURRENT, EMBEDDER, FIRMS, GARDEN, PEOPLE, facts, ranked, shelf
 
-from zibaldone.errors import ModelUnavailable, QuestionOpen
+from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatRequest
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
-from zibaldone.models.openai import OpenAIChat
-from zibaldone.testing import FakeOpenAIServer, ScriptedModel
+from zibaldone.testing import ScriptedModel
 from zibaldone.testing.fakes import Scripted
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.document_index import K1, B, bm25
+from zibaldone.views.topics.read.index import K1, B, ReadingIndex, bm25
+from zibaldone.views.topics.read.ranking import ReadingResult
 from zibaldone.views.topics.read.reader_h import partitions, read_hybrid
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import ReadingResult
 
 
 def read(
     question: str, *answers: Scripted, library: Library | None = None
 ) -> tuple[ReadingResult, ScriptedModel]:
-    """What H finds with a model that answers so; without a model when there are no answers."""
+    """Reader H's result with a model that answers so; without a model when there are no answers."""
     model = ScriptedModel(answers)
     asker = Asker(model if answers else None, Meter(None), EMBEDDER)
     return read_hybrid(ranked(question, library), asker, user="ann"), model
 
 
 def texts(reading: ReadingResult) -> list[str]:
-    """Of what was found, best first."""
+    """Texts of the entries found, best first."""
     return [one.place.entry.text for one in reading.hits]
-
-
-def test_offline_the_best_entry_comes_first_with_its_place() -> None:
-    """Document, heading, sources and score are all that an Evidence needs."""
-    best = read("Where does Ann live?")[0].hits[0]
-    assert best.place.entry.text.startswith("Ann lives")
-    assert (best.place.document, best.place.heading, best.sources) == ("topic-0001", ("Home",), (2,))
-
-
-def test_current_is_searched_like_any_document() -> None:
-    """What was written a moment ago can be recalled."""
-    assert texts(read("What is wrong with the kettle?")[0])[0] == CURRENT.entries[0].text
-
-
-def test_the_current_value_stands_before_the_one_it_superseded() -> None:
-    """And that one is marked."""
-    found = read("Which firm does Ann work for?")[0].hits
-    place = {one.place.entry.text: (at, one.superseded) for at, one in enumerate(found)}
-    assert place["Ann works for Globex."][1] is False
-    assert place["Ann works for Acme."][1] is True
-    assert place["Ann works for Globex."] < place["Ann works for Acme."]
-
-
-def test_scores_never_rise_along_the_list() -> None:
-    """So that the list can be fused with others by score."""
-    scores = [one.score for one in read("Where is the headquarters of the firm that Ann works for?")[0].hits]
-    assert scores == sorted(scores, reverse=True)
 
 
 def test_the_model_sees_ids_and_summaries_only() -> None:
@@ -121,29 +92,10 @@ def test_a_model_that_is_down_costs_a_note_and_no_entry() -> None:
     assert "gone" in reading.note
 
 
-def test_an_open_question_is_raised() -> None:
-    """Somebody is going to answer it."""
-    with pytest.raises(QuestionOpen):
-        read("Which beans grow?", QuestionOpen("wait"))
-
-
 def test_an_empty_library_is_no_trouble() -> None:
     """Nothing is found, and no model is asked."""
     reading, model = read("Anything?", "never asked", library=Library())
     assert (reading.hits, model.requests) == ((), [])
-
-
-@pytest.mark.enable_socket
-@pytest.mark.allow_hosts(["127.0.0.1"])
-def test_hybrid_over_a_server() -> None:
-    """The whole way: request, schema, answer."""
-    with FakeOpenAIServer(lambda _: json.dumps({"documents": ["topic-0003"]})) as server:
-        client = OpenAIChat("some-model", base_url=server.base_url, max_retries=0, timeout_s=5)
-        asker = Asker(client, Meter(None), EMBEDDER)
-        reading = read_hybrid(ranked("What grows?"), asker, user="ann")
-        client.close()
-    assert reading.documents == ("topic-0003",)
-    assert reading.model_calls == 1
 
 
 def test_bm25_is_the_formula_over_all_documents_together() -> None:

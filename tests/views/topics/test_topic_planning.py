@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 
 from zibaldone.errors import ModelUnavailable
-from zibaldone.search.clustering import agglomerate, halves
 from zibaldone.views.topics.consolidate.consolidation import flush
-from zibaldone.views.topics.consolidate.grouping import cluster
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_documents, summary_fault
-from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.consolidate.workbench import Work, cluster
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
@@ -172,8 +168,7 @@ BAD_REWRITES: dict[str, Callable[[list[int]], Any]] = {
         [{"entries": [one]} for one in n], superseded=[{"older": n[-1], "newer": n[0]}]
     ),
     "supersedes all": lambda n: _rewritten(
-        [{"entries": [one]} for one in n],
-        superseded=[{"older": one, "newer": n[-1]} for one in n[:-1]],
+        [{"entries": [one]} for one in n], superseded=[{"older": one, "newer": n[-1]} for one in n[:-1]]
     ),
     "raves": lambda _: "<think>no</think> none",
 }
@@ -259,14 +254,6 @@ def twice_filed(answers: Any) -> Library:
     library = filed(said(*CATS[:2]), by)
     library, _ = fed([replace(one, seq=9 + one.seq) for one in said(*CATS[2:])], by, library)
     return flush(library, by)
-
-
-def test_a_new_document_is_not_written_again() -> None:
-    """Its blocks were put in order already; a document that something comes into is."""
-    calls: list[Any] = []
-    twice_filed(filing(rewrite=lambda one: BAD_REWRITES["faithful"](_lines(one)), calls=calls))
-    asked = [task for task, _ in calls if task in {"topics.plan_updates", "topics.rewrite_documents"}]
-    assert asked == ["topics.plan_updates", "topics.plan_updates", "topics.rewrite_documents"]
 
 
 def test_a_rewriting_of_a_document_is_followed() -> None:
@@ -436,8 +423,7 @@ def test_what_is_merged_is_written_anew() -> None:
         if task != "topics.rewrite_documents":
             return "none"
         return _each(
-            inputs,
-            lambda one: {"title": "All of it", **_rewritten([{"entries": [n]} for n in _lines(one)])},
+            inputs, lambda one: {"title": "All of it", **_rewritten([{"entries": [n]} for n in _lines(one)])}
         )
 
     messages = said(*CATS[:3], *TRADE[:3])
@@ -448,7 +434,7 @@ def test_what_is_merged_is_written_anew() -> None:
 
 
 def test_a_long_merged_document_is_not_sent_whole() -> None:
-    """What stands below another heading in like words is shown, and nothing of it is lost."""
+    """An entry below another heading in like words is shown, and nothing of it is lost."""
     entries = [Entry(text, first=n) for n, text in enumerate([*MANY[:30], *CATS[:2]], 1)]
     body = (Heading("All", 1), Heading("One", 2), *entries[:-1], Heading("Two", 2), entries[-1])
     shown: list[str] = []
@@ -488,24 +474,8 @@ def test_telling_words_of_a_summary_may_be_new() -> None:
     assert "'pet'" in summary_fault("Moss; The pet is brushed on Mondays.", entries)
 
 
-def test_a_heading_that_there_is_may_be_given_again() -> None:
-    """Though the entries that come below it do not say its names."""
-    old, new = Entry("Moss met a fan in California.", first=1), Entry("Moss wrote to the fan again.", first=2)
-    fed = Entry("Moss eats fish.", first=3)
-    body = (Heading("Pets", 1), Heading("Fan in California", 2), old, Heading("Food", 2), fed)
-    document = Document("topic-0001", body=body)
-
-    def rewrite(one: dict[str, Any]) -> Any:
-        return {"title": "", "sections": [{"heading": "Fan in California", "entries": _lines(one)[-1:]}]}
-
-    by = tools(answers=lambda _task, inputs: _each(inputs, rewrite))
-    ((made, _),) = rewrite_documents([(document, [Portion("Fan", (new,))])], Work(by, Library()))
-    placed = {one: path[-1] for path, one in made.placed() if isinstance(one, Entry)}
-    assert placed == {old: "Fan in California", new: "Fan in California", fed: "Food"}
-
-
 def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
-    """What it left apart once is not offered again until another comes."""
+    """Documents that it left apart are not offered again until another comes."""
     calls: list[Any] = []
 
     def answers(task: str, inputs: dict[str, Any]) -> Any:
@@ -537,40 +507,6 @@ def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
     flush(library, by)
     assert "topics.plan_updates" in [task for task, _ in calls]
     assert "topics.choose_merges" not in [task for task, _ in calls]
-
-
-@given(
-    st.lists(st.integers(0, 7), min_size=1, max_size=30),
-    st.integers(1, 12),
-)
-@settings(deadline=None, max_examples=50)
-def test_clusters_are_a_partition_within_the_limit(kinds: list[int], most: int) -> None:
-    """Every row once, like with like, nothing above the limit but what is so alone."""
-    groups = cluster(np.eye(8, dtype=np.float32)[kinds], [1] * len(kinds), 0.5, most)
-    assert sorted(row for group in groups for row in group) == list(range(len(kinds)))
-    assert all(len({kinds[row] for row in group}) == 1 for group in groups)
-    assert all(len(group) <= most for group in groups)
-
-
-@given(st.lists(st.integers(0, 7), min_size=2, max_size=30))
-@settings(deadline=None, max_examples=50)
-def test_halves_are_two_parts(kinds: list[int]) -> None:
-    """Neither empty, every row once, also when all rows are the same."""
-    one, other = halves(np.eye(8, dtype=np.float32)[kinds], [1] * len(kinds))
-    assert one
-    assert other
-    assert sorted(one + other) == list(range(len(kinds)))
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_groups_are_those_of_the_plain_algorithm(seed: int) -> None:
-    """Joining the likeliest two again and again, all pairs compared each time."""
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(40, 6)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    sizes = rng.integers(1, 20, size=40).tolist()
-    plain = agglomerate(rows @ rows.T, linkage="centroid", least=0.5, sizes=sizes, most=60)
-    assert cluster(rows, sizes, 0.5, 60) == plain
 
 
 def test_many_rows_are_grouped_in_runs() -> None:

@@ -30,20 +30,8 @@ def fault(line: LineWritten) -> str:
     return line_fault(line, [GIVEN[number] for number in line.entries])
 
 
-def test_moving_entries_about_is_faithful() -> None:
-    """Any order of all of them."""
-    lines = list(reversed(ALONE.values()))
-    assert placed_once(GIVEN, [lines]) == ([lines], [])
-
-
-def test_one_line_for_two_that_says_all_of_both_is_faithful() -> None:
-    """With every name and number."""
-    line = LineWritten((1, 2), "I live in Oslo with 2 cats, Moss and Fern.")
-    assert faithful(GIVEN, line) == [line]
-
-
 def test_an_entry_has_its_first_place_only() -> None:
-    """What was not given has none, and a text for several is none for a part of them."""
+    """An entry that was not given has none, and a text for several is none for a part of them."""
     sections = [
         [LineWritten((1,)), LineWritten((77,)), LineWritten(())],
         [LineWritten((1, 2), "Both."), ALONE[3]],
@@ -72,11 +60,6 @@ def test_a_text_that_says_less_more_or_otherwise_is_not_taken(line: LineWritten,
     """Its entries keep their own words, each in a line of its own."""
     assert why in fault(line)
     assert faithful(GIVEN, line) == [LineWritten((number,)) for number in line.entries]
-
-
-def test_the_same_of_a_person_and_the_assistant_may_share_a_line() -> None:
-    """They say the same; the person's words stay."""
-    assert fault(LineWritten((3, 4))) == ""
 
 
 def test_only_older_entries_are_superseded() -> None:

@@ -1,8 +1,7 @@
-"""What a model is asked: prompts that exist, inputs that are sent, answers that are checked."""
+"""Tasks: prompts that exist, inputs that are sent, answers that are checked."""
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from typing import Any
 
@@ -34,23 +33,9 @@ EXTRACT = Extract((("1 (2023-05-08) the user: I live in Oslo.",),), (), frozense
 CURRENT = RewriteCurrent(shown_entries(GIVEN), GIVEN)
 OPENED = DocumentOpened("topic-0001", "Home", SHOWN[:1], SHOWN[1:])
 DOCUMENT = RewriteDocuments((OPENED,), GIVEN)
-PLAN = PlanUpdates(
-    (BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))),
-    DOCUMENTS,
-)
+PLAN = PlanUpdates((BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))), DOCUMENTS)
 MERGES = ChooseMerges(DOCUMENTS, 4, 1600)
 TASKS: list[Task[Any]] = [EXTRACT, CURRENT, DOCUMENT, PLAN, MERGES]
-
-
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)
-def test_every_task_has_instructions_and_readable_inputs(task: Task[Any]) -> None:
-    """What is not for the model is not sent, and what it reads is called no instruction."""
-    system, user = task.turns()
-    assert "instruction" in system.content
-    inputs = json.loads(user.content)
-    assert not inputs.keys() & {"given", "offline", "failed"}
-    assert all(name in system.content for name in inputs)
-    assert task.schema()["additionalProperties"] is False
 
 
 def test_a_day_is_told_where_it_changes() -> None:
@@ -65,18 +50,6 @@ def test_a_day_is_told_where_it_changes() -> None:
     (one, other) = shown_sections(dict(enumerate(entries[:2], 1)), {1: "Home", 2: "Food"})
     assert "2024-03-01" in one.entries[0]
     assert "2024-03-01" in other.entries[0]  # below another heading it stands first
-
-
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)
-def test_every_answer_asked_for_is_named_in_the_instructions(task: Task[Any]) -> None:
-    """Nobody has to guess a field."""
-    assert all(name in task.turns()[0].content for name in task.schema()["properties"])
-
-
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.prompt)
-def test_every_task_can_be_answered_offline(task: Task[Any]) -> None:
-    """With what stands in."""
-    assert isinstance(task.offline(), task.result)
 
 
 def refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
@@ -94,7 +67,7 @@ def refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
     ],
 )
 def test_merges_are_disjoint_groups_of_two_to_four(groups: list[list[str]], fault: str) -> None:
-    """Of documents that are listed."""
+    """Groups are of documents that are listed."""
     refused(MERGES, {"groups": groups}, fault)
 
 

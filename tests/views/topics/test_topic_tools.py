@@ -11,12 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_shelves import CURRENT, FIRMS, PEOPLE, facts, shelf
 
-from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.markdown.printing import render_body
-from zibaldone.views.topics.read.agent_tools import LONGEST_LINE, Toolset
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.tool_text import LONGEST_ANSWER
+from zibaldone.views.topics.markdown.text_format import render_body
+from zibaldone.views.topics.read.agent_tools import LONGEST_ANSWER, LONGEST_LINE, Toolset
+from zibaldone.views.topics.read.index import ReadingIndex
 
 TOOLS = Toolset(ReadingIndex(shelf()))
 NAMES = ("grep", "grep_doc", "search", "list_docs", "read_lines")
@@ -34,7 +32,7 @@ def test_grep_finds_lines_of_every_document() -> None:
 
 
 def test_line_numbers_are_those_of_the_printed_body() -> None:
-    """What a tool calls line n is line n of what a person sees."""
+    """Line n of a tool is line n of the printed document."""
     lines = render_body(PEOPLE.body).split("\n")
     [excerpt] = TOOLS.grep_doc("topic-0001", "flat", context_lines=0).excerpts
     [line] = excerpt.lines
@@ -71,22 +69,11 @@ def test_search_ranks_heading_blocks_and_shows_their_best_lines() -> None:
     assert any("Lyon" in line.text for line in best.lines)
 
 
-def test_search_gives_nothing_that_has_none_of_the_words() -> None:
-    """An empty list, in words."""
-    assert TOOLS.search("zeppelin") == ()
-    assert TOOLS.call("search", {"query": "zeppelin"}) == "nothing has these words"
-
-
 def test_list_docs_pages_through_all_documents() -> None:
     """Every one once, CURRENT last."""
     listed = [TOOLS.list_docs(offset, 1).documents for offset in range(5)]
     ids = [one.doc_id for page in listed for one in page]
     assert ids == ["topic-0001", "topic-0002", "topic-0003", "CURRENT"]
-
-
-def test_superseded_entries_are_shown_with_their_mark() -> None:
-    """A model can see what holds no longer."""
-    assert "superseded_by=5" in TOOLS.call("grep", {"pattern": "Acme"})
 
 
 @pytest.mark.parametrize(
@@ -134,12 +121,6 @@ def test_call_never_raises_and_is_never_long(name: str, arguments: Any) -> None:
     assert 0 < len(TOOLS.call(name, arguments)) <= LONGEST_ANSWER + 1000
 
 
-def test_typed_methods_raise_what_call_tells() -> None:
-    """Who calls them from code gets an exception."""
-    with pytest.raises(InvalidInput, match="no document"):
-        TOOLS.read_lines("nowhere", 1, 2)
-
-
 def test_huge_lines_and_answers_are_cut() -> None:
     """One line, and the whole answer."""
     tools = Toolset(ReadingIndex(shelf(facts([f"word{n} " + "x" * 9000 for n in range(60)]))))
@@ -147,12 +128,6 @@ def test_huge_lines_and_answers_are_cut() -> None:
     assert len(answer) <= LONGEST_ANSWER
     assert max(map(len, answer.split("\n"))) < LONGEST_LINE + 20
     assert "cut here" in answer
-
-
-def test_arguments_may_come_as_json_text() -> None:
-    """As in a chat model's function calls."""
-    as_text = json.dumps({"pattern": "kettle"})
-    assert TOOLS.call("grep", as_text) == TOOLS.call("grep", {"pattern": "kettle"})
 
 
 def test_schemas_describe_every_tool_for_function_calling() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -21,7 +19,7 @@ from zibaldone import Config, Memory, Message
 from zibaldone.engine.generations import serving
 from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidImport, InvalidInput, ModelFailed
-from zibaldone.models.base import ChatReply, ChatRequest
+from zibaldone.models.base import ChatRequest
 from zibaldone.testing import FrozenClock, HashEmbedder, ScriptedModel
 from zibaldone.views.topics import Consolidation
 from zibaldone.views.topics.library import Library
@@ -76,28 +74,6 @@ def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
     return found
 
 
-def test_every_message_has_its_entry_somewhere(memory):
-    """In CURRENT, in a document, or as a part of a merged one; several documents come of it."""
-    memory.add(conversation(1), user="ann")
-    memory.maintain()
-    held = library(memory)
-    assert len(held.documents) > 2
-    assert {seq for entry in held.origins() for seq in entry.sources} == set(range(1, 41))
-
-
-def test_a_new_process_goes_on_as_the_old_one_would_have(tmp_path):
-    """Closed and opened between any two batches, the same rows come out, where no clock flushes."""
-    said, clock = conversation(2), FrozenClock(START)
-    for name, size in (("whole", 40), ("parts", 7)):
-        for start in range(0, 40, size):
-            with Memory(
-                tmp_path / name, config=Config(topics=SMALL, maintained=["topics"], clock=clock)
-            ) as memory:
-                memory.add(said[start : start + size], user="ann")
-                memory.maintain()
-    assert rows(tmp_path / "whole") == rows(tmp_path / "parts")
-
-
 def test_what_is_newer_holds_and_the_old_is_marked(memory):
     """Recall shows the new value as it is, and the old one, if at all, marked."""
     memory.add("The capital of Norland is Ulm.", user="ann")
@@ -117,21 +93,6 @@ def test_forgetting_what_superseded_makes_the_old_one_hold_again(memory):
     found = memory.recall("What is the capital of Norland?", user="ann", views=["topics"])
     assert "Ulm." in found.text
     assert "Port Ash" not in found.text
-    assert memory.admin.check().ok
-
-
-def test_forgetting_leaves_no_word(memory):
-    """In no document, summary, heading, log of updates, nor in what merged entries stand for."""
-    said = conversation(3)
-    said.insert(20, Message("My PIN at the bank is Xylophone77 now.", name="Bea", time=said[20].time))
-    memory.add(said, user="ann")
-    memory.maintain()
-    assert "ylophone77" in repr(rows(memory.path))
-    (secret,) = [one.seq for one in memory.messages(user="ann") if "Xylophone77" in one.content]
-    memory.forget(user="ann", seqs=[secret])
-    assert "ylophone77" not in repr(rows(memory.path)).lower()
-    memory.maintain()
-    assert "ylophone77" not in repr(rows(memory.path)).lower()
     assert memory.admin.check().ok
 
 
@@ -220,21 +181,6 @@ def test_the_background_worker_looks_at_the_clock(tmp_path):
         assert library(memory).documents
 
 
-def test_two_users_are_strangers(memory):
-    """Nothing of one user changes, or is found by, the other."""
-    memory.add(conversation(4), user="ann")
-    memory.maintain()
-    before = library(memory), memory.recall("bassoon", user="ann", views=["topics"]).text
-    memory.add([f"I bought bassoon number {i} from Otto." for i in range(30)], user="zoe")
-    memory.maintain()
-    assert library(memory) == before[0]
-    assert memory.recall("bassoon", user="ann", views=["topics"]).text == before[1]
-    assert "Otto" not in memory.recall("Otto", user="ann", views=["topics"], min_confidence=0.0).text
-    memory.forget(user="zoe", everything=True)
-    assert library(memory) == before[0]
-    assert library(memory, "zoe") == Library()
-
-
 def test_an_embedder_that_fails_leaves_words_to_search_by(tmp_path):
     """Maintenance says that the view is behind; recall finds by words and says so."""
 
@@ -260,25 +206,6 @@ def test_an_embedder_that_fails_leaves_words_to_search_by(tmp_path):
         assert "by words only" in found.trace.views[0].note
         embedder.failing = False
         assert memory.maintain().behind == ()
-
-
-def test_a_commit_that_is_undone_is_done_again(memory, monkeypatch):
-    """What a batch left in memory is not believed when the database has not got it."""
-    memory.add(conversation(7), user="ann")
-    view = memory._wiring.topics
-    commit = view.commit
-
-    def undone(*given: object) -> None:
-        commit(*given)
-        raise RuntimeError("power cut")
-
-    monkeypatch.setattr(view, "commit", undone)
-    with pytest.raises(RuntimeError, match="power cut"):
-        memory.maintain()
-    monkeypatch.undo()
-    memory.maintain()
-    assert {seq for entry in library(memory).origins() for seq in entry.sources} == set(range(1, 41))
-    assert memory.admin.check().ok
 
 
 @pytest.mark.parametrize(
@@ -351,68 +278,6 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
             assert {1, 2, 4, 5, 6} <= set(told)
 
 
-def test_a_slow_model_keeps_nobody_waiting(tmp_path):
-    """Others recall and add while it thinks; what they did does not show in the first answer."""
-    asked, go_on = threading.Event(), threading.Event()
-
-    class Slow(ScriptedModel):
-        def chat(self, request: ChatRequest) -> ChatReply:
-            if "patience" in repr(request):
-                asked.set()
-                assert go_on.wait(20)
-            return super().chat(request)
-
-    with Memory(
-        tmp_path, chat=Slow(lambda _: "{}"), config=Config(topics=SMALL, maintained=["topics"])
-    ) as memory:
-        memory.add(conversation(9), user="ann")
-        memory.maintain()
-        quiet = memory.recall("Who sold the bassoon?", user="ann", views=["topics"])
-        with ThreadPoolExecutor(2) as pool:
-            first = pool.submit(
-                memory.recall, "Who has patience, Rosa?", user="ann", views=["topics"], min_confidence=0.0
-            )
-            assert asked.wait(20)
-            try:
-                second = pool.submit(memory.recall, "Who sold the bassoon?", user="ann", views=["topics"])
-                assert second.result(10).text == quiet.text
-                memory.add("Rosa Diaz sold a Xylophone to Otto.", user="ann")
-                pool.submit(memory.recall, "Xylophone", user="ann", views=["topics"]).result(10)
-            finally:
-                go_on.set()
-            found = first.result(20)
-        assert "Rosa Diaz" in found.text
-        assert "Xylophone" not in found.text
-
-
-def test_a_slow_embedder_keeps_nobody_waiting(tmp_path):
-    """While one question is embedded, the same user and others add, forget and recall."""
-    asked, go_on = threading.Event(), threading.Event()
-
-    class Slow(HashEmbedder):
-        def embed(self, texts: Sequence[str]) -> np.ndarray:
-            if any("patience" in text for text in texts):
-                asked.set()
-                assert go_on.wait(20)
-            return super().embed(texts)
-
-    with Memory(tmp_path, embedder=Slow(), config=Config(topics=SMALL, maintained=["topics"])) as memory:
-        memory.add(conversation(9), user="ann")
-        memory.maintain()
-        wanted = {"views": ["topics"], "min_confidence": 0.0}
-        with ThreadPoolExecutor(2) as pool:
-            first = pool.submit(memory.recall, "Who has patience, Rosa?", user="ann", **wanted)
-            assert asked.wait(20)
-            try:
-                pool.submit(memory.add, "Rosa Diaz sold a Xylophone to Otto.", user="ann").result(10)
-                assert pool.submit(memory.forget, user="ann", seqs=[1]).result(10).purged
-                found = pool.submit(memory.recall, "Xylophone", user="ann", **wanted).result(10)
-                assert "Xylophone" in found.text
-            finally:
-                go_on.set()
-            assert 1 not in {one.seq for one in first.result(20).citations}
-
-
 def test_what_forgetting_puts_back_is_embedded_by_the_next_maintenance(tmp_path):
     """No embedder is waited for while something is forgotten."""
 
@@ -474,9 +339,3 @@ def test_an_agent_reads_where_it_is_wanted(tmp_path):
         assert "telescope" in found.text
         assert found.trace.views[0].model_calls >= 2
         assert "other settings" not in found.trace.views[0].note
-
-
-def test_a_reader_that_is_none_is_refused():
-    """At the border."""
-    with pytest.raises(InvalidInput, match=r"reader must be valid, not .*hybrid"):
-        Consolidation(reader="oracle")

@@ -16,8 +16,8 @@ from zibaldone.views.topics.entry_units import to_units
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.read.index import ReadingIndex
 from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
-from zibaldone.views.topics.read.reading_index import ReadingIndex
 
 TODAY = date(2024, 3, 1)
 START = datetime(2024, 2, 1, tzinfo=UTC)
@@ -81,11 +81,7 @@ def ranked(question: str, library: Library | None = None) -> RankedEntries:
         for unit in to_units(
             entries,
             Message(
-                "",
-                name=entries[0].source,
-                time=START + timedelta(minutes=seq),
-                session=str(seq),
-                seq=seq,
+                "", name=entries[0].source, time=START + timedelta(minutes=seq), session=str(seq), seq=seq
             ),
             EMBEDDER,
         )

@@ -122,7 +122,7 @@ def kept(library: Library) -> Counter[tuple[int, str]]:
 
 
 def texts(library: Library, *, current: bool | None = None) -> list[str]:
-    """Of entries, all or only those that are current (or not)."""
+    """Texts of entries, all or only those that are current (or not)."""
     return [one.text for one in library.entries() if current is None or one.current == current]
 
 

@@ -19,10 +19,7 @@ nasty = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=4).map(
 lines = st.lists(nasty, max_size=5).map("\n".join) | st.text(max_size=40)
 seqs = st.lists(st.integers(1, 40), max_size=4).map(tuple)
 times = st.one_of(
-    st.none(),
-    st.dates().map(When.of),
-    st.datetimes(timezones=st.timezones()).map(When.of),
-    nasty.map(When),
+    st.none(), st.dates().map(When.of), st.datetimes(timezones=st.timezones()).map(When.of), nasty.map(When)
 )
 
 

@@ -1,1 +1,1 @@
-"""Rebuilding with a choice: a second build grows beside the one that serves, and either is chosen."""
+"""Rebuilding beside: a second build of a view grows while the first serves, until one is chosen."""

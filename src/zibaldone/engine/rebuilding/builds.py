@@ -1,16 +1,18 @@
-"""The two builds of a view: one serves; the other grows beside it, or is kept since it served.
+"""The builds of a view: one serves, another grows beside it or is kept since it served; and their diff.
 
-    begin, grow      the second build, in the steps of a maintenance; the first serves, adds reach the log
-    switch           when it has read the whole log: it serves, and the first is kept
-    rollback         the two change places, whether or not the other one's models are at hand
-    discard          the second build goes
+    begin, grow      build the second one in steps of maintenance, while the first serves
+    switch           let it serve once it has read the whole log, and keep the first
+    rollback         exchange the two, whether or not the other one's models are available
+    discard          remove the second build
 
-Each is a transaction or a row of resumable ones: what a crash interrupts is done again, and never twice.
+Each is a transaction or a series of resumable ones: what a crash interrupts is done again, and never twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,34 +23,34 @@ from zibaldone.engine import generations
 from zibaldone.engine.maintenance import grow
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
-from zibaldone.views.base import ComparedView, Generation, View, ViewStore
+from zibaldone.views.base import ComparedView, Content, Generation, Snapshot, TakeSnapshot, View, ViewStore
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One generation of a view, as its owner looks at it."""
+    """One generation of a view."""
 
     number: int
-    fingerprint: str  # all that it depends on besides the log and the chat model: settings and embedder
-    chat: str  # the name of the chat model that a rebuild was given; "" where none was, or not by a rebuild
-    read_to: int  # the seq up to which it has read
-    unread: int  # messages behind that
+    fingerprint: str  # of the settings and the embedder
+    chat: str  # name of the chat model that a rebuild was given; "" if none
+    read_to: int  # last seq that it has read
+    unread: int  # messages after that
 
 
 @dataclass(frozen=True, slots=True)
 class BuildStatus:
-    """What there is of a view of one user."""
+    """The builds of one user's view."""
 
     user: str
     view: str
     serving: Build | None  # None: the view has read nothing yet
     other: Build | None
-    # Where the other one stands: "beside" until it is chosen, "kept" when it served before, "" where none is.
+    # State of the other one: "beside" until it is chosen, "kept" if it served before, "" if there is none.
     standing: Literal["", "beside", "kept"] = ""
 
 
 def builds(database: Database, user: str, view: ViewStore) -> BuildStatus:
-    """What serves, and what stands beside it."""
+    """Read the builds of a user's view."""
     with database.read(user) as connection:
         other, standing = other_of(connection, user, view)
         return BuildStatus(
@@ -63,11 +65,11 @@ def builds(database: Database, user: str, view: ViewStore) -> BuildStatus:
 def other_of(
     connection: Connection, user: str, view: ViewStore
 ) -> tuple[Generation | None, Literal["", "beside", "kept"]]:
-    """The generation that stands beside the serving one, and how."""
-    if (beside := generations.standing(connection, user, view, "beside")) is not None:
-        return beside, "beside"
-    if (kept := generations.standing(connection, user, view, "kept")) is not None:
-        return kept, "kept"
+    """Return the generation that does not serve, and its state."""
+    state: generations.Standing
+    for state in ("beside", "kept"):
+        if (other := generations.standing(connection, user, view, state)) is not None:
+            return other, state
     return None, ""
 
 
@@ -79,7 +81,7 @@ def _build(connection: Connection, generation: Generation | None) -> Build | Non
 
 
 def compared(view: View) -> ComparedView:
-    """The view, if it can stand beside itself. Raises InvalidInput for the kv view."""
+    """Check that two builds of a view can be compared. Raises InvalidInput for the kv view."""
     if not isinstance(view, ComparedView):
         raise InvalidInput(
             f"two builds of the view {view.name!r} cannot stand side by side: it is a local model's keys and"
@@ -89,9 +91,9 @@ def compared(view: View) -> ComparedView:
 
 
 def begin(database: Database, user: str, view: View, chat: str) -> Generation | None:
-    """The generation that grows beside the serving one; None for a user who never said anything.
+    """Begin a build beside the serving one, or return the unfinished one; None for a user without messages.
 
-    One that was begun with the same settings and chat model goes on; any other, and one that was kept, goes.
+    One of the same settings and chat model is continued; any other, and a kept one, is dropped.
     """
 
     def begun(connection: Connection) -> Generation | None:
@@ -115,9 +117,9 @@ def begin(database: Database, user: str, view: View, chat: str) -> Generation | 
 def switch(
     database: Database, user: str, view: View, *, on_step: Callable[[int], None] = lambda _: None
 ) -> None:
-    """Let what stands beside serve, when it has read what came meanwhile; the one that served is kept.
+    """Let the build beside serve, after it has read the rest of the log; keep the one that served.
 
-    Raises InvalidInput where nothing stands beside, and ModelFailed.
+    Raises InvalidInput if there is none beside, and ModelFailed.
     """
 
     def chosen(connection: Connection) -> bool:
@@ -146,10 +148,10 @@ def switch(
 
 
 def rollback(database: Database, user: str, view: View) -> None:
-    """Let the kept build serve again; what served is kept in its place, so that a second rollback undoes it.
+    """Exchange the serving build and the kept one; a second rollback undoes it.
 
-    What came since the switch it reads in the next maintenance; until then recall finds that by its words.
-    Raises InvalidInput where none is kept.
+    The next maintenance reads the messages that came since the switch; until then recall finds them by their
+    words. Raises InvalidInput if none is kept.
     """
 
     def rolled_back(connection: Connection) -> None:
@@ -166,7 +168,7 @@ def rollback(database: Database, user: str, view: View) -> None:
 
 
 def discard(database: Database, user: str, view: View) -> None:
-    """Remove the build that does not serve. Raises InvalidInput where there is none."""
+    """Remove the build that does not serve. Raises InvalidInput if there is none."""
 
     def discarded(connection: Connection) -> None:
         other, _ = other_of(connection, user, view)
@@ -176,3 +178,99 @@ def discard(database: Database, user: str, view: View) -> None:
         log.touch(connection, user)
 
     database.transact(discarded, user)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedContent:
+    """Contents of both builds with common sources and different words."""
+
+    before: Content
+    after: Content
+
+
+@dataclass(frozen=True, slots=True)
+class BuildDiff:
+    """Differences of two builds, over the messages that both have read, in the order of their sources."""
+
+    user: str
+    view: str
+    serving: Build
+    other: Build
+    same: int  # number of contents with equal words and sources
+    added: tuple[Content, ...]  # only in the other one
+    gone: tuple[Content, ...]  # only in the serving one
+    changed: tuple[ChangedContent, ...]
+    other_vectors: bool  # True if the settings or the embedder differ, and so all vectors
+
+
+def diff(database: Database, user: str, view: ComparedView) -> BuildDiff:
+    """Compare the other build with the serving one. Raises InvalidInput unless there are two."""
+    with database.read(user) as connection:
+        serving = generations.serving(connection, user, view)
+        other, _ = other_of(connection, user, view)
+    if serving is None or other is None:
+        raise InvalidInput(
+            f"there are no two builds of the {view.name} view of user {user!r}:"
+            f" rebuild({view.name!r}, user={user!r}, beside=True) makes the second"
+        )
+    read_by_both = min(serving.cursor, other.cursor)
+    before, after = (
+        [
+            content
+            for content in view.contents(_opener(database, generation))
+            if content.sources[-1] <= read_by_both
+        ]
+        for generation in (serving, other)
+    )
+    old, new = Counter(before), Counter(after)
+    same = (old & new).total()
+    changed = sorted(_pairs(old - new, new - old), key=lambda pair: (pair.before, pair.after))
+    gone = old - new - Counter(pair.before for pair in changed)
+    added = new - old - Counter(pair.after for pair in changed)
+    now = builds(database, user, view)
+    if now.serving is None or now.other is None:  # discarded meanwhile
+        return diff(database, user, view)
+    return BuildDiff(
+        user,
+        view.name,
+        now.serving,
+        now.other,
+        same,
+        tuple(sorted(added.elements())),
+        tuple(sorted(gone.elements())),
+        tuple(changed),
+        serving.fingerprint != other.fingerprint,
+    )
+
+
+def _opener(database: Database, generation: Generation) -> TakeSnapshot:
+    @contextmanager
+    def take() -> Iterator[Snapshot]:
+        with database.read(generation.user) as connection:
+            yield Snapshot(connection, generation, log.state(connection, generation.user))
+
+    return take
+
+
+def _pairs(gone: Counter[Content], added: Counter[Content]) -> Iterator[ChangedContent]:
+    """Pair contents of one kind by the largest share of common sources; each is used once."""
+    by_source: dict[tuple[str, int], list[Content]] = defaultdict(list)
+    for old in gone:
+        for source in old.sources:
+            by_source[old.kind, source].append(old)
+    near = []
+    for new in added:
+        candidates = {old for source in new.sources for old in by_source[new.kind, source]}
+        near += [(_share(old, new), old, new) for old in candidates]
+    near.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
+    left, wanted = Counter(gone), Counter(added)
+    for _, old, new in near:
+        for _ in range(min(left[old], wanted[new])):
+            left[old] -= 1
+            wanted[new] -= 1
+            yield ChangedContent(old, new)
+
+
+def _share(old: Content, new: Content) -> float:
+    """Return the Jaccard similarity of two contents' sources."""
+    return len({*old.sources} & {*new.sources}) / len({*old.sources, *new.sources})

@@ -1,9 +1,8 @@
-"""What a rebuild would cost, before it is begun: a rehearsal on the user's own newest messages.
+"""Estimate the cost of a rebuild by a dry run on the user's newest messages.
 
-The view prepares them as it would in a rebuild, and nothing of it is kept. Whatever it would ask a model is
-counted and answered offline at once, so the prompts are the true ones, of this log. Not foreseen: answers
-that are sent back once to be repaired, prompts that grow with what a model writes at more length than the
-offline answer, and what housekeeping asks when all is read, such as which topics to merge.
+The view prepares them as in a rebuild, and the result is dropped. Its model calls are counted and answered
+offline, so the prompts are the real ones. Not included: repairs of malformed answers, prompts that grow with
+longer answers than the offline ones, and calls of housekeeping, such as which topics to merge.
 """
 
 from __future__ import annotations
@@ -32,22 +31,22 @@ REHEARSED_MESSAGES = 512
 
 @dataclass(frozen=True, slots=True)
 class RebuildEstimate:
-    """What a rebuild is expected to ask of models."""
+    """Expected use of models by a rebuild."""
 
     user: str
     view: str
-    messages: int  # that it reads
-    rehearsed: int  # of those, on which the figures are measured; the rest is taken to be like them
-    calls: int  # of a chat model; 0 where there is none to ask
+    messages: int  # to be read
+    rehearsed: int  # messages measured; the figures are scaled from them to all
+    calls: int  # of a chat model; 0 without one
     prompt_tokens: int
     completion_tokens: int
     embedded_texts: int
     embedded_tokens: int
-    money: float | None  # by the prices that were given; None without
+    money: float | None  # None without prices
 
 
 class CountingAsker(Asker):
-    """Answers every task offline, as if a model had, and counts what would have been sent."""
+    """An asker that answers offline and counts the tokens that a model would have been sent."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(None, Meter(None), tokenizer)
@@ -57,7 +56,7 @@ class CountingAsker(Asker):
 
     @property
     def has_model(self) -> bool:
-        """Views ask what they would ask a model."""
+        """True, so that views ask what they would ask a model."""
         return True
 
     def ask(
@@ -69,7 +68,7 @@ class CountingAsker(Asker):
         timeout_s: float | None = None,  # noqa: ARG002 - likewise
         repair: bool = True,  # noqa: ARG002 - likewise
     ) -> TaskAnswer[R]:
-        """The offline answer."""
+        """Return the offline answer."""
         answer = task.offline()
         prompt = sum(self._tokenizer.count([turn.content for turn in task.turns()]))
         (completion,) = self._tokenizer.count([answer.model_dump_json()])
@@ -81,7 +80,7 @@ class CountingAsker(Asker):
 
 
 class CountingEmbedder:
-    """The vectors of another embedder, which is at hand and free, and counts of what it was given."""
+    """An embedder that passes on to a free one and counts the texts."""
 
     def __init__(self, embedder: Embedder, tokenizer: Tokenizer) -> None:
         self._embedder, self._tokenizer = embedder, tokenizer
@@ -90,12 +89,12 @@ class CountingEmbedder:
 
     @property
     def name(self) -> str:
-        """Of the embedder behind it."""
+        """The free embedder's."""
         return self._embedder.name
 
     @property
     def dimension(self) -> int:
-        """Of the embedder behind it."""
+        """The free embedder's."""
         return self._embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -116,7 +115,7 @@ def estimate(
     asks_model: bool,
     prices: Prices | None = None,
 ) -> RebuildEstimate:
-    """Rehearse what `make` makes with models that count; `free` stands in for the embedder."""
+    """Run the view of `make(embedder, asker)` with counting models; `free` stands in for the embedder."""
     asker = CountingAsker(tokenizer) if asks_model else Asker(None, Meter(None), tokenizer)
     embedder = CountingEmbedder(free, tokenizer)
     view = make(embedder, asker)

@@ -1,34 +1,146 @@
-"""What a Memory does with builds: makes views with other models, and knows which of them serves whom."""
+"""The builds of a Memory: views with the models that a rebuild was given, and which of them serves whom."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Literal, TypeVar, cast
 
 from zibaldone import log
+from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.engine import generations, inspection, maintenance
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.leases import LeaseLost
 from zibaldone.engine.maintenance import Behind, Check, Hold
 from zibaldone.engine.rebuilding import builds as of_view
-from zibaldone.engine.rebuilding.builds import BuildStatus
-from zibaldone.engine.rebuilding.difference import BuildDiff, diff
+from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus, diff
 from zibaldone.engine.rebuilding.estimate import RebuildEstimate, estimate
-from zibaldone.engine.rebuilding.variants import Variants, ViewVariant
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Meter, Prices
 from zibaldone.storage.database import Database
-from zibaldone.views.base import View
+from zibaldone.views.base import Generation, View, ViewStore
+
+V = TypeVar("V", bound=View)
+R = TypeVar("R")
+_ATTEMPTS = 3
+
+
+class _Given(Enum):
+    """Marker for the models of a rebuild."""
+
+    OWN = "own"
+
+
+OWN: Final = _Given.OWN  # the memory's
+Own = Literal[_Given.OWN]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewVariant:
+    """A view with other models than the memory's own."""
+
+    view: View
+    chat: str  # the name of its chat model; "" for none
+
+    def made(self, generation: Generation) -> bool:
+        """True if the generation was begun with these models."""
+        return (generation.fingerprint, generation.chat) == (self.view.fingerprint, self.chat)
+
+
+class Variants:
+    """The view variants of one open Memory. Safe to share among threads."""
+
+    def __init__(self, database: Database, chat: str) -> None:
+        """`chat` is the name of the memory's own chat model; "" for none."""
+        self._database, self._chat = database, chat
+        self._of: dict[str, tuple[ViewVariant, ...]] = {}
+        self._growing: dict[tuple[str, str], ViewVariant] = {}  # by user and view
+        self._lock = ForkSafeLock()
+
+    def add(self, variant: ViewVariant) -> None:
+        """Register a variant, in place of one with the same settings and names of models."""
+        name, fingerprint = variant.view.name, variant.view.fingerprint
+        with self._lock:
+            others = (
+                other
+                for other in self._of.get(name, ())
+                if (other.view.fingerprint, other.chat) != (fingerprint, variant.chat)
+            )
+            self._of = {**self._of, name: (*others, variant)}
+
+    def grows(self, user: str, variant: ViewVariant) -> None:
+        """Have maintenance bring the variant's build for the user up to date with the log."""
+        with self._lock:
+            self._growing = {**self._growing, (user, variant.view.name): variant}
+
+    def grow_no_more(self, user: str, view: str) -> None:
+        """Stop maintaining a build that serves now or was dropped."""
+        with self._lock:
+            self._growing = {key: value for key, value in self._growing.items() if key != (user, view)}
+
+    def growing(self, users: Collection[str], views: Collection[str]) -> list[tuple[str, ViewVariant]]:
+        """List the builds to be maintained of these users and views."""
+        return [
+            (user, variant)
+            for (user, view), variant in self._growing.items()
+            if user in users and view in views
+        ]
+
+    def has_chat(self, chat: str) -> bool:
+        """True if a chat model of this name is known here."""
+        others = (variant.chat for variants in self._of.values() for variant in variants)
+        return chat in (self._chat, *others)
+
+    def instances(self) -> Iterator[ViewStore]:
+        """Iterate over all variants; forgetting clears their caches, too."""
+        return (variant.view for variants in self._of.values() for variant in variants)
+
+    def serving(self, user: str, view: V) -> V:
+        """Return the view with the models of the user's serving generation, if they are known here."""
+        if view.name not in self._of:
+            return view
+        with self._database.read(user) as connection:
+            generation = generations.serving(connection, user, view)
+        return (self.of(generation, view) if generation else None) or view
+
+    def of(self, generation: Generation, view: V) -> V | None:
+        """Return the view with the models that made the generation; None if they are not known here."""
+        own = generation.fingerprint == view.fingerprint
+        if own and generation.chat in ("", self._chat):
+            return view
+        fitting = [
+            variant
+            for variant in self._of.get(view.name, ())
+            if variant.view.fingerprint == generation.fingerprint
+        ]
+        for variant in reversed(fitting):
+            if variant.chat == generation.chat:
+                return cast("V", variant.view)
+        if own:  # another chat model only changes what is made from now on
+            return view
+        return cast("V", fitting[-1].view) if fitting else None
+
+    def steadily(self, user: str, views: Sequence[View], ask: Callable[[], R]) -> R:
+        """Return `ask()`, called again if another build began to serve meanwhile."""
+        for _ in range(_ATTEMPTS - 1):
+            before = [self.serving(user, view) for view in views]
+            answer = ask()
+            if before == [self.serving(user, view) for view in views]:
+                return answer
+        return ask()
+
 
 _logger = logging.getLogger(__name__)
 Wire = Callable[[Embedder, Asker, ChatModel | None], Sequence[View]]
 
 
 class Rebuilder:
-    """The builds of one Memory's views. Safe to share among threads."""
+    """Makes, compares and switches builds of one Memory's views. Safe to share among threads."""
 
     def __init__(
         self,
@@ -39,9 +151,9 @@ class Rebuilder:
         chat: ChatModel | None,
         hold: Hold | None = None,
     ) -> None:
-        """`wire` makes the memory's views with models; `chat` is the memory's own.
+        """`wire` makes the memory's views with given models; `chat` is the memory's own model.
 
-        `hold` keeps workers from going on with what is being made anew.
+        `hold` keeps workers from the user whose build is being made anew.
         """
         self._hold = hold
         self._database, self._meter, self._tokenizer = database, meter, tokenizer
@@ -49,7 +161,7 @@ class Rebuilder:
         self.variants = Variants(database, self._own_chat)
 
     def rebuild(self, user: str, view: View, progress: Progress | None) -> BuildStatus:
-        """Make what serves the user anew, with its own models; the new build takes its place at once."""
+        """Rebuild the user's serving build with its own models, and let the new one serve at once."""
         serving = self.variants.serving(user, view)
         with inspection.damage_is_named(self._database, user, [view]):
             self._rebuild(user, serving, self._steps(user, progress))
@@ -69,7 +181,7 @@ class Rebuilder:
         models: tuple[ChatModel | None, Embedder] | None,
         progress: Progress | None,
     ) -> BuildStatus:
-        """Let a build with these models, or with the memory's own, grow beside what serves."""
+        """Make a build with these models, or with the memory's own, beside the serving one."""
         variant = ViewVariant(of_view.compared(view), self._own_chat)
         if models is not None:
             chat, embedder = models
@@ -92,7 +204,7 @@ class Rebuilder:
         free: Embedder,
         prices: Prices | None,
     ) -> RebuildEstimate:
-        """Rehearse a rebuild with this chat model, or none; `free` is an embedder that costs nothing."""
+        """Estimate a rebuild with this chat model, or none; `free` is an embedder that costs nothing."""
         of_view.compared(view)
 
         def make(counting: Embedder, asker: Asker) -> View:
@@ -103,15 +215,15 @@ class Rebuilder:
         return estimate(self._database, user, make, free, tokenizer, asks_model=asks_model, prices=prices)
 
     def builds(self, user: str, view: View) -> BuildStatus:
-        """What there is."""
+        """Read the builds of a user's view."""
         return of_view.builds(self._database, user, view)
 
     def diff(self, user: str, view: View) -> BuildDiff:
-        """What the other build says otherwise."""
+        """Compare the other build with the serving one."""
         return diff(self._database, user, of_view.compared(view))
 
     def switch(self, user: str, view: View, progress: Progress | None) -> BuildStatus:
-        """Let what stands beside serve. Raises InvalidInput where its models are not known here."""
+        """Let the build beside serve. Raises InvalidInput if its models are not known here."""
         with self._database.read(user) as connection:
             beside = generations.standing(connection, user, view, "beside")
         made_by = view if beside is None else self.variants.of(beside, view)
@@ -127,7 +239,7 @@ class Rebuilder:
         return self.builds(user, view)
 
     def _can_go_on(self, chat: str, cursor: int, user: str) -> bool:
-        """True if nothing is left to read, or the chat model is known here that would read it."""
+        """True if the build has read the whole log, or its chat model is known here."""
         with self._database.read(user) as connection:
             is_complete = cursor >= log.state(connection, user).last_seq
         return is_complete or self.variants.has_chat(chat)
@@ -150,7 +262,7 @@ class Rebuilder:
         check: Check = lambda: None,
         on_step: Callable[[int], None] = lambda _: None,
     ) -> tuple[Behind, ...]:
-        """Let builds that rebuilds of this memory began read what came since; those whose model fails lag."""
+        """Bring the builds beside up to date with the log; returns those whose model fails."""
         behind = []
         for user, variant in self.variants.growing(users, [view.name for view in views]):
             view = variant.view
@@ -171,7 +283,7 @@ class Rebuilder:
         return tuple(behind)
 
     def _steps(self, user: str, progress: Progress | None) -> Callable[[int], None]:
-        """What counts messages that were read, of all that the user has."""
+        """Return a callback that adds up messages and reports them with the user's total."""
         if progress is None:
             return lambda _: None
         with self._database.read(user) as connection:
@@ -187,5 +299,5 @@ class Rebuilder:
 
 
 def name_of(chat: ChatModel | None) -> str:
-    """The model's name; "" for none."""
+    """Return the model's name; "" for none."""
     return chat.name if chat is not None else ""

@@ -1,1 +1,1 @@
-"""Verification: whether what a receipt says was forgotten is in any table or file; see `verifying`."""
+"""Verification: search every table and file for messages that a receipt says were forgotten."""

@@ -1,39 +1,76 @@
-"""Looking for what a receipt says was forgotten: in every table and file, and for rows that refer to it.
+"""Search for what a receipt says was forgotten, in every table and file, and for rows that refer to it.
 
-What the user's messages say now proves nothing about the past, and is not looked for among what is the
-user's; what anybody says is not looked for among what is everybody's. A database's pages are everybody's: one
-cannot tell whose a piece of a free page was.
+Words that the user's remaining messages say prove nothing, and are not searched for among the user's data;
+words that anybody says are not searched for among shared data. Database pages are shared: the owner of a
+piece of a free page is unknown.
 """
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
-from zibaldone import log
+from zibaldone import core, log
 from zibaldone.core import Message
 from zibaldone.engine.forgetting import Receipt, texts_of
 from zibaldone.engine.inspection import faults_of
-from zibaldone.engine.verification.files import look_through_bucket, look_through_exports, look_through_folder
-from zibaldone.engine.verification.folding import folded
-from zibaldone.engine.verification.own_words import own_words
-from zibaldone.engine.verification.result import FoundAs, Leftover, LookedAt, Verification
-from zibaldone.engine.verification.sealed import sealed_by
-from zibaldone.engine.verification.tables import look_through, references
-from zibaldone.engine.verification.wanted import SHORTEST_BYTES, Occurrence, Wanted
+from zibaldone.engine.verification.needles import SHORTEST_BYTES, Occurrence, TextNeedles, normalized
+from zibaldone.engine.verification.places import (
+    Hit,
+    look_through_bucket,
+    look_through_exports,
+    look_through_folder,
+    look_through_tables,
+    references,
+    sealed_by,
+)
+from zibaldone.engine.verification.receipts import FoundAs, Leftover, LookedAt, Verification
 from zibaldone.errors import InvalidInput, StorageUnusable
+from zibaldone.log.audit import operations
 from zibaldone.storage.bucket_blocks import objects_of_nobody
 from zibaldone.storage.columns import PLAIN_BEGINNING
 from zibaldone.storage.database import Database
-from zibaldone.storage.schema import exports
+from zibaldone.storage.migrations import FIRST_NAME, MIGRATIONS
+from zibaldone.storage.schema import exports, view_states
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import ViewStore
 from zibaldone.views.kvcache.storage.store import KVStore
+from zibaldone.views.notes import KINDS
+
+_NAMED = (
+    *calendar.day_name,
+    *calendar.month_name,
+    *core.MACHINES,
+    *core.OWN_METADATA,
+    *core.NOISES,
+    core.EDITOR,
+    *KINDS,
+    *("statement", "superseded", "semantic"),  # kinds of units
+    *("stated", "hand", "edited", "retired"),  # who made a note, or ended it
+    *("beside", "kept"),  # where a generation stands
+    "SQLite format 3",
+)
+
+
+def own_words(database: Database, connection: Connection, views: Sequence[ViewStore]) -> Iterator[str]:
+    """Yield texts that are in an empty memory: names of views, roles, operations, days and months."""
+    yield from _NAMED
+    yield from operations()
+    yield from (FIRST_NAME, *(migration.__name__ for migration in MIGRATIONS))
+    for view in views:
+        yield view.name
+        yield str(getattr(view, "fingerprint", ""))
+    c = view_states.c
+    for row in connection.execute(select(c.fingerprint, c.chosen_over, c.chat).distinct()):
+        yield from filter(None, row)
+    yield from database.words(connection)
+
 
 _MOST = 1000  # leftovers that are listed
 _PAGE = 1000  # messages that are in memory at once
@@ -51,7 +88,7 @@ def verify(
     now: datetime,
     elsewhere: Iterable[Path] = (),
 ) -> Verification:
-    """Look for the receipt's texts, these too, and for references to its messages.
+    """Search for the receipt's texts, for `texts`, and for references to the receipt's messages.
 
     `elsewhere` are files and folders besides the exports that the memory has noted. Raises InvalidInput for
     the receipt of a dry run or of another memory, and StorageUnusable for a file that cannot be read.
@@ -61,7 +98,7 @@ def verify(
     _must_be_known(database, receipt)
     wanted = list(dict.fromkeys((*receipt.texts, *texts)))
     elsewhere = list(elsewhere)
-    of_user = Wanted(wanted, tokens_of)
+    of_user = TextNeedles(wanted, tokens_of)
     looked_for = len(of_user)
     of_all = _excused(database, views, receipt.user, of_user)
     looked_at: list[LookedAt] = []
@@ -87,7 +124,7 @@ def verify(
         texts=len(wanted),
         looked_for=looked_for,
         excused=looked_for - len(of_user),
-        too_short=sum(len(folded(text)) < SHORTEST_BYTES for text in wanted),
+        too_short=sum(len(normalized(text)) < SHORTEST_BYTES for text in wanted),
         purge_is_due=database.purge_waits(),
         looked_at=tuple(looked_at),
         leftovers=tuple(left[:_MOST]),
@@ -96,7 +133,7 @@ def verify(
 
 
 def _must_be_known(database: Database, receipt: Receipt) -> None:
-    """That nothing is left where it never was proves nothing; a user's counters outlive any forgetting."""
+    """Raise InvalidInput for a receipt of another memory; counters of users survive any forgetting."""
     with database.read(receipt.user) as connection:
         last_seq = log.state(connection, receipt.user).last_seq
     if not last_seq or max(receipt.seqs, default=0) > last_seq:
@@ -107,16 +144,16 @@ def _must_be_known(database: Database, receipt: Receipt) -> None:
 
 
 def _everywhere(
-    database: Database, user: str, of_user: Wanted, of_all: Wanted, elsewhere: Iterable[Path]
-) -> Iterator[tuple[LookedAt, list[tuple[str, bytes, Occurrence]]]]:
-    yield from look_through(database, user, of_user, of_all)
+    database: Database, user: str, of_user: TextNeedles, of_all: TextNeedles, elsewhere: Iterable[Path]
+) -> Iterator[tuple[LookedAt, list[Hit]]]:
+    yield from look_through_tables(database, user, of_user, of_all)
     yield from look_through_folder(database, _folders_of(user), of_user, of_all)
     yield from look_through_bucket(database, _folders_of(user), of_user, of_all)
     yield from look_through_exports((*_exported(database), *elsewhere), of_all)
 
 
-def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user: Wanted) -> Wanted:
-    """Take out what memory and the user's own messages say; and another object, without what anybody's do."""
+def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user: TextNeedles) -> TextNeedles:
+    """Remove from `of_user` what the user's messages say; return a copy without what anybody says."""
     with database.read() as connection:
         names = log.all_users(connection)
         of_user.excuse([*names, PLAIN_BEGINNING, *own_words(database, connection, views)])
@@ -128,7 +165,7 @@ def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user:
     return of_all
 
 
-def _excuse_messages(database: Database, user: str, needles: Wanted) -> None:
+def _excuse_messages(database: Database, user: str, needles: TextNeedles) -> None:
     after = 0
     while len(needles) and (page := _messages(database, user, after)):
         needles.excuse(text for message in page for text in (message.role, *texts_of(message)))
@@ -143,7 +180,7 @@ def _messages(database: Database, user: str, after: int) -> list[Message]:
 def _structure(
     database: Database, views: Sequence[ViewStore], kv: KVStore, receipt: Receipt
 ) -> Iterator[Leftover]:
-    """What is left without a word of text: rows that refer to the messages, keys and values of nobody."""
+    """Yield remainders without text: rows that refer to the messages, objects that no row names."""
     yield from references(database, receipt.user, receipt.seqs)
     for key in objects_of_nobody(database, _folders_of(receipt.user)):
         yield Leftover("reference", f"object {key}", "no row names it")
@@ -163,13 +200,13 @@ def _exported(database: Database) -> list[Path]:
 
 
 def _folders_of(user: str) -> list[str]:
-    """The names of folders in which only this user's files are: of blocks and KV pools, and of indexes."""
+    """Names of the user's own folders: of blocks and KV pools, and of indexes."""
     name = user.encode("utf-8", "surrogatepass")
     return [blake2b(name, digest_size=size).hexdigest() for size in (8, 16)]
 
 
 def _kind(hit: Occurrence, data: bytes, wanted: Sequence[str]) -> FoundAs:
-    """True if it stands there as it was written."""
+    """Say whether the text was found as written, normalized, or as a single word."""
     if hit.whole_word:
         return "word"
     inner = hit.words.split()[1:-1] or hit.words.split()

@@ -1,9 +1,9 @@
 """The gateway: memory for any agent by changing one address.
 
-request  ──> whose memory (scope)? nobody's: passed on as it came
-──> its turns (chat, responses, anthropic), held against the log (alignment)
-──> recalled, quoted before the last user's turn, or a tool to search with ──> upstream
-answer   <── as it comes (events), or after rounds of searches (tool_loop); stored before its last byte leaves
+request  ──> user of the memory (scope); if none, the request is passed on unchanged
+──> turns (chat, responses, anthropic), compared with the log (alignment)
+──> recalled text before the last user turn, or a tool to search with ──> upstream
+answer   <── streamed (events), or after rounds of searches (tool_loop); stored before its last byte is sent
 """
 
 from __future__ import annotations

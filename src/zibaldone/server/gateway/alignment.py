@@ -1,19 +1,17 @@
-"""Which turns of a request the log has already.
+"""Alignment of a request with the log: which of its turns are stored already.
 
-An agent sends its whole history with every request, or as much of it as fits. The session's messages form a
-tree: each turn follows the turn that its request showed before it, so that an edited question or an answer
-given anew is a branch. A message's id is made of that of its predecessor and of what it says: the same turn
-at the same place has the same id, however often a request is sent, and the log stores an id once.
+An agent sends its whole history with every request, or as much as fits. The session's messages form a tree:
+each turn follows the one before it in its request, so an edited question or a regenerated answer is a branch.
+A message's id is a hash of its predecessor's id and its content: the same turn at the same position has the
+same id, however often a request is sent, and the log stores an id once.
 
-A request is walked from its first turn. A turn is known when a stored one with its words
+A request is walked from its first turn. A turn is known if a stored turn with the same content
 
 - follows the turn before it, or
-- stands anywhere in the session, when the request itself goes on after it: a client that dropped its oldest
-  turns begins in the middle.
+- is anywhere in the session and the request continues after it: a client that dropped its oldest turns.
 
-What is not known is new when nothing known comes after it, or when it stands in the place of exactly as many
-other turns: an edit. Otherwise it is a summary by which a client replaced what it had no more room for, or
-something that was forgotten since; the log has, or had, the words themselves, and it is left out.
+An unknown turn is new if no known turn comes after it, or if it replaces exactly as many other turns (an
+edit). Otherwise it is a client's summary of dropped turns, or was forgotten, and is not stored.
 """
 
 from __future__ import annotations
@@ -26,14 +24,14 @@ from zibaldone.core import TIME_KNOWN, Message
 from zibaldone.server.gateway.turns import PARTIAL, WireTurn, turn_key
 
 _ID_CHARS = 40
-# How ids begin: made of what a turn follows; of what it came after, where its client keeps no history; of its
+# Prefixes of ids: hashed from the turn before; from the latest turn, if the client keeps no history; from the
 # turn_id.
 _FOLLOWING, _LATEST, _NAMED = "turn-", "latest-", "named-"
 
 
 @dataclass(frozen=True, slots=True)
 class LogNode:
-    """A stored message of a session: whether it is the same is known by hashes, its text is not kept."""
+    """A stored message of a session, by the hash of its content."""
 
     id: str
     key: bytes
@@ -44,18 +42,18 @@ class LogNode:
 
 @dataclass(slots=True)
 class SessionLog:
-    """What is known of the messages of one session, in the order of their seqs.
+    """The messages of one session in the order of their seqs.
 
-    What was forgotten stays known, so that a client's history does not bring it back.
+    Forgotten ones stay, so that a client's history does not bring them back.
     """
 
     nodes: list[LogNode] = field(default_factory=list)
-    keeps_history: bool = True  # the client does
+    keeps_history: bool = True  # the client sends its history
     _by_id: dict[str, int] = field(default_factory=dict)
     _by_key: dict[bytes, list[int]] = field(default_factory=dict)
 
     def extend(self, messages: Sequence[Message]) -> None:
-        """Take in messages; those that are known already change nothing."""
+        """Add messages, except those already known."""
         for message in messages:
             assert message.id is not None
             if message.id in self._by_id:
@@ -68,22 +66,22 @@ class SessionLog:
             self.nodes.append(node)
 
     def place(self, node_id: str) -> int | None:
-        """Where the node of an id stands."""
+        """Return the index of the node with an id."""
         return self._by_id.get(node_id)
 
     def places(self, key: bytes) -> Sequence[int]:
-        """Where the nodes of a key stand, oldest first."""
+        """Return the indexes of the nodes with a key, oldest first."""
         return self._by_key.get(key, ())
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """What the log has of a request."""
+    """A request compared with the log."""
 
-    new: tuple[Message, ...]  # in their order, with ids and the session: to be stored
-    unknown: tuple[Message, ...]  # what the log has not, summaries and the like included
-    passed: frozenset[int]  # seqs of what is known, and of what stands behind it: on branches that were left
-    leaf: str  # the id of the last turn, which an answer follows; "" when there is none
+    new: tuple[Message, ...]  # to be stored, with ids and the session
+    unknown: tuple[Message, ...]  # not in the log, including summaries
+    passed: frozenset[int]  # seqs of known turns, and of all later ones: those are on other branches
+    leaf: str  # id of the last turn; "" if there is none
 
 
 def align(
@@ -96,36 +94,35 @@ def align(
     after: str | None = None,
     is_retry: bool = False,
 ) -> Aligned:
-    """Walk a request's turns. `turn_id` names its last turns; `after` is the id of the turn it goes on from.
+    """Compare a request's turns with the log.
 
-    With an `agent` the log is what that agent said and heard of the session.
-
-    `is_retry`: the client says that it sent the same request before.
+    `turn_id` is the client's id of the last turns, `after` the id of the turn that the request continues.
+    With an `agent` the log has that agent's messages only. `is_retry`: the same request was sent before.
     """
     end = len(turns)
-    while end and turns[end - 1].message.role == "assistant":  # the beginning of the answer, put in its mouth
+    while end and turns[end - 1].message.role == "assistant":  # a prefilled beginning of the answer
         end -= 1
     return _Walk(log, turns[:end], session, agent, turn_id, is_retry).aligned(after)
 
 
-def following(parent: str, key: bytes, *, session: str, agent: str | None) -> str:
-    """The id of a turn that follows another."""
+def following_id(parent: str, key: bytes, *, session: str, agent: str | None) -> str:
+    """Return the id of a turn that follows another."""
     return _id(_FOLLOWING, _conversation(session, agent), parent, key.hex())
 
 
-def answered(
+def answer_messages(
     leaf: str, answer: Sequence[WireTurn], *, session: str, agent: str | None = None
 ) -> list[Message]:
-    """An answer's messages with their ids, as they follow the last turn of the request."""
+    """Return an answer's messages with the ids that follow the request's last turn."""
     messages = []
     for turn in answer:
-        leaf = following(leaf, turn.key, session=session, agent=agent)
+        leaf = following_id(leaf, turn.key, session=session, agent=agent)
         messages.append(replace(turn.message, id=leaf, session=session))
     return messages
 
 
 def _conversation(session: str, agent: str | None) -> str:
-    """What two agents hear in one session is stored for each of them."""
+    """Return the key of an agent's part of a session; each agent's messages are stored separately."""
     return session if agent is None else f"{session}\0{agent}"
 
 
@@ -143,7 +140,7 @@ class _Walk:
     turn_id: str | None
     is_retry: bool
     keys: list[bytes] = field(init=False)
-    last: int = field(init=False)  # where the turns begin that nothing in the request answers yet
+    last: int = field(init=False)  # index of the first turn after the last answer
 
     def __post_init__(self) -> None:
         self.keys = [turn.key for turn in self.turns]
@@ -161,7 +158,7 @@ class _Walk:
             if place is not None:
                 leaf = self.log.nodes[place].id
             elif k == 0 and not leaf and self.log.nodes and k >= self.last:
-                leaf = self._latest_id(k)  # a client that keeps no history: what is new comes after all
+                leaf = self._latest_id(k)  # a client without history: the turn follows the latest one
             else:
                 leaf = self._new_id(k, leaf)
             ids.append(leaf)
@@ -192,10 +189,10 @@ class _Walk:
         return _id(_LATEST, _conversation(self.session, self.agent), newest, self.keys[k].hex())
 
     def _following(self, parent: str, k: int) -> str:
-        return following(parent, self.keys[k], session=self.session, agent=self.agent)
+        return following_id(parent, self.keys[k], session=self.session, agent=self.agent)
 
     def _known(self, k: int, parent: str) -> int | None:
-        """Where the log has a turn of the request, given the id of what stands before it."""
+        """Return the index in the log of a turn, given the id of the turn before; None if unknown."""
         if not (parent or self.last or self.log.keeps_history or self.turn_id):
             return self._again(k)
         place = self.log.place(self._new_id(k, parent))
@@ -205,21 +202,21 @@ class _Walk:
         if before is not None and before + 1 < len(self.log.nodes):
             then = self.log.nodes[before + 1]
             if then.key == self.keys[k] and not then.id.startswith(_FOLLOWING):
-                return before + 1  # stored by other means than a request
+                return before + 1  # stored by another door than the gateway
         if k < self.last:
             return self._elsewhere(k) if (partial := self._broken_off(k, before)) is None else partial
         return self._again(k)
 
     def _elsewhere(self, k: int) -> int | None:
-        """Anywhere in the session: the latest, but rather one that the next turn follows."""
+        """Find a turn anywhere in the session, preferably one that the next turn follows, else the latest."""
         places = self.log.places(self.keys[k])
-        for place in reversed(places):  # there is a next turn: this one is not among the last
+        for place in reversed(places):
             if self.log.place(self._following(self.log.nodes[place].id, k + 1)) is not None:
                 return place
         return places[-1] if places else None
 
     def _broken_off(self, k: int, before: int | None) -> int | None:
-        """An answer that broke off: the client may have seen less of it than was stored, or more."""
+        """Find an answer that broke off, of which the client may have another part than the log."""
         if self.turns[k].message.role != "assistant" or before is None:
             return None
         then = before + 1
@@ -228,7 +225,7 @@ class _Walk:
         return None
 
     def _again(self, k: int) -> int | None:
-        """A last turn that is not known by what it follows, when it is a request sent again."""
+        """Find one of the last turns of a request that was sent again."""
         if self.is_retry:
             places = self.log.places(self.keys[k])
             return places[-1] if places else None
@@ -244,7 +241,7 @@ class _Walk:
         return None
 
     def _to_store(self, places: Sequence[int | None]) -> list[int]:
-        """The turns that are new, by their places in the request."""
+        """Return the indexes of the turns to be stored."""
         stored: list[int] = []
         run: list[int] = []
         before = -1
@@ -263,4 +260,4 @@ class _Walk:
             return message
         return replace(
             message, metadata={**message.metadata, TIME_KNOWN: False}
-        )  # said before memory was there
+        )  # said before the gateway was there

@@ -1,4 +1,4 @@
-"""Messages, Anthropic's shape."""
+"""Anthropic's messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from zibaldone.server.gateway.chat import with_block
 from zibaldone.server.gateway.json_body import (
     JsonObject,
     Splice,
@@ -29,7 +28,7 @@ from zibaldone.server.gateway.rounds import (
     added,
 )
 from zibaldone.server.gateway.turns import WireTurn, tool_call, wire_turn
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat, with_block
 
 _FILES = ("image", "document")
 
@@ -49,7 +48,7 @@ class AnthropicMessages(WireFormat):
         ]
 
     def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
-        """See WireFormat. As text before the first text of the turn: results of tools stay in front."""
+        """See WireFormat. Results of tools stay in front."""
         return with_block(body, "messages", place, block, "text")
 
     def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
@@ -57,52 +56,35 @@ class AnthropicMessages(WireFormat):
         shapes = _shapes({"role": "assistant", "content": body.get("content")})
         return [turn for shape in shapes if (turn := wire_turn(shape)) is not None]
 
-    def reader(self, body: JsonObject) -> AnswerReader:  # noqa: ARG002 - nothing in it matters
+    def reader(self, body: JsonObject) -> AnswerReader:  # noqa: ARG002
         """See WireFormat."""
         return _MessageReader()
 
-    def rounds(self, body: JsonObject) -> Rounds | None:  # noqa: ARG002 - each can have them
+    def rounds(self, body: JsonObject) -> Rounds | None:  # noqa: ARG002
         """See WireFormat."""
-        return MessageRounds()
+        return _MessageRounds()
 
 
 class _MessageReader(AnswerReader):
     def __init__(self) -> None:
         self._blocks: dict[int, dict[str, Any]] = {}
-        self._fragments: dict[int, list[str]] = {}
-        self._ended = False
 
     def read(self, event: Mapping[str, Any]) -> None:
-        """Take in an event."""
+        """Complete before `message_stop`, of which clients keep no member of ours."""
         kind, place = event.get("type"), index(event.get("index"))
         if kind == "content_block_start":
             self._blocks[place] = dict(mapping(event.get("content_block")))
         elif kind == "content_block_delta":
-            delta = mapping(event.get("delta"))
-            fragment = text(delta.get("text")) or text(delta.get("partial_json"))
-            self._fragments.setdefault(place, []).append(fragment)
+            _extend(self._blocks.setdefault(place, {}), mapping(event.get("delta")))
         stopped = kind == "message_delta" and mapping(event.get("delta")).get("stop_reason")
-        self._ended = bool(stopped) or kind == "message_stop"
-
-    @property
-    def is_complete(self) -> bool:
-        """True if nothing more is said; of message_stop, which comes then, clients keep nothing of ours."""
-        return self._ended
+        self.is_complete = bool(stopped) or kind == "message_stop"
 
     def turns(self) -> list[WireTurn]:
-        """The message so far."""
-        content = []
-        for place, block in sorted(self._blocks.items()):
-            added = "".join(self._fragments.get(place, ()))
-            if block.get("type") == "tool_use":
-                content.append({**block, "input": added or block.get("input", {})})
-            else:
-                content.append({**block, "text": text(block.get("text")) + added})
-        return AnthropicMessages().answer({"content": content})
+        return AnthropicMessages().answer({"content": [block for _, block in sorted(self._blocks.items())]})
 
 
-class MessageRounds(ListedRounds):
-    """Rounds of messages: a list of blocks each."""
+class _MessageRounds(ListedRounds):
+    """Rounds of messages: one list of content blocks each."""
 
     offer = dumped({"name": TOOL, "description": DESCRIPTION, "input_schema": PARAMETERS})
     no_calls = '{"type":"none"}'
@@ -110,11 +92,9 @@ class MessageRounds(ListedRounds):
     thoughts = ("thinking", "redacted_thinking")
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
-        """See ListedRounds."""
         return part.get("type") == "tool_use"
 
     def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
-        """See Rounds."""
         kind = body.get("type")
         if kind == "message_start":
             self.usage = mapping(mapping(body.get("message")).get("usage"))
@@ -124,7 +104,7 @@ class MessageRounds(ListedRounds):
             self.begin_part(index(body.get(self.place_name)), mapping(body.get("content_block")))
             return self.put(event, body)
         if kind in ("content_block_delta", "content_block_stop"):
-            self._take(index(body.get(self.place_name)), mapping(body.get("delta")))
+            _extend(self._parts.setdefault(index(body.get(self.place_name)), {}), mapping(body.get("delta")))
             return self.put(event, body)
         if kind == "message_delta":
             delta, usage = mapping(body.get("delta")), mapping(body.get("usage"))
@@ -141,7 +121,6 @@ class MessageRounds(ListedRounds):
         return b"" if self.goes_on else self.show(event)
 
     def whole(self, body: JsonObject) -> str:
-        """See Rounds."""
         self.usage = mapping(body["usage"])
         self._parts = dict(enumerate(dict(mapping(block)) for block in sequence(body["content"])))
         self._stop(body["stop_reason"])
@@ -156,11 +135,9 @@ class MessageRounds(ListedRounds):
         return body.rewritten(changed)
 
     def words(self) -> str:
-        """See Rounds."""
         return "".join(text(block.get("text")) for block in (*self._seen, *self.visible()))
 
     def elements(self) -> list[str]:
-        """See Rounds."""
         blocks = [
             {**block, "input": _object(block.get("input"))} if self.is_call(block) else block
             for block in self.in_order()
@@ -169,15 +146,14 @@ class MessageRounds(ListedRounds):
         return [dumped({"role": "assistant", "content": blocks})]
 
     def result(self, call_id: str, words: str) -> Mapping[str, Any]:
-        """See Rounds."""
         return {"type": "tool_result", "tool_use_id": call_id, "content": words}
 
     def as_elements(self, results: list[str]) -> list[str]:
-        """See Rounds. One turn has them all."""
+        """One turn has all results."""
         return [f'{{"role":"user","content":[{",".join(results)}]}}']
 
     def restored(self, body: JsonObject, hidden: Mapping[int, HiddenTurn]) -> list[Splice]:
-        """See Rounds. The results of one turn's calls stand in one turn, the client's with ours."""
+        """All results of a turn's calls, the client's and ours, go into one turn."""
         places = self.places(body)
         edits = []
         for place, turn in hidden.items():
@@ -193,17 +169,6 @@ class MessageRounds(ListedRounds):
             edits += [Splice(*places[place], ",".join([*turn.earlier, *turn.last])), behind]
         return edits
 
-    def _take(self, place: int, delta: Mapping[str, Any]) -> None:
-        block = self._parts.setdefault(place, {})
-        for name in ("text", "thinking", "signature"):
-            if name in delta:
-                block[name] = text(block.get(name)) + text(delta[name])
-        if "partial_json" in delta:
-            before = block.get("input")
-            block["input"] = (before if isinstance(before, str) else "") + text(delta["partial_json"])
-        if "citation" in delta:
-            block["citations"] = [*sequence(block.get("citations")), delta["citation"]]
-
     def _stop(self, reason: object) -> None:
         if reason:
             self.is_over, self.ended_well = True, reason in ("tool_use", "end_turn", "stop_sequence")
@@ -212,8 +177,19 @@ class MessageRounds(ListedRounds):
         return "end_turn" if self.is_stripped and reason == "tool_use" else reason
 
 
+def _extend(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a delta to a content block, in place."""
+    for name in ("text", "thinking", "signature"):
+        if name in delta:
+            block[name] = text(block.get(name)) + text(delta[name])
+    if partial_json := text(delta.get("partial_json")):
+        block["input"] = text(block.get("input")) + partial_json
+    if "citation" in delta:
+        block["citations"] = [*sequence(block.get("citations")), delta["citation"]]
+
+
 def _object(given: object) -> object:
-    """The arguments of a streamed call; of what cannot be read nothing."""
+    """Return the arguments of a streamed call; {} if they cannot be parsed."""
     if isinstance(given, str):
         with suppress(ValueError, RecursionError):
             given = json.loads(given)
@@ -221,7 +197,7 @@ def _object(given: object) -> object:
 
 
 def _shapes(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A message in the OpenAI chat shape: results of tools are messages of their own, before the others."""
+    """Yield a message in OpenAI's chat format: first each tool result as a message, then the rest."""
     role, content = message.get("role"), message.get("content")
     if isinstance(content, str):
         yield {"role": role, "content": content}

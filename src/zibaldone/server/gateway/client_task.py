@@ -1,9 +1,8 @@
-"""Requests that a client makes for itself: a title or tags for a conversation, a summary in its place.
+"""Recognition of requests that a client program makes for itself: titles, tags or summaries.
 
-They go to the same model under the same names as the conversation, and none of their words is anybody's. They
-are known by how they begin: with an instruction of the program (those of coding agents and chat interfaces
-were read for it), or with a first turn that asks for the title of a conversation in which nobody has answered
-yet: once somebody has, a person may have asked for it.
+They go to the same model under the same user and session as the conversation, but nobody said their words.
+They are recognized by their beginning: an instruction of a known coding agent or chat interface, or a first
+turn that asks for a title before any answer; later a person may have asked for one.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _FIRST_TURN_S_TITLE = re.compile(
     _TITLE.format(what=r"(?:this|the) (?:following )?conversation"), re.IGNORECASE
 )
 _CHORE = re.compile(r"\s*### Task:\s.*(?:<chat_history>|### Chat History)", re.DOTALL)
-_BEHIND_ALL = re.compile(  # of a conversation: to sum it up, or to guess what the user will type
+_LAST_TURN = re.compile(  # to summarize a conversation, or to guess the user's next words
     r"\s*(?:(?:critical: respond with text only\b(?s:.{0,2000}?))?"
     r"your task is to create a detailed summary of"
     r" (?:the conversation so far|this conversation\.|the recent portion of the conversation)"
@@ -41,13 +40,13 @@ _BEHIND_ALL = re.compile(  # of a conversation: to sum it up, or to guess what t
 
 
 def is_client_task(body: JsonObject) -> bool:
-    """True if a request is the client's own business, in any of the wire formats."""
+    """True if a request, in any wire format, is a task of the client program."""
     elements = [mapping(element) for element in sequence(body["messages"]) or sequence(body["input"])]
     turns = [list(_texts(element.get("content"))) for element in elements if element.get("role") == "user"]
     if isinstance(body["input"], str):
         turns = [[body["input"]]]
     last = turns[-1] if turns else []
-    if any(_BEHIND_ALL.match(words) for words in last):
+    if any(_LAST_TURN.match(words) for words in last):
         return True
     goes_on = body["previous_response_id"] or body["conversation"]
     if body["tools"] or goes_on or any(element.get("role") == "assistant" for element in elements):
@@ -63,15 +62,15 @@ def is_client_task(body: JsonObject) -> bool:
 
 
 def is_subagent(headers: Headers) -> bool:
-    """True if a model, and no person, speaks as the user: an agent that another one has sent.
+    """True if the user turns are another agent's.
 
-    What both say is in the conversation that sent it: as the call of a tool, and as its result.
+    Task and result are also in the conversation of that agent, as a tool call and its result.
     """
     return any(name in headers for name in _SUBAGENT_HEADERS)
 
 
 def _texts(content: object) -> Iterator[str]:
-    """The texts of a content: one, or those of its parts."""
+    """Yield the texts of a content, a string or a list of parts."""
     if isinstance(content, str):
         yield content
     for part in sequence(content):

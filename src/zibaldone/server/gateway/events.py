@@ -1,4 +1,4 @@
-"""Server-sent events, as bytes: where each one ends, and what it carries."""
+"""Server-sent events as bytes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _LINE = re.compile(rb"\r\n|\n|\r")
 
 
 class EventSplitter:
-    """Cuts a stream, however it was cut on its way, into whole events."""
+    """Splits a stream into events, wherever its chunks were cut."""
 
     def __init__(self) -> None:
         self._pending = b""
-        self._looked = 0  # no event ends before this
+        self._looked = 0  # position before which no event ends
 
     def events(self, chunk: bytes) -> Iterator[bytes]:
-        """The events that are whole now, each with the empty line that ends it."""
+        """Yield the events completed by a chunk, each with its final empty line."""
         self._pending += chunk
         start = 0
         while match := _END.search(self._pending, max(self._looked, start)):
@@ -27,13 +27,13 @@ class EventSplitter:
         self._looked = max(len(self._pending) - 3, 0)
 
     def rest(self) -> bytes:
-        """What came after the last whole event."""
+        """Return and drop the bytes after the last complete event."""
         rest, self._pending = self._pending, b""
         return rest
 
 
 def whole_events(data: bytes) -> Iterator[bytes]:
-    """The events of a piece of a stream; the last one also when it does not end as it should."""
+    """Yield the events in some bytes, the last one even if it is incomplete."""
     splitter = EventSplitter()
     yield from splitter.events(data)
     if rest := splitter.rest():
@@ -41,17 +41,17 @@ def whole_events(data: bytes) -> Iterator[bytes]:
 
 
 def event_data(event: bytes) -> bytes:
-    """What an event carries; empty for a comment."""
+    """Return an event's data; empty for a comment."""
     lines = (line for line in _LINE.split(event) if line.startswith(b"data"))
     return b"\n".join(line[5:].removeprefix(b" ") for line in lines if line[4:5] == b":")
 
 
 def with_data(event: bytes, data: bytes) -> bytes:
-    """The same event, carrying something else, in one line."""
+    """Return the event with other data, in one line."""
     others = [line for line in _LINE.split(event) if line and not line.startswith(b"data")]
     return b"\n".join([*others, b"data: " + data, b"", b""])
 
 
 def comment(words: str) -> bytes:
-    """An event that every client skips."""
+    """Return a comment, which every client ignores."""
     return f": {' '.join(words.split())}\n\n".encode()

@@ -1,9 +1,9 @@
-"""The gateway: a model server's own addresses, with memory."""
+"""The routes of the gateway: the paths of a model server, with memory."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -25,14 +25,12 @@ from zibaldone.server.gateway.client_task import is_client_task, is_subagent
 from zibaldone.server.gateway.events import comment, event_data, with_data
 from zibaldone.server.gateway.exchange import (
     LONG_BYTES,
-    BackgroundTasks,
     GatewayExchange,
-    Workshop,
-    said_again,
+    GatewayServices,
+    is_retry,
     without_member,
 )
 from zibaldone.server.gateway.json_body import (
-    JsonObject,
     NotAnObject,
     dumped,
     encoded,
@@ -40,8 +38,6 @@ from zibaldone.server.gateway.json_body import (
     read_object,
     text,
 )
-from zibaldone.server.gateway.loops import LoopRecalls
-from zibaldone.server.gateway.recording import Recorder
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
 from zibaldone.server.gateway.scope import memory_options, memory_scope
@@ -63,38 +59,31 @@ from zibaldone.server.settings import ServerSettings
 _PREFIX = "/v1"
 _OWN = "/v1/memory/"
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-_LATER = ("queued", "in_progress")  # what Responses says of an answer that is asked for in the background
+_LATER = ("queued", "in_progress")  # statuses of a response that is computed in the background
 _DRAIN_S = 30.0
 T = TypeVar("T")
 Pairs = Sequence[tuple[str, str]]
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Gateway:
-    """Part of the server: whatever is below /v1 and is not our own goes to the upstream."""
+    """The part of the server that passes paths below /v1 on to the upstream, except our own."""
 
     def __init__(self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics) -> None:
-        """Raises InvalidInput for settings without an upstream, or with an address that is none."""
+        """Raises InvalidInput for settings without an upstream, or with an invalid address."""
         if settings.upstream is None:
             raise InvalidInput("a gateway needs an upstream: start the server with --upstream ADDRESS")
         self._upstream = UpstreamClient(settings.upstream, key=settings.upstream_key)
         self._metrics = metrics
         self._mode = settings.memory_mode
-        self._shop = Workshop(
-            memory,
-            Recorder(memory),
-            LoopRecalls(memory),
-            BackgroundTasks(),
-            metrics,
-            recall_timeout_s=settings.recall_timeout_ms / 1000,
-        )
+        timeout_s = settings.recall_timeout_ms / 1000
+        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s)
 
     def routes(self) -> list[BaseRoute]:
-        """Of the three formats, and one for all that is passed through."""
+        """Return the routes of the three formats, and one for everything else."""
         formats: list[WireFormat] = [ChatCompletions(), Responses(), AnthropicMessages()]
         return [
             *(
-                Route(_PREFIX + wire.path + end, self._endpoint(wire), methods=["POST"])
+                Route(_PREFIX + wire.path + end, partial(self._serve, wire), methods=["POST"])
                 for wire in formats
                 for end in ("", "/")
             ),
@@ -103,18 +92,12 @@ class Gateway:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """At the end, waits for all that is still to be stored."""
+        """At the end, wait for everything to be stored."""
         try:
             yield
         finally:
-            await self._shop.end(_DRAIN_S)
+            await self._services.background.drain(_DRAIN_S)
             await self._upstream.close()
-
-    def _endpoint(self, wire: WireFormat) -> Endpoint:
-        async def endpoint(request: Request) -> Response:
-            return await self._serve(wire, request)
-
-        return endpoint
 
     async def _serve(self, wire: WireFormat, request: Request) -> Response:
         data = await request.body()
@@ -128,26 +111,23 @@ class Gateway:
         if is_subagent(headers):
             options = replace(options, enable_writeback=False)
         scope = memory_scope(principal, headers, body)
+        off = ""
         if scope is None:
-            return await self._relay(
-                request, wire.path, encoded(without_member(body)), _off("nobody says whose memory")
-            )
-        if not (options.enable_retrieval or options.enable_writeback):
-            return await self._relay(
-                request, wire.path, encoded(without_member(body)), _off("the request wants none")
-            )
-        if is_client_task(body):
-            return await self._relay(
-                request, wire.path, encoded(without_member(body)), _off("a task of the client's own, no turn")
-            )
+            off = "nobody says whose memory"
+        elif not (options.enable_retrieval or options.enable_writeback):
+            off = "the request wants none"
+        elif is_client_task(body):
+            off = "a task of the client's own, no turn"
+        if scope is None or off:
+            return await self._relay(request, wire.path, encoded(without_member(body)), _off(off))
         exchange = GatewayExchange(
-            self._shop,
+            self._services,
             wire,
             body,
             scope,
             options,
             principal.read_only,
-            is_retry=said_again(headers),
+            is_retry=is_retry(headers),
             is_open=request.state.is_open if principal.is_presumed else None,
         )
         content = await exchange.admit()
@@ -161,7 +141,7 @@ class Gateway:
     async def _answering(
         self, request: Request, exchange: GatewayExchange, content: bytes, loop: ToolLoop | None
     ) -> Response:
-        """The client's answer; of an error, and of what nobody can read, the question alone is stored."""
+        """Answer the client; after an error or an unreadable answer, only the question is stored."""
         wire, report = exchange.wire, exchange.report
         send = partial(self._send, request, wire.path, plain=True)
         again = partial(send, is_again=True)
@@ -198,7 +178,7 @@ class Gateway:
     async def _send(
         self, request: Request, below: str, content: Content, *, plain: bool, is_again: bool = False
     ) -> UpstreamAnswer:
-        """`is_again`: another request of ours, for the same one of the client's."""
+        """`is_again`: a further request of a tool loop, which must not have the same idempotency key."""
         query, headers = request.scope["query_string"].decode("latin-1"), request.headers
         if is_again:
             headers = Headers(raw=[pair for pair in headers.raw if pair[0] != b"idempotency-key"])
@@ -207,7 +187,7 @@ class Gateway:
 
 
 class _AllOthers(Route):
-    """Whatever is not the server's own, also where that has no such path or method."""
+    """The route of every path that is not the server's own."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """See Route."""
@@ -221,7 +201,7 @@ async def _hung_up(request: Request) -> None:
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The upstream's answer, unless the client hangs up while it is waited for."""
+    """Return the result of `work`, unless the client hangs up before: then raise ClientDisconnect."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_hung_up(request))
     try:
@@ -238,7 +218,7 @@ async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _begun(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The stream once it has begun. Raises what it raises until then."""
+    """Return the stream after its first item has come. Raises what it raises until then."""
     with reading():
         first = await anext(stream, b"")
 
@@ -252,7 +232,7 @@ async def _begun(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: WireFormat) -> Response:
-    """An answer in one piece, stored before the client has it."""
+    """Answer with a whole response, stored before the client gets it."""
     data = await whole(response)
     report = exchange.report
     try:
@@ -266,14 +246,9 @@ async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: Wire
             report.degrade("the answer comes later: it will not be stored")
         turns, answer_id = wire.answer(answer), text(answer.get("id")) or None
         await exchange.record(turns, answer_id, is_partial=status == "failed")
-        data = encoded(_with_report(body, exchange))
+        if exchange.options.report:
+            data = encoded(body.rewritten({"memory": dumped(report.body())}))
     return _Whole(data, response.status_code, _pairs(response, report, changed=True))
-
-
-def _with_report(body: JsonObject, exchange: GatewayExchange) -> str:
-    if not exchange.options.report:
-        return body.text
-    return body.rewritten({"memory": dumped(exchange.report.body())})
 
 
 async def _answered(
@@ -282,7 +257,7 @@ async def _answered(
     exchange: GatewayExchange,
     reader: AnswerReader,
 ) -> AsyncIterator[bytes]:
-    """The events of an answer as they come; before the last one leaves, the answer is stored."""
+    """Yield the events of an answer as they come; before the last one, the answer is stored."""
     is_over = is_broken = False
     try:
         async for events in source:
@@ -305,7 +280,7 @@ async def _answered(
                     passed += event
             if passed:
                 yield passed
-        await exchange.record(reader.turns(), None, is_partial=True)  # a stream that says of no end
+        await exchange.record(reader.turns(), None, is_partial=True)  # the stream ended without an end event
     finally:
         exchange.leave(reader.turns())
         await source.aclose()  # type: ignore[attr-defined] # a generator
@@ -313,7 +288,7 @@ async def _answered(
 
 
 def _answer_id(body: Mapping[str, Any] | None) -> str | None:
-    """What the upstream calls the answer that ended with this event."""
+    """Return the upstream's id of the answer that ended with this event."""
     return None if body is None else text(mapping(body.get("response")).get("id")) or None
 
 
@@ -337,7 +312,7 @@ def _pairs(response: UpstreamAnswer, report: MemoryReport | None, *, changed: bo
 
 
 def _passed(response: UpstreamAnswer, report: MemoryReport | None) -> Response:
-    """An answer as it came, byte for byte."""
+    """Answer with the upstream's response, byte for byte."""
 
     async def stream() -> AsyncIterator[bytes]:
         try:
@@ -360,13 +335,13 @@ class _Whole(Response):
 
 
 class _Stream(StreamingResponse):
-    """Closes its source however it ends, at once."""
+    """A streaming answer that closes its source at once, however it ends."""
 
     def __init__(self, content: AsyncIterator[bytes], status: int, headers: Pairs) -> None:
         super().__init__(content, status)
         self.raw_headers = _raw(headers)
 
     async def stream_response(self, send: Send) -> None:
-        """Send all of it."""
+        """Send the stream, then close its source."""
         async with aclosing(self.body_iterator):  # type: ignore[type-var] # generators, all of them
             await super().stream_response(send)

@@ -13,12 +13,12 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 
 
 class NotAnObject(ValueError):
-    """The text is no JSON object, or one that is nested too deeply."""
+    """The text is not a JSON object, or is nested too deeply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member of an object, and where it stands."""
+    """A member of an object with its position."""
 
     name: str
     value: Any
@@ -37,18 +37,18 @@ class JsonObject:
     end: int
 
     def __getitem__(self, name: str) -> Any:
-        """The value; None for a name that is not there. The last one holds where a name stands twice."""
+        """Return a member's value, None if it is missing; of duplicates the last one counts."""
         return next((member.value for member in reversed(self.members) if member.name == name), None)
 
     def __contains__(self, name: str) -> bool:
         return any(member.name == name for member in self.members)
 
     def member(self, name: str) -> Member:
-        """The member that holds; the name must be there."""
+        """Return a member that exists."""
         return next(member for member in reversed(self.members) if member.name == name)
 
     def rewritten(self, replaced: Mapping[str, str], *, removed: Sequence[str] = ()) -> str:
-        """The object with values replaced by other JSON, or added; all others as they came."""
+        """Return the object with values replaced or added (JSON); all other members stay as they are."""
         kept = [member for member in self.members if member.name not in removed]
         pieces = [
             f"{self.text[member.start : member.value_start]}{replaced[member.name]}"
@@ -62,17 +62,17 @@ class JsonObject:
 
 
 def dumped(value: object) -> str:
-    """JSON of as few bytes as can be."""
+    """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def encoded(text: str) -> bytes:
-    """UTF-8; half a character, which JSON can hold and UTF-8 cannot, becomes a question mark."""
+    """Encode as UTF-8, with a question mark for lone surrogates."""
     return text.encode(errors="replace")
 
 
 def read_object(data: bytes) -> JsonObject:
-    """The object that a body is. Raises NotAnObject."""
+    """Parse a body with the positions of its members. Raises NotAnObject."""
     try:
         text = data.decode()
         read = object_at(text, _after_space(text, 0))
@@ -84,7 +84,7 @@ def read_object(data: bytes) -> JsonObject:
 
 
 def read_values(data: bytes) -> dict[str, Any]:
-    """The members of the object that a body is, where nothing of it will be rewritten. Raises NotAnObject."""
+    """Parse a body that will not be rewritten. Raises NotAnObject."""
     try:
         values = json.loads(data.decode())
     except (ValueError, RecursionError) as error:
@@ -95,7 +95,7 @@ def read_values(data: bytes) -> dict[str, Any]:
 
 
 def object_at(text: str, at: int) -> JsonObject:
-    """The object that begins there. Raises NotAnObject."""
+    """Parse the object that begins at `at`. Raises NotAnObject."""
     start = at
     members: list[Member] = []
     at = _opened(text, at, "{", "}")
@@ -114,7 +114,7 @@ def object_at(text: str, at: int) -> JsonObject:
 
 
 def elements_at(text: str, at: int) -> list[tuple[int, int]]:
-    """Where each element of the list that begins there stands. Raises NotAnObject."""
+    """Return start and end of each element of the list that begins at `at`. Raises NotAnObject."""
     elements: list[tuple[int, int]] = []
     at = _opened(text, at, "[", "]")
     while at >= 0:
@@ -125,7 +125,7 @@ def elements_at(text: str, at: int) -> list[tuple[int, int]]:
 
 
 def with_element(text: str, at: int, place: int, replacement: str) -> str:
-    """The list that begins there, with one of its elements replaced."""
+    """Return the list that begins at `at` with the element number `place` replaced."""
     elements = elements_at(text, at)
     pieces = [text[start:end] for start, end in elements]
     pieces[place] = replacement
@@ -140,7 +140,7 @@ def _value(text: str, at: int) -> tuple[Any, int]:
 
 
 def _opened(text: str, at: int, opening: str, closing: str) -> int:
-    """Where the first thing inside begins; -1 when there is nothing inside."""
+    """Return the start of the first member or element; -1 if there is none."""
     if text[at : at + 1] != opening:
         raise NotAnObject(f"no {opening} at character {at}")
     first = _after_space(text, at + 1)
@@ -148,7 +148,7 @@ def _opened(text: str, at: int, opening: str, closing: str) -> int:
 
 
 def _next(text: str, end: int, closing: str) -> tuple[int, int]:
-    """Where the next thing begins, or (-1, where all is over)."""
+    """Return (start of the next member or element, 0), or (-1, end of the container)."""
     at = _after_space(text, end)
     if text[at : at + 1] == closing:
         return -1, at + 1
@@ -164,7 +164,7 @@ def _after_space(text: str, at: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """Another text in the place of `text[start:end]`."""
+    """A replacement of `text[start:end]`."""
 
     start: int
     end: int
@@ -172,7 +172,7 @@ class Splice:
 
 
 def edited(text: str, splices: Iterable[Splice]) -> str:
-    """The text with these splices, of which none is inside of another; all else as it came."""
+    """Return the text with these splices, which must not overlap."""
     pieces, at = [], 0
     for splice in sorted(splices, key=lambda splice: splice.start):
         pieces += [text[at : splice.start], splice.text]
@@ -181,7 +181,7 @@ def edited(text: str, splices: Iterable[Splice]) -> str:
 
 
 def set_to(body: JsonObject, name: str, value: str) -> Splice:
-    """A member, JSON, in its place or behind the others."""
+    """Return the splice that replaces or appends a member (JSON)."""
     if name in body:
         member = body.member(name)
         return Splice(member.value_start, member.end, value)
@@ -189,20 +189,20 @@ def set_to(body: JsonObject, name: str, value: str) -> Splice:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """The value if it is an object, else an empty one: upstreams send what they like."""
+    """Return the value if it is an object, else an empty one; upstreams may send anything."""
     return value if isinstance(value, Mapping) else {}
 
 
 def sequence(value: object) -> Sequence[Any]:
-    """The value if it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else ()
 
 
 def index(value: object) -> int:
-    """The value if it is a number, else 0: of one thing alone some upstreams say no index."""
+    """Return the value if it is a number, else 0: some upstreams omit the index of a single thing."""
     return value if isinstance(value, int) else 0
 
 
 def text(value: object) -> str:
-    """The value if it is a text, else an empty one."""
+    """Return the value if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""

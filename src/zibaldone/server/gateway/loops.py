@@ -1,8 +1,7 @@
-"""Repeat in later requests what the gateway put into the one that they go on from.
+"""Caches of what the gateway inserted into a request, to insert it again into the requests that follow it.
 
-An agent that uses tools sends the same turn again with each result. A model server has all of that in its
-prefix cache, as long as what was recalled before that turn is the same, byte for byte, and so is what the
-model itself searched for on its way.
+An agent that uses tools sends the same turn again with each result. The model server's prefix cache covers it
+as long as the recalled text before that turn, and the model's own searches, are the same byte for byte.
 """
 
 from __future__ import annotations
@@ -24,85 +23,80 @@ from zibaldone.text.purgeable_cache import emptied, sweeping
 
 T = TypeVar("T")
 _MOST = 512
-_KEPT_S = 3600.0  # after its last use
+_KEPT_S = 3600.0  # after the last use
 
 
-class Kept(Generic[T]):
-    """Earlier requests that others may go on from. It keeps words of messages: a forgetting empties it."""
+class MessageCache(Generic[T]):
+    """An LRU cache of values that quote messages. A forgetting empties it."""
 
     def __init__(self, memory: AsyncMemory, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._memory = memory
         self._clock = clock
         self._kept: OrderedDict[bytes, tuple[float, str, frozenset[int], T]] = OrderedDict()
-        self._lock = ForkSafeLock()  # whoever forgets does it in another thread
+        self._lock = ForkSafeLock()  # forgetting runs in another thread
         emptied(self)
 
     def cache_clear(self) -> None:
-        """Something was forgotten."""
+        """Drop everything, after something was forgotten."""
         with self._lock:
             self._kept.clear()
 
-    def note(self, key: bytes, user: str, seqs: frozenset[int], kept: T) -> None:
-        """Note what has words of these messages; inside of `sweeping` since before they were read."""
+    def put(self, key: bytes, user: str, seqs: frozenset[int], value: T) -> None:
+        """Add a value that quotes these messages; call within `sweeping`, entered before they were read."""
         now = self._clock()
         with self._lock:
-            self._kept[key] = (now, user, seqs, kept)
+            self._kept[key] = (now, user, seqs, value)
             self._kept.move_to_end(key)
             while len(self._kept) > _MOST or next(iter(self._kept.values()))[0] < now - _KEPT_S:
                 self._kept.popitem(last=False)
 
-    async def there(self, key: bytes) -> T | None:
-        """The kept turn, if all of it is still in the log: other processes forget, too."""
-        _, user, seqs, kept = self._kept.get(key, (0.0, "", frozenset(), None))
+    async def find(self, key: bytes) -> T | None:
+        """Return the value if all its messages are still in the log: other processes forget, too."""
+        _, user, seqs, value = self._kept.get(key, (0.0, "", frozenset(), None))
         for seq in seqs:
             if await self._memory.get(seq, user=user) is None:
                 return None
-        return kept
+        return value
 
 
-class LoopRecalls(Kept[Recall]):
-    """Recalls of loops that may go on."""
+class LoopRecalls(MessageCache[Recall]):
+    """Recalls of tool loops, by `loop_key`."""
 
     def keep(self, loop: bytes, user: str, recalled: Recall) -> None:
-        """Note what was recalled for a loop."""
-        # A trace says something of every message of the user: a megabyte and more.
+        """Add a recall, without its trace: that has every message of the user, a megabyte and more."""
         trace = replace(recalled.trace, views=(), decisions=(), within=None, without=frozenset())
         seqs = frozenset(citation.seq for citation in recalled.citations)
-        self.note(loop, user, seqs, replace(recalled, trace=trace))
-
-    async def recalled(self, loop: bytes) -> Recall | None:
-        """The recall that was made for it."""
-        return await self.there(loop)
+        self.put(loop, user, seqs, replace(recalled, trace=trace))
 
 
-class HiddenTurns(Kept[HiddenTurn]):
-    """Hidden turns of answers that clients go on from, by the first call that they did get."""
+class HiddenTurns(MessageCache[HiddenTurn]):
+    """Hidden turns, by the first call that the client did get."""
 
     def __init__(self, memory: AsyncMemory, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(memory, clock=clock)
         self._names: OrderedDict[bytes, str] = OrderedDict()
 
     def rename(self, scope: MemoryScope, shown: str, real: str) -> None:
-        """Note what the upstream calls an answer that its client calls otherwise."""
+        """Note the upstream's id of an answer whose id at the client is `shown`."""
         self._names[_key(scope, shown)] = real
         while len(self._names) > _MOST:
             self._names.popitem(last=False)
 
     def real(self, scope: MemoryScope, shown: str) -> str | None:
-        """Its name at the upstream; None: the same."""
+        """Return the upstream's id of an answer; None if it is the same."""
         return self._names.get(_key(scope, shown))
 
     async def of_call(self, scope: MemoryScope, session: str, call_id: str) -> HiddenTurn | None:
-        """The turn hidden beside a call of the client's; some upstreams count calls in each conversation."""
+        """Return the turn hidden beside a client's call; ids of calls are unique within a session only."""
         with sweeping():
-            turn = await self.there(_key(scope, session, call_id))
+            turn = await self.find(_key(scope, session, call_id))
             if turn is not None:
-                self.keep(scope, session, call_id, turn)  # its time begins anew
+                self.keep(scope, session, call_id, turn)  # renews its time
         return turn
 
     def keep(self, scope: MemoryScope, session: str, call_id: str, turn: HiddenTurn) -> None:
-        """Note what is hidden beside it."""
-        self.note(_key(scope, session, call_id), scope.user, turn.seqs, turn)
+        """Add the turn hidden beside a client's call."""
+        self.put(_key(scope, session, call_id), scope.user, turn.seqs, turn)
 
 
 def _key(scope: MemoryScope, *names: str) -> bytes:
@@ -110,7 +104,7 @@ def _key(scope: MemoryScope, *names: str) -> bytes:
 
 
 def loop_key(scope: MemoryScope, session: str, options: MemoryOptions, turns: Sequence[WireTurn]) -> bytes:
-    """The same for all requests of a loop; `turns` are those up to the user's last one."""
+    """Return a key common to all requests of a tool loop; `turns` are those up to the user's last one."""
     digest = hashlib.sha256(repr((scope, session, options)).encode(errors="replace"))
     for turn in turns:
         digest.update(turn.key)

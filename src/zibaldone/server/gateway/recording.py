@@ -1,4 +1,4 @@
-"""What is stored of a conversation: new turns of a request, and answers, once each."""
+"""Storing of conversations: each new turn of a request, and each answer, once."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from dataclasses import dataclass, field
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.log.filters import Filter
-from zibaldone.server.gateway.alignment import Aligned, SessionLog, align, answered
+from zibaldone.server.gateway.alignment import Aligned, SessionLog, align, answer_messages
 from zibaldone.server.gateway.scope import MemoryScope
 from zibaldone.server.gateway.turns import WireTurn
 
-_MOST_SESSIONS, _MOST_TURNS = 1024, 200_000  # that are kept in mind, as hashes
-_READ_BACK = 4000  # turns of a session that is not in mind
-_MOST_ANSWERS = 4096  # of the upstream's own ids of answers
+_MOST_SESSIONS, _MOST_TURNS = 1024, 200_000  # cached, as hashes
+_READ_BACK = 4000  # turns read of a session that is not cached
+_MOST_ANSWERS = 4096  # ids of answers
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A request's turns, and how they are to be told from those that the log has."""
+    """A request's turns, and the hints to find them in the log."""
 
     scope: MemoryScope
     session: str
     turns: tuple[WireTurn, ...]
     turn_id: str | None
-    after: str | None  # the id of the turn that the request goes on from, when it has no history itself
+    after: str | None  # id of the turn that the request continues, if it has no history itself
     is_retry: bool
 
 
@@ -34,11 +34,11 @@ class Admitted:
 class _Session:
     log: SessionLog = field(default_factory=SessionLog)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    read_to: int = 0  # the seq up to which nothing that others wrote is missing
+    read_to: int = 0  # last seq read from the log
 
 
 class Recorder:
-    """Writes conversations to memory. Of one event loop."""
+    """Writes conversations to memory. For one event loop."""
 
     def __init__(self, memory: AsyncMemory) -> None:
         self._memory = memory
@@ -46,13 +46,13 @@ class Recorder:
         self._answers: OrderedDict[tuple[str, str | None, str], tuple[str, str]] = OrderedDict()
 
     async def aligned(self, admitted: Admitted) -> Aligned:
-        """What the log has of a request now."""
+        """Compare a request with the log."""
         session = self._session(admitted)
         async with session.lock:
             return await self._aligned(session, admitted)
 
     async def store(self, admitted: Admitted) -> str:
-        """Store what is new in a request; returns the id of its last turn once all of it is durable."""
+        """Store the new turns of a request; returns the id of its last turn once they are durable."""
         session = self._session(admitted)
         async with session.lock:
             aligned = await self._aligned(session, admitted)
@@ -66,9 +66,9 @@ class Recorder:
     ) -> None:
         """Store an answer to the turn `leaf`; it is durable when this returns.
 
-        `answer_id` is what the upstream calls it, if requests may go on from there.
+        `answer_id` is the upstream's id, if requests may continue from it.
         """
-        messages = answered(leaf, answer, session=admitted.session, agent=admitted.scope.agent)
+        messages = answer_messages(leaf, answer, session=admitted.session, agent=admitted.scope.agent)
         if not messages:
             return
         session, scope = self._session(admitted), admitted.scope
@@ -80,7 +80,7 @@ class Recorder:
                 self._answers.popitem(last=False)
 
     def answer(self, scope: MemoryScope, answer_id: str) -> tuple[str, str] | None:
-        """The session and the id of the last turn of an answer that the upstream gave in this scope."""
+        """Return the session and the last turn's id of an answer, by the upstream's id."""
         return self._answers.get((scope.user, scope.agent, answer_id))
 
     def _session(self, admitted: Admitted) -> _Session:
@@ -94,7 +94,7 @@ class Recorder:
         return session
 
     async def _aligned(self, session: _Session, admitted: Admitted) -> Aligned:
-        """Take in what was stored since, by whomever, and walk the request."""
+        """Read messages added since, and align the request."""
         messages = await self._memory.messages(
             user=admitted.scope.user,
             filter=Filter(session=admitted.session, agent=admitted.scope.agent),

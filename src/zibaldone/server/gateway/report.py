@@ -1,4 +1,4 @@
-"""What memory did for one request, as the answer says it."""
+"""The report of memory's part in a request, for the answer."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from zibaldone.recall.result import Recall
 
 
 class MemoryStatus(enum.StrEnum):
-    """How it went."""
+    """Outcome of memory for a request."""
 
     OK = "ok"
-    DEGRADED = "degraded"  # something that was wanted failed; the request did not
-    OFF = "off"  # nothing was wanted
+    DEGRADED = "degraded"  # something failed, but not the request
+    OFF = "off"  # memory was not wanted
 
 
 @dataclass(slots=True)
 class MemoryReport:
-    """Filled while a request goes its way."""
+    """Report of a request, filled while it is processed."""
 
     status: MemoryStatus = MemoryStatus.OK
     reasons: list[str] = field(default_factory=list)
     recalled: Recall | None = None
-    searched: list[Found] = field(default_factory=list)  # what searches of the model brought
+    searched: list[Found] = field(default_factory=list)  # results of the model's searches
     session: str | None = None
-    ms: float = 0.0  # by which the request reached the upstream later
+    ms: float = 0.0  # delay of the request to the upstream
 
     def degrade(self, reason: str) -> None:
-        """Note what failed."""
+        """Add a failure."""
         self.status = MemoryStatus.DEGRADED
         self.reasons.append(reason)
 
     @property
     def headers(self) -> list[tuple[str, str]]:
-        """As it stands now."""
+        """The headers of the answer."""
         headers = [("x-memory-status", self.status.value)]
         if self.reasons:
             reason = "; ".join(self.reasons)
@@ -46,7 +46,7 @@ class MemoryReport:
         return headers
 
     def body(self) -> Mapping[str, Any]:
-        """The answer's member `memory`."""
+        """Return the answer's member `memory`."""
         cited: dict[int, Citation | Evidence] = {}
         if self.recalled is not None:
             cited |= {citation.seq: citation for citation in self.recalled.citations}

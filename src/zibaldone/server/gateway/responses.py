@@ -1,11 +1,10 @@
-"""Responses, OpenAI's newer shape: a list of items, of which messages are one kind."""
+"""OpenAI's responses: lists of items, of which messages are one kind."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zibaldone.server.gateway.chat import with_block
 from zibaldone.server.gateway.json_body import (
     JsonObject,
     Splice,
@@ -27,7 +26,7 @@ from zibaldone.server.gateway.rounds import (
     strings,
 )
 from zibaldone.server.gateway.turns import WireTurn, tool_call, wire_turn
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat, with_block
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = ("function_call_output", "custom_tool_call_output")
@@ -69,65 +68,57 @@ class Responses(WireFormat):
         read = (_turn(mapping(item), -1) for item in sequence(body.get("output")))
         return [turn for turn in read if turn is not None]
 
-    def reader(self, body: JsonObject) -> AnswerReader:  # noqa: ARG002 - nothing in it matters
+    def reader(self, body: JsonObject) -> AnswerReader:  # noqa: ARG002
         """See WireFormat."""
         return _ResponseReader()
 
     def rounds(self, body: JsonObject) -> Rounds | None:
-        """See WireFormat. Nobody is there when an answer comes later."""
+        """See WireFormat. None for a response that is computed in the background."""
         if body["background"]:
             return None
         keeps = bool(self.conversation(body))
-        return ResponseRounds(stores=body["store"] is not False, keeps=keeps)
+        return _ResponseRounds(stores=body["store"] is not False, keeps=keeps)
 
 
 class _ResponseReader(AnswerReader):
     def __init__(self) -> None:
         self._items: dict[int, Mapping[str, Any]] = {}
-        self._texts: dict[int, list[str]] = {}  # of items that are not done
+        self._texts: dict[int, str] = {}  # of unfinished items
         self._output: list[WireTurn] = []
-        self._ended = False
 
     def read(self, event: Mapping[str, Any]) -> None:
-        """Take in an event."""
         kind, place = text(event.get("type")), index(event.get("output_index"))
         if kind in ("response.output_item.added", "response.output_item.done"):
             self._items[place] = mapping(event.get("item"))
             self._texts.pop(place, None)
         elif kind.endswith((".output_text.delta", ".refusal.delta", "_arguments.delta", "_call_input.delta")):
-            self._texts.setdefault(place, []).append(text(event.get("delta")))
-        self._ended = kind in _ENDS
-        if self._ended:
+            self._texts[place] = self._texts.get(place, "") + text(event.get("delta"))
+        self.is_complete = kind in _ENDS
+        if self.is_complete:
             self._output = Responses().answer(mapping(event.get("response")))
 
-    @property
-    def is_complete(self) -> bool:
-        """True if the response has ended, well or not."""
-        return self._ended
-
     def turns(self) -> list[WireTurn]:
-        """The items of the ended response, or what came of them."""
+        """Return the items of the ended response, or those that came before it broke off."""
         if self._output:
             return self._output
-        items = []
-        for place, item in sorted(self._items.items()):
-            kind, added = text(item.get("type")), "".join(self._texts.get(place, ()))
-            if added:
-                name = _CALLS.get(kind, "content")
-                item = {**item, name: added}
-            items.append(item)
+        items = [
+            {**item, _CALLS.get(text(item.get("type")), "content"): self._texts[place]}
+            if self._texts.get(place)
+            else item
+            for place, item in sorted(self._items.items())
+        ]
         return Responses().answer({"output": items})
 
     def with_report(self, event: JsonObject, report: str) -> str:
-        """The event whose response has a member `memory`."""
+        """Put the member into the event's response."""
         if not isinstance(event["response"], Mapping):
             return super().with_report(event, report)
         response = object_at(event.text, event.member("response").value_start)
         return event.rewritten({"response": response.rewritten({"memory": report})})
 
 
-class ResponseRounds(ListedRounds):
-    """Rounds of responses: a list of items each."""
+class _ResponseRounds(ListedRounds):
+    """Rounds of responses: one list of items each."""
 
     offer = dumped(
         {
@@ -144,25 +135,23 @@ class ResponseRounds(ListedRounds):
     thoughts = ("reasoning",)
 
     def __init__(self, *, stores: bool, keeps: bool) -> None:
-        """With `stores` the upstream knows items by their ids; `keeps`: it has them all, once each."""
+        """`stores`: the upstream knows items by their ids; `keeps`: it keeps the whole conversation."""
         super().__init__()
         self._stores, self._keeps = stores, keeps
-        self._number = 0  # of the event that is shown next
-        self._opened: object = None  # the id that the events which began the answer gave it
+        self._number = 0  # sequence number of the next event
+        self._opened: object = None  # the answer's id in its first events
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
-        """See ListedRounds."""
         return text(part.get("type")) in (*_CALLS, *_OTHER_CALLS)
 
     def change(self, event: bytes, body: Mapping[str, Any], **changed: Any) -> bytes:
-        """See ListedRounds. Events are numbered; where some are left out, the others move up."""
+        """Renumber the events, as some are left out."""
         if "sequence_number" in body:
             changed["sequence_number"] = self._number
             self._number += 1
         return super().change(event, body, **changed)
 
     def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
-        """See Rounds."""
         kind, place = body.get("type"), index(body.get(self.place_name))
         if kind in _BEGINNINGS:
             return self._begin(event, body)
@@ -181,7 +170,6 @@ class ResponseRounds(ListedRounds):
         return b"" if self.goes_on else self.show(self.change(event, body))
 
     def whole(self, body: JsonObject) -> str:
-        """See Rounds."""
         response = {member.name: member.value for member in body.members}
         self._end(response)
         shown = self._shown(response)
@@ -191,34 +179,30 @@ class ResponseRounds(ListedRounds):
         )
 
     def words(self) -> str:
-        """See Rounds. The client's items are not those of ours that are put back beside them."""
+        """Empty: hidden items are put beside the client's, and need not be compared with them."""
         return ""
 
     def elements(self) -> list[str]:
-        """See Rounds. What the upstream has not stored it does not know by its id."""
+        """Items without ids if the upstream does not store them."""
         return strings(self._sent(self.in_order()))
 
     def unseen(self) -> list[str]:
-        """See Rounds."""
         seen = [id(item) for item in self.visible()]
         return strings(self._sent([item for item in self.in_order() if id(item) not in seen]))
 
     @property
     def lead(self) -> int:
-        """See Rounds."""
         visible = self.visible()
         return next((k for k, item in enumerate(visible) if self.is_call(item)), len(visible))
 
     def result(self, call_id: str, words: str) -> Mapping[str, Any]:
-        """See Rounds."""
         return {"type": "function_call_output", "call_id": call_id, "output": words}
 
     def can_go_on(self, body: JsonObject) -> bool:
-        """See Rounds. A text is one item."""
+        """A string is one item."""
         return isinstance(body[self.list_name], list | str)
 
     def appended(self, body: JsonObject, elements: Sequence[str], latest: Sequence[str]) -> Splice:
-        """See Rounds."""
         given = body.member(self.list_name)
         if self._keeps:
             return Splice(given.value_start, given.end, f"[{','.join(latest)}]")
@@ -228,7 +212,7 @@ class ResponseRounds(ListedRounds):
         return super().appended(body, elements, latest)
 
     def restored(self, body: JsonObject, hidden: Mapping[int, HiddenTurn]) -> list[Splice]:
-        """See Rounds. Where the upstream keeps the calls, it lacks our results alone."""
+        """If the upstream keeps the calls, it lacks only our results."""
         items = sequence(body[self.list_name])
         places = self.places(body)
         edits = []
@@ -256,7 +240,7 @@ class ResponseRounds(ListedRounds):
         return [{name: value for name, value in item.items() if name != "id"} for item in kept]
 
     def _begin(self, event: bytes, body: Mapping[str, Any]) -> bytes:
-        """An answer is called as its last round is, so that a request can go on from it, if it can be."""
+        """Hold back the first events: if nothing is shown of a round, the answer gets the next one's id."""
         response = mapping(body.get("response"))
         if response.get("id") != self._opened and (self._opening or self._opened is None):
             self._opened, self._opening, self._number = response.get("id"), b"", 0
@@ -283,7 +267,7 @@ class ResponseRounds(ListedRounds):
 
 
 def _without_ours(response: Mapping[str, Any]) -> dict[str, Any]:
-    """A response that does not tell of our tool."""
+    """Return a response without our tool in its list of tools."""
     if not isinstance(response.get("tools"), list):
         return dict(response)
     return {**response, "tools": [tool for tool in response["tools"] if mapping(tool).get("name") != TOOL]}

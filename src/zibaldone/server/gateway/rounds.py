@@ -1,9 +1,8 @@
-"""Answers of several rounds, as their clients get them: as one, without the calls of the tool that is ours.
+"""Answers of several rounds merged into one, without the calls of our tool.
 
-A round is one answer of the upstream. While it calls for nothing but our tool, another one follows; what a
-client gets of all of them is one answer: its text, its own calls, the usage of all rounds. Thoughts wait for
-what they lead to, and go where that goes: a client that sends them back, as it must, has no thought whose
-call it never saw.
+A round is one answer of the upstream. If it only calls our tool, another round follows. The client gets one
+answer: all text, its own calls, the usage of all rounds. Thoughts are held until the part that they lead to,
+and hidden with it: a client must send thoughts back, and cannot without their call.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from zibaldone.server.gateway.json_body import (
     text,
 )
 
-# Nothing of these ever changes from request to request: the upstream's prefix cache begins with them.
+# Constant over all requests: the upstream's prefix cache begins with them.
 TOOL = "search_memory"
 DESCRIPTION = (
     "Searches what was said in earlier conversations with this user. Use it when the answer may depend on"
@@ -58,19 +57,19 @@ class ToolCall:
     """A call of the tool."""
 
     id: str
-    arguments: str  # JSON, if the model kept to it
+    arguments: str  # JSON, unless the model made a mistake
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenTurn:
-    """The part of an answer with a client's own calls that it did not get, and does not send back."""
+    """The part of an answer with client calls that the client did not get, and does not send back."""
 
-    earlier: tuple[str, ...]  # elements of the rounds before the last one, JSON
+    earlier: tuple[str, ...]  # JSON elements of the rounds before the last one
     last: tuple[str, ...]  # of the last one
     results: tuple[str, ...]  # of the tool's calls in the last one
     lead: int  # elements of the last one that the client has before its first call
-    words: str  # the text that the client got, without white space
-    seqs: frozenset[int]  # of all messages that were shown
+    words: str  # text that the client got, without white space
+    seqs: frozenset[int]  # of all messages shown to the model
 
 
 class Rounds(ABC):
@@ -81,106 +80,106 @@ class Rounds(ABC):
     list_name: ClassVar[str] = "messages"
 
     def __init__(self) -> None:
-        self.is_last = False  # whatever this round calls for, none follows
+        self.is_last = False  # no round follows, whatever this one calls
         self.is_over = False
-        self.ended_well = False  # it is over, and was neither cut off nor refused
+        self.ended_well = False  # over, and neither cut off nor refused
         self.usage: Mapping[str, Any] = {}  # of this round
-        self.spent: Mapping[str, Any] = {}  # of those before
+        self.spent: Mapping[str, Any] = {}  # of the rounds before
         self.is_first = True
-        self.renamed: tuple[str, str] | None = None  # what the client calls the answer, and the upstream
-        self._opening = b""  # events that say nothing yet, and wait for one that does
+        self.renamed: tuple[str, str] | None = None  # the answer's ids at the client and at the upstream
+        self._opening = b""  # events without content, held until one has some
         self._held = b""  # thoughts
 
     @property
     @abstractmethod
     def calls(self) -> list[ToolCall]:
-        """Calls of our tool in this round."""
+        """The calls of our tool in this round."""
 
     @property
     @abstractmethod
-    def own(self) -> list[str]:
+    def client_calls(self) -> list[str]:
         """The ids of the client's calls in this round."""
 
     @property
     def goes_on(self) -> bool:
-        """True if this round is over, and another one has to follow."""
-        return self.ended_well and bool(self.calls) and not (self.own or self.is_last)
+        """True if this round is over and another one follows."""
+        return self.ended_well and bool(self.calls) and not (self.client_calls or self.is_last)
 
     @property
     def is_stripped(self) -> bool:
-        """True if all that this round calls for stays hidden, and none follows."""
-        return bool(self.calls) and not self.own
+        """True if this round calls only our tool."""
+        return bool(self.calls) and not self.client_calls
 
     def next(self, *, is_last: bool) -> None:
-        """Begin a round."""
+        """Begin the next round."""
         self.spent, self.usage = added(self.spent, self.usage), {}
         self.is_last, self.is_first, self.is_over, self.ended_well = is_last, False, False, False
         self._held = b""
 
     @abstractmethod
     def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
-        """The client's events for one of a stream; may be none."""
+        """Read an event of a stream; returns the client's events for it, possibly none."""
 
     @abstractmethod
     def whole(self, body: JsonObject) -> str:
-        """The client's answer for one in one piece, if none follows."""
+        """Read a whole answer; returns the client's, for the case that no round follows."""
 
     @abstractmethod
     def words(self) -> str:
-        """All text that the client got."""
+        """Return all text that the client got."""
 
     @abstractmethod
     def elements(self) -> list[str]:
-        """This round as it goes back to the upstream: JSON elements of the request's list."""
+        """Return this round as JSON elements of the next request's list."""
 
     def unseen(self) -> list[str]:
-        """The elements that a client lacks when it sends back what it got; the lead is how many it has."""
+        """Return the elements of this round that the client does not get."""
         return self.elements()
 
     @property
     def lead(self) -> int:
-        """How many elements of this round the client has before its first call."""
+        """Number of elements of this round that the client has before its first call."""
         return 0
 
     @abstractmethod
     def result(self, call_id: str, words: str) -> Mapping[str, Any]:
-        """The result of a call."""
+        """Return the result of a call."""
 
     def results(self, texts: Sequence[str]) -> list[str]:
-        """The results of this round's calls, JSON."""
+        """Return the results of this round's calls as JSON."""
         return [dumped(self.result(call.id, words)) for call, words in zip(self.calls, texts, strict=True)]
 
     def as_elements(self, results: list[str]) -> list[str]:
-        """Results as elements of the request's list."""
+        """Return results as elements of the request's list."""
         return results
 
     def places(self, body: JsonObject) -> list[tuple[int, int]]:
-        """Where the elements of a request's list stand."""
+        """Return start and end of each element of a request's list."""
         return elements_at(body.text, body.member(self.list_name).value_start)
 
     def can_go_on(self, body: JsonObject) -> bool:
-        """True if a request has a list that more can stand behind."""
+        """True if elements can be appended to the request's list."""
         return isinstance(body[self.list_name], list)
 
     def appended(self, body: JsonObject, elements: Sequence[str], latest: Sequence[str]) -> Splice:  # noqa: ARG002
-        """How a request goes on with all rounds; `latest` is what no upstream can have kept."""
+        """Append the elements of all rounds; an upstream that keeps the others needs only `latest`."""
         places = self.places(body)
         at = places[-1][1] if places else body.member(self.list_name).value_start + 1
         return Splice(at, at, ",".join(["", *elements] if places else elements))
 
     @abstractmethod
     def restored(self, body: JsonObject, hidden: Mapping[int, HiddenTurn]) -> list[Splice]:
-        """How hidden turns go back to their places in the request's list."""
+        """Insert hidden turns at their indexes in the request's list."""
 
     def show(self, data: bytes) -> bytes:
-        """The event, behind those that waited for it."""
+        """Return the held events, then this one."""
         data = self._opening + self._held + data
         self._opening = self._held = b""
         return data
 
 
 class ListedRounds(Rounds):
-    """Rounds of a format whose answers are lists of parts, which its streams tell by their places."""
+    """Rounds of a format whose answers are lists of parts, with indexes in the stream."""
 
     place_name: ClassVar[str]
     thoughts: ClassVar[tuple[str, ...]]  # types of parts
@@ -188,10 +187,10 @@ class ListedRounds(Rounds):
     def __init__(self) -> None:
         super().__init__()
         self._parts: dict[int, dict[str, Any]] = {}  # of this round, as they come from the upstream
-        self._shown_at: dict[int, int | None] = {}  # the client's places of them; None: hidden
-        self._seen: list[Mapping[str, Any]] = []  # parts that the client has of earlier rounds
-        self._next = 0  # the client's place of the part that is shown next
-        self._waiting = 0  # thoughts that are held
+        self._shown_at: dict[int, int | None] = {}  # their indexes at the client; None: hidden
+        self._seen: list[Mapping[str, Any]] = []  # parts of earlier rounds that the client has
+        self._next = 0  # the client's index of the next part
+        self._waiting = 0  # held thoughts
 
     def next(self, *, is_last: bool) -> None:
         """See Rounds."""
@@ -201,7 +200,7 @@ class ListedRounds(Rounds):
 
     @abstractmethod
     def is_call(self, part: Mapping[str, Any]) -> bool:
-        """True for a call of a tool that the client runs, or ours."""
+        """True for a call of a client's tool, or of ours."""
 
     def is_ours(self, part: Mapping[str, Any]) -> bool:
         """True for a call of our tool."""
@@ -215,17 +214,17 @@ class ListedRounds(Rounds):
         return [ToolCall(call, it if isinstance(it, str) else dumped(it)) for call, it in given]
 
     @property
-    def own(self) -> list[str]:
+    def client_calls(self) -> list[str]:
         """See Rounds."""
         own = [part for part in self.in_order() if self.is_call(part) and not self.is_ours(part)]
         return [_id(part) for part in own]
 
     def in_order(self) -> list[dict[str, Any]]:
-        """The parts of this round."""
+        """Return the parts of this round in their order."""
         return [part for _, part in sorted(self._parts.items())]
 
     def visible(self) -> list[Mapping[str, Any]]:
-        """The client's part of this round: no thoughts that lead to hidden calls alone."""
+        """Return the client's parts: without our calls, and without thoughts that lead to these alone."""
         shown: list[Mapping[str, Any]] = []
         held: list[Mapping[str, Any]] = []
         for part in self.in_order():
@@ -238,13 +237,11 @@ class ListedRounds(Rounds):
         return shown if self.goes_on else shown + held
 
     def change(self, event: bytes, body: Mapping[str, Any], **changed: Any) -> bytes:
-        """The event with other members; as it came where none is another."""
-        if all(body.get(name) == value for name, value in changed.items()):
-            return event
-        return with_data(event, encoded(dumped({**body, **changed})))
+        """Return the event with other members; a format may change further ones."""
+        return changed_event(event, body, **changed)
 
     def begin_part(self, place: int, part: Mapping[str, Any]) -> None:
-        """Take in a part that begins; say by `put` what comes of it."""
+        """Begin a part and choose its index at the client; then pass its events to `put`."""
         self._parts[place] = dict(part)
         if self.is_ours(part):
             self._shown_at[place] = None
@@ -255,7 +252,7 @@ class ListedRounds(Rounds):
             self._next, self._waiting = at + 1, 0
 
     def put(self, event: bytes, body: Mapping[str, Any]) -> bytes:
-        """An event of a part, with the client's place of it."""
+        """Return an event of a part with its index at the client."""
         place = index(body.get(self.place_name))
         at = self._shown_at.get(place, place)
         if at is None:
@@ -267,12 +264,19 @@ class ListedRounds(Rounds):
         return self.show(data)
 
 
+def changed_event(event: bytes, body: Mapping[str, Any], **changed: Any) -> bytes:
+    """Return the event with other members; unchanged, byte for byte, if all are equal."""
+    if all(body.get(name) == value for name, value in changed.items()):
+        return event
+    return with_data(event, encoded(dumped({**body, **changed})))
+
+
 def _id(call: Mapping[str, Any]) -> str:
     return text(call.get("call_id") or call.get("id"))
 
 
 def added(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Two usages as one: numbers are added, also further in; of all else the latter."""
+    """Merge two usages: add numbers, also nested ones; of other values take the second."""
     total = dict(before)
     for name, value in after.items():
         had = before.get(name)
@@ -290,5 +294,5 @@ def _is_number(value: object) -> bool:
 
 
 def strings(parts: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Each as JSON."""
+    """Return each part as JSON."""
     return [dumped(part) for part in parts]

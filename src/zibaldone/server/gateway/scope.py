@@ -1,10 +1,9 @@
-"""Whose memory a request is about, and what it wants of it.
+"""The user, session, agent and options of memory that a request names.
 
-The first that is there names the user: the key's own, the header X-Memory-User, `memory.user` in the body,
-`metadata.user_id`, `safety_identifier`, `user`. The last three are not meant for memory, and clients send
-them for the upstream's sake: beside a key that is bound to a user they name nobody; the session in
-`metadata.user_id` is that user's then. What is meant for memory and names another user than the key's is
-refused, and so for agents.
+The user is the first of: the key's user, the header X-Memory-User, `memory.user` in the body,
+`metadata.user_id`, `safety_identifier`, `user`. Clients send the last three for the upstream; with a key that
+is bound to a user they are ignored, except for the session in `metadata.user_id`. A header or `memory.user`
+that names another user than the key's is refused, and so for agents.
 """
 
 from __future__ import annotations
@@ -25,61 +24,61 @@ from zibaldone.server.gateway.turns import WireTurn
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode, to_mode
 
-MEMBER = "memory"  # of a request's body, and of an answer's
+MEMBER = "memory"  # member of a request's body and of an answer's
 _DEFAULT_BUDGET_TOKENS, _MOST_BUDGET_TOKENS = RECALL_TOKENS, 100_000
 _LONGEST_NAME = 512
-# As coding agents write metadata.user_id: who, and behind that the session; newer ones write it as JSON.
+# metadata.user_id of coding agents: user and session; newer ones write JSON.
 _WITH_SESSION = re.compile(r"(?P<user>.+)_session_(?P<session>[0-9a-fA-F-]{8,})")
-# In these coding agents name the conversation: Claude Code, opencode, Codex and its older versions.
+# Session headers of Claude Code, opencode, Codex and its older versions.
 _SESSION_HEADERS = ("x-claude-code-session-id", "x-session-id", "session-id", "session_id")
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryScope:
-    """Whose memory, and what of it."""
+    """User, session and agent of a request."""
 
     user: str
-    session: str | None  # None: nothing that is meant for memory, or says whose it is, names one
+    session: str | None  # named for the memory, or in metadata.user_id
     agent: str | None
-    client_session: str | None = None  # as the client calls it for its own ends, in a header
+    client_session: str | None = None  # from a coding agent's own header
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryOptions:
-    """What a request wants of memory, beside whose it is."""
+    """Options of memory in a request."""
 
     turn_id: str | None = None
     mode: MemoryMode = MemoryMode.CONTEXT
     enable_retrieval: bool = True
     enable_writeback: bool = True
-    report: bool = True  # whether the answer says what memory did
+    report: bool = True  # add a MemoryReport to the answer
     budget_tokens: int = _DEFAULT_BUDGET_TOKENS
     views: tuple[str, ...] | None = None
-    roles: tuple[str, ...] | None = None  # whose messages are recalled; None: everybody's
+    roles: tuple[str, ...] | None = None  # of recalled messages; None: all
 
 
 def memory_scope(principal: Principal, headers: Headers, body: JsonObject) -> MemoryScope | None:
-    """Whose memory; None when nobody says. Raises a 403 Problem for somebody else's than the key's."""
+    """Return the scope; None if no user is named. Raises a 403 Problem for another user than the key's."""
     named = mapping(body[MEMBER])
     named_user = _header(headers, "x-memory-user") or _name(named, "user")
-    for name in (named_user, _name(named, "user")):  # one that the other hides, too
+    for name in (named_user, _name(named, "user")):  # both are checked
         principal.whose(name or principal.user or "-")
     agent = principal.which_agent(_header(headers, "x-memory-agent") or _name(named, "agent"))
     principal.which_agent(_name(named, "agent") or agent)
     session = _header(headers, "x-memory-session") or _name(named, "session")
     user = principal.user or named_user
-    who, its_session = _who_and_where(text(mapping(body["metadata"]).get("user_id")))
+    client_user, client_session = _user_and_session(text(mapping(body["metadata"]).get("user_id")))
     if user is None:
-        user = who or text(body["safety_identifier"]) or text(body["user"])
-        if not _is_name(user):  # the upstream may know what to do with it
+        user = client_user or text(body["safety_identifier"]) or text(body["user"])
+        if not _is_name(user):  # for the upstream to judge
             return None
     if not user:
         return None
-    return MemoryScope(user, session or its_session, agent, _client_session(headers))
+    return MemoryScope(user, session or client_session, agent, _session_header(headers))
 
 
-def _who_and_where(user_id: str) -> tuple[str, str | None]:
-    """The user that metadata.user_id names, and the session if it has one."""
+def _user_and_session(user_id: str) -> tuple[str, str | None]:
+    """Return the user and the session in a metadata.user_id."""
     if match := _WITH_SESSION.fullmatch(user_id):
         return match["user"], match["session"]
     try:
@@ -92,13 +91,16 @@ def _who_and_where(user_id: str) -> tuple[str, str | None]:
     return f"user_{device}_account_{account}" if device or account else "", session
 
 
-def _client_session(headers: Headers) -> str | None:
+def _session_header(headers: Headers) -> str | None:
     values = (headers.get(name, "") for name in _SESSION_HEADERS)
     return next((value for value in values if value and _is_name(value)), None)
 
 
 def memory_options(headers: Headers, body: JsonObject, mode: MemoryMode) -> MemoryOptions:
-    """Options of `memory` in the body, and `mode` unless it says one. Raises a 400 Problem."""
+    """Return the options in the body's member `memory` and the headers; `mode` is the default mode.
+
+    Raises a 400 Problem.
+    """
     given = body[MEMBER]
     if given is None:
         given = {}
@@ -116,7 +118,7 @@ def memory_options(headers: Headers, body: JsonObject, mode: MemoryMode) -> Memo
 
 
 def derived_session(turns: Sequence[WireTurn]) -> str:
-    """A session for a request that names none: the same for all that begin with the same turn of the user."""
+    """Return the session of a request that names none, derived from the first user turn."""
     first = next((turn for turn in turns if turn.message.role == "user"), None)
     words = " ".join(first.message.content.split()) if first else ""
     return f"chat-{hashlib.sha256(words.encode()).hexdigest()[:16]}"
@@ -128,7 +130,7 @@ def _header(headers: Headers, name: str) -> str | None:
 
 
 def _name(given: Mapping[str, Any], name: str) -> str | None:
-    """A user, session or agent that the body names."""
+    """Return a user, session or agent in the body."""
     value = given.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)

@@ -1,12 +1,11 @@
-"""A model that searches memory by itself: a tool that the client does not know of, run here.
+"""The tool loop: offers the model a search tool that the client does not know of, and runs its calls here.
 
-    request + tool ──> upstream ──> calls of the tool alone? searched, and asked again with what was found
-                                ──> anything else is the answer
+    request + tool ──> upstream ──> calls of the tool alone: search, and ask again with the results
+                                ──> anything else: the answer
 
-What follows a round stands behind all that the upstream had for it, byte for byte. Where an answer has calls
-of the client's own, these end it: what was hidden is kept, and put back when the client goes on from there.
-Without it (a restart, another server) the model has the client's calls and their results, and may search
-again.
+Each request of the loop only appends to the one before, byte for byte, for the upstream's prefix cache. An
+answer with calls of the client's own tools ends the loop: the hidden part is kept and inserted again when the
+client continues. If it was lost (a restart, another server), the model may search again.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from zibaldone.server.settings import MemoryMode
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.text.rendering import quotation
 
-_MOST_ROUNDS = 3  # that search, for one answer
+_MOST_ROUNDS = 3  # with searches, of one answer
 _MOST_CALLS = 4  # of one round
 _NO_MORE = "No more searches for this answer: give it with what you have."
 _TOO_MANY = f"At most {_MOST_CALLS} searches at once: this one was left out."
@@ -55,7 +54,7 @@ Ask = Callable[[bytes], Awaitable[UpstreamAnswer]]
 
 
 class RoundRefused(Exception):
-    """The upstream refused a later round of an answer of which the client has nothing yet: it gets that."""
+    """The upstream refused a later round before the client got anything: the refusal is the answer."""
 
     def __init__(self, answer: UpstreamAnswer) -> None:
         super().__init__("a later round was refused")
@@ -64,18 +63,18 @@ class RoundRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The parts that every round's request is made from."""
+    """The parts of every round's request."""
 
     body: JsonObject  # without the tool
     tool: Splice
-    no_more: list[Splice]  # of the request after which no search follows
+    no_more: list[Splice]  # in place of `tool`, in the last round's request
 
     def content(self, rest: list[Splice], *, is_last: bool) -> bytes:
         return encoded(edited(self.body.text, [*(self.no_more if is_last else [self.tool]), *rest]))
 
 
 class ToolLoop:
-    """The rounds of one exchange. `content` is the first request."""
+    """The tool loop of one exchange; `content` is the first request."""
 
     def __init__(
         self, exchange: GatewayExchange, rounds: Rounds, request: _Request, seqs: frozenset[int]
@@ -84,15 +83,15 @@ class ToolLoop:
         recalled = exchange.report.recalled
         in_context = recalled.evidence if recalled else ()
         self._shown = seqs | shown_whole(in_context)
-        self._brought: frozenset[int] = frozenset()  # seqs, by searches of this answer
-        self._behind: list[str] = []  # elements that later requests have behind the client's
-        self._unseen: list[str] = []  # those of them that the client will lack
+        self._found: frozenset[int] = frozenset()  # seqs found by searches of this answer
+        self._appended: list[str] = []  # elements that later requests have after the client's
+        self._unseen: list[str] = []  # those of them that the client does not get
         self._latest: list[str] = []  # results of the round before
-        self._searched = 0  # rounds
+        self._rounds_searched = 0
         self.content = request.content([], is_last=False)
 
     async def settled(self, answer: UpstreamAnswer, ask: Ask) -> UpstreamAnswer:
-        """The client's answer for one in one piece. Raises a Problem where one breaks off."""
+        """Run the loop on whole answers; returns the client's. Raises a Problem if one breaks off."""
         with sweeping():
             while True:
                 data = await whole(answer)
@@ -109,7 +108,7 @@ class ToolLoop:
                     return answer
 
     async def events(self, answer: UpstreamAnswer, ask: Ask) -> AsyncIterator[list[bytes]]:
-        """The events that the client gets. Raises RoundRefused or a Problem before the first of them."""
+        """Run the loop on streams; yields the client's events. May raise RoundRefused or a Problem first."""
         has_begun = False
         with sweeping():
             while True:
@@ -154,26 +153,26 @@ class ToolLoop:
         return shown
 
     def _next(self) -> bytes:
-        """Begin a round; gives its request."""
-        self._searched += 1
-        is_last = self._searched == _MOST_ROUNDS
-        behind = self._rounds.appended(self._request.body, self._behind, self._latest)
+        """Begin a round; returns its request."""
+        self._rounds_searched += 1
+        is_last = self._rounds_searched == _MOST_ROUNDS
+        appended = self._rounds.appended(self._request.body, self._appended, self._latest)
         self._rounds.next(is_last=is_last)
-        return self._request.content([behind], is_last=is_last)
+        return self._request.content([appended], is_last=is_last)
 
     async def _end_round(self) -> None:
-        """Search for what this round calls for, and keep what the client does not get."""
-        rounds, shop, scope = self._rounds, self._exchange.shop, self._exchange.scope
+        """Run the searches of a round, and keep the elements that the client does not get."""
+        rounds, services, scope = self._rounds, self._exchange.services, self._exchange.scope
         if rounds.renamed is not None:
-            shop.hidden.rename(scope, *rounds.renamed)
-        is_mixed = rounds.ended_well and bool(rounds.own) and bool(rounds.calls or self._unseen)
+            services.hidden.rename(scope, *rounds.renamed)
+        is_mixed = rounds.ended_well and bool(rounds.client_calls) and bool(rounds.calls or self._unseen)
         if not (rounds.goes_on or is_mixed):
             return
         texts = [await self._search(call, number) for number, call in enumerate(rounds.calls)]
         results = rounds.results(texts)
         if rounds.goes_on:
             self._latest = rounds.as_elements(results)
-            self._behind += rounds.elements() + self._latest
+            self._appended += rounds.elements() + self._latest
             self._unseen += rounds.unseen() + self._latest
             return
         turn = HiddenTurn(
@@ -181,13 +180,13 @@ class ToolLoop:
             last=tuple(rounds.unseen()),
             results=tuple(results),
             lead=rounds.lead,
-            words=_solid(without_thoughts(rounds.words())),
-            seqs=self._brought,
+            words=_without_spaces(without_thoughts(rounds.words())),
+            seqs=self._found,
         )
-        shop.hidden.keep(scope, self._exchange.admitted.session, rounds.own[0], turn)
+        services.hidden.keep(scope, self._exchange.admitted.session, rounds.client_calls[0], turn)
 
     async def _search(self, call: ToolCall, number: int) -> str:
-        """The result of a call, for the model."""
+        """Return the result of a call, for the model."""
         if self._rounds.is_last:
             return _NO_MORE
         if number >= _MOST_CALLS:
@@ -204,28 +203,31 @@ class ToolLoop:
         recalled = await exchange.look_up(lookup, narrowed, self._shown)
         if recalled is None:
             return _FAILED
-        brought = to_found(recalled, shown_before=bool(self._shown))
-        self._shown |= shown_whole(brought.evidence)
-        self._brought |= brought.seqs
-        exchange.report.searched.append(brought)
-        return quotation(brought.text) if brought.evidence else brought.text
+        passages = to_found(recalled, shown_before=bool(self._shown))
+        self._shown |= shown_whole(passages.evidence)
+        self._found |= passages.seqs
+        exchange.report.searched.append(passages)
+        return quotation(passages.text) if passages.evidence else passages.text
 
 
 async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
-    """For a request that is to have the tool, as it goes upstream otherwise; None where it cannot have it."""
+    """Return the loop for a request that is to have the tool; None if it is not, or cannot.
+
+    `content` is the request without the tool.
+    """
     if exchange.options.mode is MemoryMode.CONTEXT or not exchange.may_recall:
         return None
-    body, shop = exchange.body, exchange.shop
+    body, services = exchange.body, exchange.services
     rounds = exchange.wire.rounds(body)
     if rounds is None or not (rounds.can_go_on(body) and _takes_ours(body["tools"])):
         exchange.report.reasons.append(f"the model is not offered {TOOL}: this request cannot have it")
         return None
-    looking = shop.background.start(_hidden(exchange))
-    done, _ = await asyncio.wait([looking], timeout=shop.recall_timeout_s)
+    looking = services.background.start(_hidden(exchange))
+    done, _ = await asyncio.wait([looking], timeout=services.recall_timeout_s)
     hidden = looking.result() if done and looking.exception() is None else {}
     seqs = frozenset(seq for turn in hidden.values() for seq in turn.seqs)
     before = exchange.wire.continues(body)
-    if before and (real := shop.hidden.real(exchange.scope, before)):
+    if before and (real := services.hidden.real(exchange.scope, before)):
         renamed = read_object(encoded(content))
         content = edited(renamed.text, [set_to(renamed, "previous_response_id", dumped(real))])
     if len(content) > LONG_BYTES:
@@ -236,26 +238,26 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
 
 
 def _takes_ours(tools: object) -> bool:
-    """True if a list of tools can have ours, and none of them is called like it."""
+    """True if our tool can be added to a list of tools."""
     given = [mapping(tool) for tool in sequence(tools)]
     names = [tool.get("name") or mapping(tool.get("function")).get("name") for tool in given]
     return isinstance(tools, list | None) and TOOL not in names
 
 
 async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
-    """Hidden turns of the answers in a request, by their places in its list."""
+    """Find the hidden turns of a request's answers, by their indexes in its list."""
     hidden: dict[int, HiddenTurn] = {}
     keeps = exchange.wire.continues(exchange.body) or exchange.wire.conversation(exchange.body)
     for turn in exchange.admitted.turns:
         for call_id in _call_ids(turn, results=bool(keeps)):
-            kept = await exchange.shop.hidden.of_call(exchange.scope, exchange.admitted.session, call_id)
-            if kept is not None and kept.words in ("", _solid(turn.message.content)):
+            kept = await exchange.services.hidden.of_call(exchange.scope, exchange.admitted.session, call_id)
+            if kept is not None and kept.words in ("", _without_spaces(turn.message.content)):
                 hidden[turn.place] = kept
     return hidden
 
 
 def _call_ids(turn: WireTurn, *, results: bool) -> list[str]:
-    """Ids of the calls in a turn; with `results` of those that it answers, too."""
+    """Return the ids of a turn's calls; with `results` also of the call that it answers."""
     metadata = turn.message.metadata
     ids = [mapping(call).get("id") for call in sequence(metadata.get("tool_calls"))]
     if results:
@@ -277,7 +279,7 @@ def _request(content: str, rounds: Rounds, hidden: Mapping[int, HiddenTurn]) -> 
 
 
 def _arguments(given: str) -> dict[str, Any]:
-    """A call's arguments. Raises InvalidInput, which the model reads."""
+    """Parse a call's arguments. Raises InvalidInput, which the model reads."""
     try:
         read = json.loads(given or "{}")
     except (ValueError, RecursionError) as error:
@@ -288,12 +290,12 @@ def _arguments(given: str) -> dict[str, Any]:
     return {name: value for name, value in read.items() if name in known}
 
 
-def _solid(words: str) -> str:
+def _without_spaces(words: str) -> str:
     return "".join(words.split())
 
 
 def event_body(data: bytes) -> dict[str, Any] | None:
-    """The object that an event carries, if it is one."""
+    """Return the JSON object of an event's data, if it is one."""
     if not data or data == DONE:
         return None
     try:
@@ -303,7 +305,7 @@ def event_body(data: bytes) -> dict[str, Any] | None:
 
 
 async def split(answer: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
-    """The events as they come; the last one also when it does not end as it should."""
+    """Yield the events as they come, the last one even if it is incomplete."""
     splitter = EventSplitter()
     async for chunk in answer.aiter_bytes():
         yield list(splitter.events(chunk))
@@ -312,7 +314,7 @@ async def split(answer: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
 
 
 def media_type(answer: UpstreamAnswer) -> str:
-    """The media type of its body, in small letters."""
+    """Return the media type of an answer's body, in lower case."""
     return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -325,7 +327,7 @@ _OF_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 
 async def _refusal(answer: UpstreamAnswer) -> Mapping[str, Any]:
-    """The words of a refusal."""
+    """Return the body of a refusal, or one made from its status."""
     body = event_body(await whole(answer))
     if body is not None and body.get("error") is not None:
         return body
@@ -334,5 +336,5 @@ async def _refusal(answer: UpstreamAnswer) -> Mapping[str, Any]:
 
 
 def _error_event(refusal: Mapping[str, Any]) -> bytes:
-    """As clients of all formats read it in a stream."""
+    """Return a refusal as an event that clients of all formats read."""
     return with_data(b"event: error", encoded(dumped({**refusal, "type": "error"})))

@@ -1,7 +1,7 @@
-"""A turn of a request or an answer, whatever the wire format, and how the same turn is known again.
+"""Turns of requests and answers, in any wire format, and keys that identify equal turns.
 
-Clients send their history as they keep it: the text of a turn may come back as a string or as parts, with
-other white space, with a tool call's arguments formatted anew. `turn_key` is the same for all of these.
+Clients send their history as they keep it: a turn's text may come back as a string or as parts, with other
+white space, or with a tool call's arguments reformatted. `turn_key` is equal for all of these.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from zibaldone.errors import InvalidMessage
 from zibaldone.log.message_input import to_messages
 from zibaldone.text.client_text import own_words
 
-UNSAID = frozenset({"system", "developer", EDITOR})  # roles of nobody in the conversation
-PARTIAL = "partial"  # in a message's metadata: true where the client hung up, or the upstream broke off
+UNSAID = frozenset({"system", "developer", EDITOR})  # roles that are no speakers
+PARTIAL = "partial"  # in metadata: True if the client hung up or the upstream broke off
 _KEY_BYTES = 16
-# What some models think aloud before they answer, once a round; most clients leave it out of the history.
+# Some models think aloud before they answer; most clients leave it out of the history.
 _THOUGHTS = re.compile(r"\A(?:\s*<think>.*?</think>)+\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class WireTurn:
-    """What one speaker said at once, or one result of a tool."""
+    """A turn of one speaker, or one result of a tool."""
 
     message: Message
-    place: int  # of the element of the request's list that it stands in; -1 in an answer
+    place: int  # index of its element in the request's list; -1 in an answer
     key: bytes  # see turn_key
 
 
 def wire_turn(shape: Mapping[str, Any], place: int = -1) -> WireTurn | None:
-    """A turn from the OpenAI chat shape; None for what nobody said, or what cannot be read."""
+    """Return the turn of a message in OpenAI's chat format; None for instructions and unreadable ones."""
     role = shape.get("role")
     if not isinstance(role, str) or role in UNSAID:
         return None
@@ -53,24 +53,24 @@ def wire_turn(shape: Mapping[str, Any], place: int = -1) -> WireTurn | None:
 
 
 def without_thoughts(words: str) -> str:
-    """A model's words, without what it thinks aloud before."""
+    """Return a model's text without its thoughts."""
     return _THOUGHTS.sub("", words)
 
 
 def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
-    """A call of a tool in the chat shape; its arguments are JSON text there."""
+    """Return a tool call in OpenAI's chat format, with its arguments as JSON text."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}
 
 
 def as_partial(turn: WireTurn) -> WireTurn:
-    """The turn, marked as broken off."""
+    """Return the turn marked as broken off."""
     metadata = {**turn.message.metadata, PARTIAL: True}
     return replace(turn, message=replace(turn.message, metadata=metadata))
 
 
 def turn_key(message: Message) -> bytes:
-    """Equal for two messages that say the same in one role; 16 bytes."""
+    """Return a 16-byte key, equal for messages with the same content in one role."""
     parts: list[object] = [message.role, " ".join(message.content.split())]
     calls = message.metadata.get("tool_calls")
     if isinstance(calls, Sequence) and not isinstance(calls, str):
@@ -81,7 +81,7 @@ def turn_key(message: Message) -> bytes:
 
 
 def _own(content: object) -> object:
-    """The content of a user's turn without what the client wrote into it."""
+    """Return the content of a user's turn without the client's insertions."""
     if isinstance(content, str):
         return own_words(content)
     if not isinstance(content, Sequence):
@@ -109,7 +109,7 @@ def _call_key(call: object) -> list[object]:
 
 
 def _whole(value: Any) -> Any:
-    """The same value without halves of characters, which JSON can spell and nothing can store."""
+    """Replace lone surrogates, which JSON can spell and nothing can store."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The upstream: the model server that the gateway stands before."""
+"""Requests to the upstream, the model server behind the gateway."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _HOP_BY_HOP = frozenset(
         " transfer-encoding upgrade host content-length"
     ).split()
 )
-# Ours, and what SDKs tell their own server of themselves, which others stumble over.
+# Our headers, and the SDKs' telemetry, which other servers than their own may refuse.
 _OURS = re.compile(r"x-memory-|x-stainless-")
 _CREDENTIALS = ("authorization", "x-api-key")
-# Requests that go with the server's own key; all others have what the client itself brings.
+# Requests sent with the server's own key; all others keep the client's credentials.
 _NAMED = re.compile(
     r"POST /(?:chat/completions|completions|embeddings|messages|responses)|(?:GET|HEAD) /models(?:/[^/]+)?"
 )
-# What stands between two slashes, by RFC 3986, without "@", and with nothing encoded that a server may take
-# for a slash, a backslash, another percent sign or a control character (%c0 and %c1 begin no UTF-8).
+# A path segment by RFC 3986, without "@", and without encoded characters that a server may read as a slash, a
+# backslash, another percent sign or a control character (%c0 and %c1 begin no UTF-8).
 _SEGMENT = re.compile(
     r"(?:[\w.~!$&'()*+,;=:-]|%(?!2[5f]|5c|40|7f|[01]|c[01])[0-9a-f]{2})+", re.ASCII | re.IGNORECASE
 )
@@ -44,10 +44,10 @@ UpstreamAnswer = httpx2.Response  # with its body still to be read
 
 
 class UpstreamClient:
-    """Sends requests on, and never a second time: an answer costs money, and may have been given."""
+    """Forwards requests, and never retries: an answer costs money, and may have been given."""
 
     def __init__(self, address: str, *, key: str | None = None) -> None:
-        """`address` is such as http://localhost:8000/v1; `key` goes with the named requests, and no others.
+        """`address` is like http://localhost:8000/v1; `key` is sent with the requests for models only.
 
         Raises InvalidInput.
         """
@@ -69,17 +69,17 @@ class UpstreamClient:
         self._key = key
         self._client = httpx2.AsyncClient(
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_KEPT_OPEN),
-            follow_redirects=False,  # where the upstream leads is the client's to decide, with its own key
+            follow_redirects=False,  # left to the client, with its own credentials
         )
         self._timeout = httpx2.Timeout(_READ_S, connect=_CONNECT_S, pool=None).as_dict()
 
     async def send(
         self, method: str, route: str, query: str, headers: Headers, content: Content, *, plain: bool = False
     ) -> UpstreamAnswer:
-        """The answer, whose body is still to be read; whoever asks closes it.
+        """Return the answer with its body unread; the caller closes it.
 
-        `route` is what follows the upstream's address, such as "/models"; with `plain` the answer is wanted
-        without compression. Raises a Problem when there is none.
+        `route` follows the upstream's address, such as "/models"; `plain` asks for an uncompressed answer.
+        Raises a Problem if there is none.
         """
         url = address(self._base, route, query)
         key = self._key if _NAMED.fullmatch(f"{method} {route}") else None
@@ -110,9 +110,9 @@ class UpstreamClient:
 
 
 def address(base: httpx2.URL, route: str, query: str) -> httpx2.URL:
-    """The address of a request, of whose parts the client has a say in path and query alone.
+    """Return the URL of a request; the client controls its path and query only.
 
-    Raises a Problem for a route that a server may read otherwise than it is written.
+    Raises a Problem for a route that servers may interpret differently.
     """
     start, *segments = route.removesuffix("/").split("/")
     if start or not all(_SEGMENT.fullmatch(segment) and not _is_dots(segment) for segment in segments):
@@ -125,7 +125,7 @@ def address(base: httpx2.URL, route: str, query: str) -> httpx2.URL:
 
 
 def _is_dots(segment: str) -> bool:
-    """True for "." and "..", also encoded, or with parameters behind them, which some servers cut off."""
+    """True for "." and "..", also encoded or with parameters, which some servers strip."""
     return unquote(segment).partition(";")[0] in (".", "..")
 
 
@@ -139,13 +139,13 @@ def _refused() -> Problem:
 
 
 def _headers(headers: Headers, *, key: str | None, plain: bool) -> list[tuple[str, str]]:
-    """What goes upstream of a request's headers, with this key in place of the client's own."""
+    """Return the headers for the upstream, with `key` in place of the client's credentials."""
     dropped = {name.strip().lower() for name in headers.get("connection", "").split(",")}
     kept = [
         (name, value)
         for name, value in headers.items()
         if name not in _HOP_BY_HOP and name not in dropped and not _OURS.match(name)
-        if PREFIX not in value  # a key of ours, also another one than is used, and the page's cookie
+        if PREFIX not in value  # any key of ours, and the page's cookie
         if not (key and name in _CREDENTIALS)
         if not (plain and name == "accept-encoding")
     ]
@@ -158,7 +158,7 @@ def _headers(headers: Headers, *, key: str | None, plain: bool) -> list[tuple[st
 
 
 async def whole(answer: UpstreamAnswer) -> bytes:
-    """The body of an answer, which is closed. Raises a Problem when it breaks off, or cannot be decoded."""
+    """Read and close an answer. Raises a Problem if it breaks off or cannot be decoded."""
     try:
         with reading():
             return await answer.aread()
@@ -168,7 +168,7 @@ async def whole(answer: UpstreamAnswer) -> bytes:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Raises a Problem for an answer that breaks off, or cannot be decoded, while it is read inside."""
+    """Raise a Problem for an answer that breaks off, or cannot be decoded, within the block."""
     try:
         yield
     except httpx2.TimeoutException as error:
@@ -178,6 +178,6 @@ def reading() -> Iterator[None]:
 
 
 def relayed(headers: Iterable[tuple[str, str]], *, changed: bool) -> list[tuple[str, str]]:
-    """What of an answer's headers goes on to the client; `changed`: its body will be another one."""
+    """Return an answer's headers for the client; with `changed` without those of the original body."""
     left = _HOP_BY_HOP | {"content-encoding"} if changed else _HOP_BY_HOP - {"content-length"}
     return [(name.lower(), value) for name, value in headers if name.lower() not in left]

@@ -1,68 +1,97 @@
-"""What one wire format has to say: where its turns are, where memory goes, and what the answer is."""
+"""The interface of a wire format: its turns, where recalled text goes, and its answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from zibaldone.server.gateway.json_body import JsonObject
+from zibaldone.server.gateway.json_body import (
+    JsonObject,
+    dumped,
+    elements_at,
+    mapping,
+    object_at,
+    with_element,
+)
 from zibaldone.server.gateway.rounds import Rounds
 from zibaldone.server.gateway.turns import WireTurn
 
 
 class AnswerReader(Protocol):
-    """Puts an answer together from the events of its stream."""
+    """Assembles an answer from the events of its stream."""
+
+    is_complete: bool = False  # the last event that was read ended the answer
 
     def read(self, event: Mapping[str, Any]) -> None:
-        """Take in one event."""
-        ...
-
-    @property
-    def is_complete(self) -> bool:
-        """True if the last event that was read ends the answer."""
+        """Read one event."""
         ...
 
     def turns(self) -> list[WireTurn]:
-        """The answer, as far as it has come."""
+        """Return the answer's turns so far."""
         ...
 
     def with_report(self, event: JsonObject, report: str) -> str:
-        """The last event, saying in `report` (JSON) what memory did: in a member `memory`."""
+        """Return the last event with `report` (JSON) as its member `memory`."""
         return event.rewritten({"memory": report})
 
 
 class WireFormat(Protocol):
-    """One of the shapes in which clients and upstreams talk."""
+    """A format in which clients and upstreams talk."""
 
     path: str  # below the upstream's address, such as "/chat/completions"
 
     def turns(self, body: JsonObject) -> list[WireTurn]:
-        """The request's turns, without what the program itself tells the model."""
+        """Return the request's turns, without instructions of the program."""
         ...
 
     def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
-        """The members (JSON) that change when a block goes to the front of the turn at `place`.
+        """Return the changed members (JSON) of the body with `block` at the front of the turn at `place`.
 
-        Empty where there is nowhere to put it.
+        Empty if the turn has no text to put it before.
         """
         ...
 
-    def continues(self, body: JsonObject) -> str | None:  # noqa: ARG002 - most requests have their history
-        """The id of an answer kept by the upstream that the request goes on from."""
+    def continues(self, body: JsonObject) -> str | None:  # noqa: ARG002 - most formats send the history
+        """Return the id of the stored answer that the request continues."""
         return None
 
-    def conversation(self, body: JsonObject) -> str | None:  # noqa: ARG002 - as said
-        """The conversation that the request itself names."""
+    def conversation(self, body: JsonObject) -> str | None:  # noqa: ARG002 - most formats name none
+        """Return the conversation that the request names."""
         return None
 
     def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
-        """What an answer in one piece says."""
+        """Return the turns of a whole answer."""
         ...
 
     def reader(self, body: JsonObject) -> AnswerReader:
-        """A reader of the streamed answer to a request."""
+        """Return a reader for the streamed answer to a request."""
         ...
 
     def rounds(self, body: JsonObject) -> Rounds | None:
-        """For the answer to a request that is offered our tool; None where it cannot be."""
+        """Return the rounds of a request that is offered our tool; None if it cannot be."""
         ...
+
+
+def with_block(body: JsonObject, name: str, place: int, block: str, part_type: str) -> Mapping[str, str]:
+    """Return the list `name` with a block before the text of its element at `place`; empty if it has none."""
+    start = body.member(name).value_start
+    changed = _with_text_before(body.text, elements_at(body.text, start)[place][0], block, part_type)
+    return {} if changed is None else {name: with_element(body.text, start, place, changed)}
+
+
+def _with_text_before(source: str, at: int, block: str, part_type: str) -> str | None:
+    """Return the message at `at` with a block before its text; None if it has none."""
+    message = object_at(source, at)
+    content = message["content"]
+    if isinstance(content, str):
+        return message.rewritten({"content": dumped(f"{block}\n\n{content}")})
+    if not isinstance(content, list):
+        return None
+    start = message.member("content").value_start
+    elements = elements_at(source, start)
+    first = next((i for i, part in enumerate(content) if mapping(part).get("type") == part_type), None)
+    if first is None:
+        return None
+    pieces = [source[begin:end] for begin, end in elements]
+    pieces.insert(first, dumped({"type": part_type, "text": block}))
+    return message.rewritten({"content": f"[{','.join(pieces)}]"})

@@ -24,7 +24,7 @@ from zibaldone.recall.recall import Order
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.text.rendering import NO_DATE, header, indented
 from zibaldone.views.notes import UserNote
-from zibaldone.views.topics.read.tool_arguments import Arguments
+from zibaldone.views.topics.read.agent_tools import Arguments
 
 MOST_BUDGET_TOKENS = 8000
 _MOST_SEEN = 10_000

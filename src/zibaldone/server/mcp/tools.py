@@ -26,9 +26,8 @@ from zibaldone.server.mcp.looking import (
     sessions,
 )
 from zibaldone.text.rendering import quotation
-from zibaldone.views.topics.read.tool_arguments import TOOLS as TOPIC_TOOLS
-from zibaldone.views.topics.read.tool_arguments import Arguments, described
-from zibaldone.views.topics.read.tool_text import answer_text
+from zibaldone.views.topics.read.agent_tools import TOOLS as TOPIC_TOOLS
+from zibaldone.views.topics.read.agent_tools import Arguments, answer_text, described
 
 LONGEST_CONTENT = 200_000  # characters
 _MOST_SEQS = 1000

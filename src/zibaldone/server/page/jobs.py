@@ -1,37 +1,38 @@
-"""What takes longer than a page may: an import, making topics and themes. Each says how far it is."""
+"""Jobs that take longer than a page may, such as imports, with their progress."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import ZibaldoneError
 from zibaldone.server.problems import problem_of
 
-_KEPT = 100  # that ended, so that their pages can still be looked at
+_KEPT = 100  # ended jobs whose pages can still be seen
 _QUICK_S = 1.5
 _logger = logging.getLogger(__name__)
 
 
 class _Stopped(Exception):
-    """The server ends: raised inside the work, by its progress."""
+    """Raised by the progress callback of a job when the server ends."""
 
 
 @dataclass(slots=True)
 class Job:
-    """One work in the background, for one user."""
+    """A job in the background for one user."""
 
     id: str
     user: str
     title: str
-    path: str  # where to go on when it has ended
+    path: str  # to continue at when it has ended
     done: int = 0
-    total: int = 0  # 0: not known yet
+    total: int = 0  # 0: unknown
     result: object = None
     error: str = ""
     is_running: bool = True
@@ -39,18 +40,21 @@ class Job:
 
 
 class Jobs:
-    """The works of one server. All but `progress` is called in the event loop."""
+    """The jobs of one server. Its methods are called in the event loop."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_stopping = False
+        self._preloaded: set[str] = set()
 
     def start(self, user: str, title: str, path: str, work: Callable[[Progress], Awaitable[object]]) -> Job:
-        """Begin a work, which calls what it is given with how much is done of how much."""
+        """Start a job; `work` gets a function to call with its progress."""
         job = Job(secrets.token_urlsafe(12), user, title, path)
         self._jobs[job.id] = job
-        self._let_go()
+        ended = [job.id for job in self._jobs.values() if not job.is_running]
+        for job_id in ended[: max(0, len(ended) - _KEPT)]:
+            del self._jobs[job_id]
 
         def progress(done: int, total: int) -> None:
             if self._is_stopping:
@@ -64,41 +68,50 @@ class Jobs:
                 job.error = problem_of(error).detail
             except _Stopped:
                 job.error = "the server was stopped"
-            except Exception as error:  # noqa: BLE001 - a work's border: nobody waits for its task
+            except Exception as error:  # noqa: BLE001 - the border of a job: nobody awaits its task
                 job.error = "the server failed: its log says where"
-                _logger.error("%s in a work of the page", type(error).__name__)  # noqa: TRY400 - may quote
+                _logger.error("%s in a job of the page", type(error).__name__)  # noqa: TRY400 - may quote
             finally:
                 job.is_running = False
                 job.ended.set()
 
-        task = asyncio.create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._run(run())
         return job
 
-    async def a_moment(self, job: Job) -> None:
-        """Wait for a work that ends soon, so that nobody has to look twice."""
+    def preload(self, memory: AsyncMemory, user: str) -> None:
+        """Load a user's index in the background, once, before the first word is typed."""
+
+        async def load() -> None:
+            with suppress(ZibaldoneError):  # a search will raise it
+                await memory.user(user).preload()
+
+        if user not in self._preloaded:
+            self._preloaded.add(user)
+            self._run(load())
+
+    async def wait_briefly(self, job: Job) -> None:
+        """Wait for a job that ends soon, so that its page shows the result."""
         with suppress(TimeoutError):
             await asyncio.wait_for(job.ended.wait(), _QUICK_S)
 
     def of(self, user: str, job_id: str) -> Job | None:
-        """A user's work."""
+        """Return a user's job."""
         job = self._jobs.get(job_id)
         return job if job and job.user == user else None
 
     def running(self, user: str, path: str) -> Job | None:
-        """A work of a user that is under way and leads there."""
+        """Return a user's running job that continues at a path."""
         return next(
             (j for j in self._jobs.values() if j.is_running and (j.user, j.path) == (user, path)), None
         )
 
     async def stop(self) -> None:
-        """Let each work end at its next step."""
+        """Stop each job at its next step."""
         self._is_stopping = True
         if self._tasks:
             await asyncio.wait(set(self._tasks))
 
-    def _let_go(self) -> None:
-        ended = [job.id for job in self._jobs.values() if not job.is_running]
-        for job_id in ended[: max(0, len(ended) - _KEPT)]:
-            del self._jobs[job_id]
+    def _run(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,4 +1,4 @@
-"""The door of the page: who comes in, whose memory it is, and what an answer looks like."""
+"""Requests of the page: key, user, forms and answers; signing in with a key in a cookie."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import MYSELF
+from zibaldone.core.threads import in_thread
 from zibaldone.errors import ZibaldoneError
-from zibaldone.server.access import Principal
+from zibaldone.server.access import KEY_COOKIE, Principal
+from zibaldone.server.keys import KeyStore
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.page.environment import render
 from zibaldone.server.page.jobs import Jobs
 from zibaldone.server.problems import Problem, problem_of
 
 SIGN_IN = "/sign-in"
-# No script and no style but our files', nothing of another origin, nobody's frame around it. Nothing is kept
-# by the browser, or what was forgotten could still be looked at.
+# Only our own scripts and styles, nothing of other origins, no framing. Nothing is cached by the browser, or
+# forgotten messages could still be seen.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -39,64 +41,64 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-_LONGEST_FIELD = 8 * 2**20  # bytes of a field of a form, such as a document's text
+_LONGEST_FIELD = 8 * 2**20  # bytes of a form's field, such as a document's text
 _MOST_FIELDS = 2000
 _MOST_USERS = 500  # that are listed to choose from
 
 
 @dataclass(frozen=True, slots=True)
 class PageCall:
-    """One request of the page, by somebody who may."""
+    """An authorized request of the page."""
 
     request: Request
     memory: AsyncMemory
     metrics: Metrics
     jobs: Jobs
     principal: Principal
-    user: str  # whose memory
+    user: str
 
     @property
     def may_write(self) -> bool:
-        """True if the forms that change something are shown; `Door` refuses them anyway."""
+        """True if forms that change something are shown; `PageEndpoint` refuses them otherwise."""
         return not self.principal.read_only
 
     @property
     def is_fragment(self) -> bool:
-        """True if htmx asks for a part of the page."""
+        """True if htmx requests a part of the page."""
         return self.request.headers.get("hx-request") == "true"
 
     def text(self, name: str, default: str = "") -> str:
-        """A parameter of the query, trimmed."""
+        """Return a query parameter, trimmed."""
         return self.request.query_params.get(name, default).strip()
 
     def number(self, name: str, default: int, *, most: int) -> int:
-        """A whole number of the query from 1; the default where it is none, and never more than `most`."""
+        """Return a query parameter as a number from 1 to `most`; the default if it is none."""
         given = self.text(name)
         return min(int(given), most) if given.isdecimal() and len(given) < 19 and int(given) else default
 
     async def form(self) -> FormData:
-        """The fields of a form."""
+        """Read the form."""
         return await self.request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD)
 
     def href(self, path: str, **parameters: object) -> str:
-        """A link of the page, with whose memory it is where the key does not say it."""
+        """Return a link of the page, with the user if the key has none."""
         given = {name: value for name, value in parameters.items() if value not in (None, "")}
         if self.principal.user is None:
             given["user"] = self.user
         return f"{path}?{urlencode(given, doseq=True)}" if given else path
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-        """An answer."""
+        """Render a page."""
         return HTMLResponse(render(template, call=self, **values), status_code=status, headers=HEADERS)
 
     def see(self, path: str, **parameters: object) -> RedirectResponse:
-        """Lead on to another of the page's paths, by GET."""
+        """Redirect to another path of the page."""
         return RedirectResponse(self.href(path, **parameters), status_code=303, headers=HEADERS)
 
 
 @dataclass(frozen=True, slots=True)
 class PageAction:
-    """One method of one path. What is posted writes, unless it `reads`: who may only read is refused it."""
+    """A method of a path. POST needs a key that may write, unless the action only `reads`."""
 
     path: str
     handle: Callable[[PageCall], Awaitable[Response]]
@@ -104,8 +106,8 @@ class PageAction:
     reads: bool = False
 
 
-class Door:
-    """All actions of one path, as an ASGI app."""
+class PageEndpoint:
+    """The actions of one path, as an ASGI app."""
 
     def __init__(
         self, actions: Sequence[PageAction], memory: AsyncMemory, metrics: Metrics, jobs: Jobs
@@ -115,7 +117,7 @@ class Door:
         self._memory, self._metrics, self._jobs = memory, metrics, jobs
 
     def route(self) -> Route:
-        """Its route."""
+        """Return the route."""
         return Route(self._path, self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -152,7 +154,7 @@ class Door:
         )
 
     async def _whose(self, principal: Principal, request: Request) -> str | None:
-        """The user that the request names, or the only one there is; None where one has to be chosen."""
+        """Return the user that the request names, or the only one; None if one has to be chosen."""
         named = request.query_params.getlist("user")
         if len(named) > 1:
             raise Problem(422, "invalid-input", "the parameter user comes twice")
@@ -167,22 +169,22 @@ class Door:
 
 
 def field(form: FormData, name: str) -> str:
-    """A text as it was typed: browsers send line breaks as CR LF. Empty where there is none."""
+    """Return a text field with the line breaks as typed (browsers send CR LF); "" if it is missing."""
     value = form.get(name, "")
     return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
 
 def check_sender(request: Request) -> None:
-    """Refuse a form that does not say that a page of ours has sent it, as every browser does.
+    """Refuse a form without headers that say it comes from a page of ours, against CSRF.
 
-    What says that another's page sent it never comes here: see `Access`.
+    `Access` has refused those that say it comes from another page.
     """
     if "origin" not in request.headers and request.headers.get("sec-fetch-site") != "same-origin":
         raise Problem(403, "cross-origin", "forms are for browsers: programs use REST, below /v1/memory")
 
 
 def refusal(problem: Problem) -> HTMLResponse:
-    """A problem, for people."""
+    """Render a problem."""
     title, hint = problem.body("/v1/memory")["title"], ""
     if problem.status == 404:
         hint = "It may have been forgotten."
@@ -191,7 +193,7 @@ def refusal(problem: Problem) -> HTMLResponse:
 
 
 def _to_sign_in(request: Request) -> Response:
-    """Where a key is asked for; afterwards it goes on where it was meant to go."""
+    """Redirect to the sign-in form, with the wanted path."""
     query = f"?{request.url.query}" if request.url.query else ""
     wanted = request.url.path + query if request.method == "GET" else "/"
     if request.headers.get("hx-request") == "true":
@@ -201,7 +203,61 @@ def _to_sign_in(request: Request) -> Response:
 
 
 def own_path(wanted: str) -> str:
-    """A path of this server to lead on to, or else the first page: never another's address."""
+    """Return `wanted` if it is a path of this server, else "/": never an address of another server."""
     parts = urlsplit(wanted)
     is_own = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and not parts.netloc
     return wanted if is_own and wanted.isprintable() else "/"
+
+
+_LONGEST_FORM = 2**14
+
+
+def sign_in_routes(keys: KeyStore) -> Sequence[BaseRoute]:
+    """Return the routes /sign-in and /sign-out."""
+
+    async def ask(request: Request) -> Response:
+        wanted = own_path(request.query_params.get("next", "/"))
+        if not await in_thread(keys.exist):
+            return RedirectResponse(wanted, status_code=303, headers=HEADERS)
+        return _sign_in_form(wanted)
+
+    async def sign_in(request: Request) -> Response:
+        try:
+            check_sender(request)
+        except Problem as problem:
+            return refusal(problem)
+        form = await request.form(max_files=0, max_fields=4, max_part_size=_LONGEST_FORM)
+        wanted, token = own_path(field(form, "next")), field(form, "key").strip()
+        key = await in_thread(keys.authenticate, token)
+        if key is None:
+            return _sign_in_form(wanted, "This key is unknown, or was revoked.", 401)
+        if key.agent is not None:
+            return _sign_in_form(
+                wanted, "This key is for one agent's messages; the page shows all.", status=403
+            )
+        signed_in = RedirectResponse(wanted, status_code=303, headers=HEADERS)
+        # Behind a TLS proxy the origin has the scheme.
+        is_secure = request.headers.get("origin", "").startswith("https:")
+        signed_in.set_cookie(KEY_COOKIE, token, httponly=True, samesite="strict", secure=is_secure)
+        return signed_in
+
+    async def sign_out(request: Request) -> Response:
+        try:
+            check_sender(request)
+        except Problem as problem:
+            return refusal(problem)
+        signed_out = RedirectResponse("/sign-in", status_code=303, headers=HEADERS)
+        signed_out.delete_cookie(KEY_COOKIE, httponly=True, samesite="strict")
+        return signed_out
+
+    return [
+        Route("/sign-in", ask, methods=["GET"]),
+        Route("/sign-in", sign_in, methods=["POST"]),
+        Route("/sign-out", sign_out, methods=["POST"]),
+    ]
+
+
+def _sign_in_form(wanted: str, fault: str = "", status: int = 200) -> HTMLResponse:
+    return HTMLResponse(
+        render("sign_in.html", call=None, next=wanted, fault=fault), status_code=status, headers=HEADERS
+    )

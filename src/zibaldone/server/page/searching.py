@@ -1,42 +1,45 @@
-"""The first page: search as one types, and beside it what a model would get for the same words."""
+"""Search and recall as one types, and questions that the chat model answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from zibaldone.core import Decision
+from zibaldone.errors import ZibaldoneError
 from zibaldone.log.filters import Filter
+from zibaldone.recall.ask import Answer
 from zibaldone.recall.recall import RECALL_TOKENS
 from zibaldone.recall.result import Recall
-from zibaldone.server.page.page_auth import PageAction, PageCall
-from zibaldone.server.page.warming import warm
+from zibaldone.server.page.environment import render
+from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
+from zibaldone.server.problems import problem_of
+from zibaldone.server.stepwise import stepwise
 
 _PASSAGES, _MOST_PASSAGES = 15, 200
 _RECENT = 12  # sessions on a first page without a question
 _BUDGET, _MOST_BUDGET = RECALL_TOKENS, 32_000  # tokens of a recall
 _SHOWN_DECISIONS = 60
-_LONGEST_QUESTION = 2000  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class RecalledPiece:
-    """A stretch of a recalled text, and the message that it quotes; 0 where it quotes none."""
+    """A part of a recalled text, and the seq of the message that it quotes, or 0."""
 
     text: str
     seq: int
 
 
 async def search(call: PageCall) -> Response:
-    """Passages for a question and a recall of it; or, without one, what was talked about of late."""
-    query = _question(call)
+    """Show passages and a recall for a question; without one, the latest sessions."""
+    query = _query(call)
     limit = call.number("limit", _PASSAGES, most=_MOST_PASSAGES)
     if not query:
         sessions, total = await call.memory.user(call.user).titled_sessions(limit=_RECENT)
-        warm(call.memory, call.user)
+        call.jobs.preload(call.memory, call.user)
         template = "recent.html" if call.is_fragment else "home.html"
         return call.page(template, query="", sessions=sessions, total=total)
     session = call.text("session")
@@ -56,8 +59,8 @@ async def search(call: PageCall) -> Response:
 
 
 async def recall(call: PageCall) -> Response:
-    """What a model would get, why, and why not."""
-    query = _question(call)
+    """Show what a model would get, and why or why not."""
+    query = _query(call)
     template = "recall.html" if call.is_fragment else "recall_page.html"
     if not query:
         return call.page(template, query="")
@@ -82,10 +85,10 @@ async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
 
 
 def pieces_of(recalled: Recall) -> Iterator[RecalledPiece]:
-    """A recalled text from its beginning to its end, cut where it quotes."""
+    """Split a recalled text into quotations and the text between them."""
     end = 0
     for citation in sorted(recalled.citations, key=lambda citation: citation.start):
-        if citation.start < end:  # a unit of several messages: its first is linked
+        if citation.start < end:  # a unit of several messages: the first is linked
             continue
         if citation.start > end:
             yield RecalledPiece(recalled.text[end : citation.start], 0)
@@ -104,8 +107,52 @@ def _some(decisions: tuple[Decision, ...], *, kept: bool) -> list[Decision]:
     return [decision for decision in decisions if decision.kept is kept][:_SHOWN_DECISIONS]
 
 
-def _question(call: PageCall) -> str:
+def _query(call: PageCall) -> str:
     return call.text("q")[:_LONGEST_QUESTION]
 
 
-ACTIONS = (PageAction("/", search), PageAction("/recall", recall))
+_HERE = "<!-- here -->"  # not in any text, as texts are escaped
+_LONGEST_QUESTION = 2000  # characters
+
+
+async def ask_form(call: PageCall) -> Response:
+    """Show the form for a question."""
+    return call.page("ask.html", question="", mark="")
+
+
+async def ask(call: PageCall) -> Response:
+    """Stream the page with each step of the answer as it is made, and the answer."""
+    question = field(await call.form(), "question").strip()[:_LONGEST_QUESTION]
+    if not question:
+        return call.see("/ask")
+    before, after = render("ask.html", call=call, question=question, mark=_HERE).split(_HERE)
+    steps = stepwise(call.memory, question, user=call.user)
+    first = await anext(steps)  # an error here has a page of its own
+
+    async def parts() -> AsyncIterator[str]:
+        yield before
+        try:
+            yield render("ask_step.html", call=call, step=first)
+            async for step in steps:
+                if isinstance(step, Answer):
+                    call.metrics.recalled(step.evidence.tokens)
+                    cited = {citation.seq for citation in step.citations}
+                    units = [unit for unit in step.evidence.evidence if cited.intersection(unit.sources)]
+                    yield render("answer.html", call=call, answer=step, units=units)
+                else:
+                    yield render("ask_step.html", call=call, step=step)
+        except ZibaldoneError as error:  # the page has begun with its status
+            yield render("answer.html", call=call, answer=None, detail=problem_of(error).detail)
+        finally:
+            await steps.aclose()
+        yield after
+
+    return StreamingResponse(parts(), media_type="text/html", headers=HEADERS)
+
+
+ACTIONS = (
+    PageAction("/", search),
+    PageAction("/recall", recall),
+    PageAction("/ask", ask_form),
+    PageAction("/ask", ask, posts=True, reads=True),
+)

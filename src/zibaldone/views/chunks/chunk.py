@@ -1,4 +1,4 @@
-"""A compacted chunk: its items, its metadata, and its form as a record in a block."""
+"""A compacted chunk: items, metadata, and the form in which its items are stored in a block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zibaldone.text.words import term_of, words
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing remembered: what a message said, less its filler, or what a model made of several."""
+    """A remembered item: a message's words less filler, or a model's note of several messages."""
 
     id: int  # in its chunk; never given twice
     text: str
@@ -30,7 +30,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """By what a chunk is found: `K` of Algorithm 1."""
+    """Metadata by which a chunk is found: `K` of Algorithm 1."""
 
     keywords: tuple[str, ...]  # weightiest first
     entities: tuple[str, ...]
@@ -45,7 +45,7 @@ class Metadata:
 
     @property
     def mean_vector(self) -> Vectors:
-        """(d,) of unit length; zeros where nothing is embedded."""
+        """(d,) of unit length; zeros if nothing is embedded."""
         mean = self.vectors.sum(axis=0)
         return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), dtype=np.float32)
 
@@ -77,7 +77,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk as a person looks at it."""
+    """A chunk with its items, as shown to people."""
 
     id: int
     version: int
@@ -97,7 +97,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """An item that is no longer in its chunk, or not as it was."""
+    """An item that left its chunk, or changed."""
 
     chunk: int
     item: Item
@@ -106,7 +106,7 @@ class Past:
 
 
 def stored(chunk: Chunk, items: Iterable[Item]) -> StoredChunk:
-    """A chunk with its items, without its vectors."""
+    """A chunk with its items, as shown to people."""
     about = chunk.metadata
     return StoredChunk(
         id=chunk.id,
@@ -127,7 +127,7 @@ def stored(chunk: Chunk, items: Iterable[Item]) -> StoredChunk:
 
 
 def to_record(items: Sequence[Item]) -> bytes:
-    """Items as UTF-8 JSON, the same bytes for the same items."""
+    """Items as UTF-8 JSON; the same items give the same bytes."""
     return json.dumps([item_to_json(item) for item in items], ensure_ascii=False).encode()
 
 

@@ -1,4 +1,4 @@
-"""MemAttention's write side: Algorithm 1, lines 3 to 12, for all gates of one namespace in their order."""
+"""MemAttention's write side (Algorithm 1, lines 3 to 12) for all gates of one namespace, in their order."""
 
 from __future__ import annotations
 
@@ -7,32 +7,28 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
-from zibaldone.views.chunks.compress import compress
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.gate import Gate, Piece
-from zibaldone.views.chunks.grounding import grounded, source_texts
-from zibaldone.views.chunks.joint_answer import carried_out
-from zibaldone.views.chunks.joint_compact import Compaction, ItemUpdate, apply
-from zibaldone.views.chunks.relevance import MetadataIndex, Target
-from zibaldone.views.chunks.select_related import select
-from zibaldone.views.chunks.tasks import (
-    Compress,
-    JointCompact,
-    shown_items,
-    shown_messages,
-    shown_metadata,
+from zibaldone.views.chunks.gate import Gate, Piece, compress
+from zibaldone.views.chunks.joint_compact import (
+    Compaction,
+    ItemUpdate,
+    apply,
+    carried_out,
+    grounded,
+    source_texts,
 )
+from zibaldone.views.chunks.select_related import MetadataIndex, Target, select
+from zibaldone.views.chunks.tasks import Compress, JointCompact, shown_items, shown_messages, shown_metadata
 
 
 @dataclass(frozen=True, slots=True)
 class CompressedGate:
-    """`m` and `K_m`: one gate, compressed on its own, so that gates can be compressed side by side."""
+    """`m` and `K_m`: one gate compressed by itself, so that gates can be compressed in parallel."""
 
     gate: Gate
     items: tuple[Item, ...]
@@ -45,7 +41,7 @@ class CompressedGate:
 
 @dataclass(slots=True)
 class Namespace:
-    """The chunk table T[u][s] while it is worked on, with all that is to be committed."""
+    """The chunk table T[u][s] while it is worked on, with everything to be committed."""
 
     name: str
     chunks: dict[int, Chunk]
@@ -61,7 +57,7 @@ class Namespace:
             self.live.put(chunk)
 
     def read(self, numbers: Sequence[int]) -> dict[int, list[Item]]:
-        """FETCHBYID: the items of these chunks.
+        """FETCHBYID: items of these chunks.
 
         A chunk that another process emptied meanwhile has none: what is made of it will not be committed.
         """
@@ -72,7 +68,7 @@ class Namespace:
         return {number: self.items[number] for number in numbers}
 
     def write(self, chunk: Chunk, items: Sequence[Item]) -> None:
-        """Insert a chunk, or a new version of it."""
+        """Add a chunk, or a new version of it."""
         self.chunks[chunk.id] = chunk
         self.live.put(chunk)
         self.items[chunk.id] = list(items)
@@ -91,7 +87,7 @@ class Compactor:
     patient: bool
 
     def compress(self, gate: Gate) -> CompressedGate:
-        """Lines 4 and 5. The cost depends on the gate alone."""
+        """Compress a gate by itself (lines 4 and 5): the cost depends on the gate alone."""
         plain = tuple(compress(gate.pieces))
         if not gate.pieces or not self.asker.has_model:
             return CompressedGate(gate, plain)
@@ -106,7 +102,6 @@ class Compactor:
         for item in plain:
             plain_of.setdefault(item.sources[0], []).append(item)
         kept, refused = grounded(written.items, pieces, plain_of)
-        note_parts("chunks.compress", len(written.items), refused)
         items = []
         for number, entry in enumerate(kept, 1):
             if isinstance(entry, Item):
@@ -127,7 +122,7 @@ class Compactor:
         )
 
     def compact(self, compressed: CompressedGate, number: int, space: Namespace) -> None:
-        """Lines 6 to 11: select related chunks, compact jointly, write the new chunk and new versions."""
+        """Select related chunks, compact jointly, write the new chunk and new versions (lines 6 to 11)."""
         related, selection_degraded = self._related(compressed, space)
         degraded = [compressed.degraded, selection_degraded]
         compaction, refined = Compaction(compressed.items, ()), compressed
@@ -138,8 +133,6 @@ class Compactor:
         items = list(compaction.items)
         gate = compressed.gate
         about = self._metadata(items, refined, space)
-        if refined.made_by != OFFLINE:
-            self._note_metadata(refined, about)
         chunk = Chunk(
             id=number,
             namespace=space.name,
@@ -156,7 +149,7 @@ class Compactor:
         space.covered[number] = gate.seqs
 
     def _related(self, compressed: CompressedGate, space: Namespace) -> tuple[tuple[int, ...], str]:
-        """Lines 6 and 7: ids of earlier chunks, from their metadata alone, and why no model chose them.
+        """Select related chunks by metadata (lines 6 and 7): (their ids, why no model chose them).
 
         What a new chunk does to earlier ones is a model's to say: without one, none is related.
         """
@@ -177,7 +170,7 @@ class Compactor:
     def _joint_compact(
         self, compressed: CompressedGate, related: Mapping[int, Sequence[Item]]
     ) -> tuple[Compaction, CompressedGate]:
-        """Line 8, and what was compressed with who has gone over it."""
+        """Line 8: (compaction, the compressed gate with whoever revised it)."""
         plain = Compaction(compressed.items, ())
         if not any(related.values()):
             return plain, compressed
@@ -194,8 +187,6 @@ class Compactor:
             return plain, replace(compressed, degraded=answer.degraded)
         written = answer.result
         compaction, refused = carried_out(written, compressed.items, related)
-        given = len(written.items) + len(written.updates) + len(written.deletions)
-        note_parts("chunks.joint_compact", given, refused)
         made_by = compressed.made_by
         if made_by != answer.made_by:
             made_by = answer.made_by if made_by == OFFLINE else f"{made_by}; {answer.made_by}"
@@ -203,7 +194,7 @@ class Compactor:
         return compaction, replace(compressed, items=compaction.items, made_by=made_by, degraded=degraded)
 
     def _apply(self, updates: Sequence[ItemUpdate], space: Namespace) -> None:
-        """Line 9: new versions of earlier chunks; what they no longer say goes to the history."""
+        """Line 9: new versions of earlier chunks; replaced items go to the history."""
         changed: dict[int, list[Item]] = {}
         for update in updates:
             items, old = apply(update, changed.get(update.chunk, space.items[update.chunk]))
@@ -214,7 +205,7 @@ class Compactor:
             space.write(self._renewed(space.chunks[number], items, space), items)
 
     def _renewed(self, chunk: Chunk, items: Sequence[Item], space: Namespace) -> Chunk:
-        """The chunk's next version, its metadata made anew from what is left: no word of what went stays."""
+        """The chunk's next version, with metadata of the remaining items only."""
         vectors = metadata.embedded(items, self.embedder)
         about = metadata.rebuilt(
             chunk.metadata, items, space.live.df, len(space.chunks), self.config.keywords, vectors
@@ -223,7 +214,7 @@ class Compactor:
         return replace(chunk, version=version, items=len(items), tokens=self._tokens(items), metadata=about)
 
     def _metadata(self, items: Sequence[Item], compressed: CompressedGate, space: Namespace) -> Metadata:
-        """BUILDMETA: the plain one, headed by what the model said in words of the chunk's own messages."""
+        """BUILDMETA: plain metadata, headed by a model's words that the chunk's messages bear out."""
         pieces = compressed.gate.pieces
         if not items:
             times = [piece.message.time for piece in pieces if piece.message.time]
@@ -243,14 +234,6 @@ class Compactor:
             keywords=tuple(dict.fromkeys((*keywords, *plain.keywords)))[: self.config.keywords],
             entities=tuple(entities) or plain.entities,
             summary=plain.summary if fault else summary,
-        )
-
-    def _note_metadata(self, compressed: CompressedGate, made: Metadata) -> None:
-        """Which of the words that the model gave for the chunk were kept."""
-        given = {*compressed.keywords, *compressed.entities, " ".join(compressed.summary.split())} - {""}
-        kept = {*made.keywords, *made.entities, made.summary}
-        note_parts(
-            "chunks.metadata", len(given), [f"{word!r} is not in its messages" for word in given - kept]
         )
 
     def _tokens(self, items: Sequence[Item]) -> int:

@@ -1,4 +1,4 @@
-"""What the chunks view can be set to; the names are the paper's."""
+"""Settings of the chunks view; names are the paper's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHOWN_KEYWORDS = 16
 
 @settings
 class MemAttention:
-    """Akashic, sections 4.1 and 4.3; the last fields are our own."""
+    """Settings of Akashic, sections 4.1 and 4.3; the last fields are our own."""
 
     chunk_gate_tokens: Count = 1024  # tau_c: raw tokens at which the active chunk is compacted
     top_p: Count = 5  # related chunks that a compaction or a query may read
@@ -27,6 +27,6 @@ class MemAttention:
 
     @property
     def fingerprint(self) -> str:
-        """All that decides what is stored; what only reading uses is left out."""
+        """Settings that decide what is stored; those of reading are left out."""
         reading = {"memory_budget_tokens", "recall_relevance"}
         return ",".join(f"{name}={value}" for name, value in asdict(self).items() if name not in reading)

@@ -1,4 +1,4 @@
-"""What goes from chunks with a message, and what comes back that the message had superseded."""
+"""Forgetting in chunks, and maintenance: Algorithm 2, and vectors for chunks that forgetting left without."""
 
 from __future__ import annotations
 
@@ -8,22 +8,73 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import Connection
 
+from zibaldone import log
 from zibaldone.log import to_us
-from zibaldone.models.base import Tokenizer
+from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.storage.database import Database
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, Item, from_record, to_record
-from zibaldone.views.chunks.storage.records import Record, RecordStore
+from zibaldone.views.chunks.storage.placement import Matrix, Moved, Placement, arrange
+from zibaldone.views.chunks.storage.records import Record, RecordStore, read_again
+
+
+def tend(
+    database: Database, store: RecordStore, placement: Placement, generation: Generation, dimension: int
+) -> Moved:
+    """Write blocks of similar chunks, and collect garbage: Algorithm 2.
+
+    Raises StorageCorrupt when a block cannot be read.
+    """
+
+    def cosines(numbers: Sequence[int]) -> Matrix:
+        with database.read(generation.user) as connection:
+            chunks = table.load(connection, generation, dimension, only=numbers)
+        nothing = np.zeros(dimension, dtype=np.float32)
+        means = np.stack([chunks[n].metadata.mean_vector if n in chunks else nothing for n in numbers])
+        return np.asarray(np.clip(means @ means.T, 0, 1))
+
+    # Again, when another process tends to the same blocks.
+    return read_again(lambda: arrange(database, store, placement, generation, cosines))
+
+
+def embed_anew(database: Database, store: RecordStore, generation: Generation, embedder: Embedder) -> None:
+    """Embed chunks that lost their vectors when something was forgotten.
+
+    Raises ModelFailed, and StorageCorrupt when a block cannot be read.
+    """
+
+    def read() -> tuple[list[Chunk], dict[int, bytes]]:
+        with database.read(generation.user) as connection:
+            numbers = table.bare(connection, generation)
+            bare = list(table.load(connection, generation, embedder.dimension, only=numbers).values())
+            return bare, store.fetch(connection, generation, [chunk.id for chunk in bare])
+
+    bare, data = read_again(read)
+    made = {
+        chunk.id: metadata.embedded(from_record(data[chunk.id]), embedder)
+        for chunk in bare
+        if chunk.id in data
+    }
+    if not made:
+        return
+    with database.write(generation.user) as connection:
+        now = table.load(connection, generation, embedder.dimension, only=list(made))
+        embedded = [
+            replace(chunk, metadata=replace(chunk.metadata, vectors=made[chunk.id]))
+            for chunk in bare
+            if chunk.id in made and chunk.id in now and now[chunk.id].version == chunk.version
+        ]
+        table.write(connection, generation, embedded)
+        log.touch(connection, generation.user)
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkLoss:
-    """What forgetting does to one generation."""
+    """Effect of forgetting on one generation."""
 
-    items: int  # fewer than before
-    chunks: int
-    history: int
+    counts: tuple[int, int, int]  # of chunks, items and entries of the history: fewer than before
     rewritten: dict[int, list[Item]]  # by chunk, what it holds afterwards
     removed: tuple[int, ...]  # chunks that cover no message any more
     past: tuple[int, ...]  # entries of the history that go
@@ -32,7 +83,7 @@ class ChunkLoss:
 def loss(
     connection: Connection, store: RecordStore, generation: Generation, seqs: Sequence[int]
 ) -> ChunkLoss:
-    """Work out what goes; changes nothing. An item goes with any of its sources."""
+    """Compute what goes; changes nothing. An item goes with any of its sources."""
     gone = set(seqs)
     present = table.load(connection, generation, 0)
     touched = {chunk for _, chunk in table.sources(connection, generation, sorted(gone)) if chunk in present}
@@ -60,7 +111,7 @@ def loss(
             rewritten[number] = [kept[i] for i in sorted(kept)]
             after += len(kept)
     removed = tuple(number for number in sorted(touched) if number not in left_in)
-    return ChunkLoss(before - after, len(removed), len(past), rewritten, removed, tuple(past))
+    return ChunkLoss((len(removed), before - after, len(past)), rewritten, removed, tuple(past))
 
 
 def forget(
@@ -71,7 +122,7 @@ def forget(
     tokenizer: Tokenizer,
     keywords: int,
 ) -> ChunkLoss:
-    """Take the messages out of chunks, metadata, history and blocks.
+    """Remove the messages from chunks, metadata, history and blocks.
 
     A block that held any of it is written anew without it. Vectors are made anew afterwards: no model is
     waited for inside a transaction.
@@ -93,12 +144,12 @@ def forget(
 
 
 def record_of(chunk: Chunk, items: Sequence[Item]) -> Record:
-    """What of a chunk lies in blocks."""
+    """Record of a chunk's items in a block."""
     return Record(chunk.id, chunk.namespace, to_us(chunk.metadata.first), to_record(items))
 
 
 def _without(chunk: Chunk, items: list[Item], tokenizer: Tokenizer, keywords: int) -> Chunk:
-    """The chunk's next version; its metadata is made from what is left, without vectors."""
+    """The chunk's next version, with metadata of the remaining items, without vectors."""
     none = np.zeros((0, 1), dtype=np.float32)
     about = metadata.rebuilt(chunk.metadata, items, {}, 0, keywords, none)
     tokens = sum(line_tokens([line(item.speaker, item.text) for item in items], tokenizer.count))

@@ -1,12 +1,16 @@
-"""The active chunk and its gate: Algorithm 1, lines 2, 3 and 12."""
+"""The active chunk and its gate (Algorithm 1, lines 2, 3 and 12), and COMPRESS without a model (line 4)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from zibaldone.core import Message
 from zibaldone.models.base import Tokenizer
+from zibaldone.text.facts import Worth, heard_before
+from zibaldone.text.salience import names
+from zibaldone.text.words import words
+from zibaldone.views.chunks.chunk import Item
 from zibaldone.views.toolkit import cut
 
 
@@ -34,7 +38,7 @@ def pieces(messages: Sequence[Message], tokenizer: Tokenizer) -> list[list[Piece
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A full active chunk, about to be compacted."""
+    """A full active chunk, to be compacted."""
 
     pieces: tuple[Piece, ...]
     seqs: tuple[int, ...]  # the messages that it ends with: those that are in no earlier gate
@@ -47,7 +51,7 @@ class Gate:
 
 
 def closed_gates(messages: Sequence[Message], gate_tokens: int, tokenizer: Tokenizer) -> list[Gate]:
-    """The gates that these messages of one namespace close, from its first uncompacted message on.
+    """Gates that these messages of one namespace close, from its first uncompacted message on.
 
     What comes after the last gate stays in the active chunk. A gate closes at the end of a message; only one
     that is longer than the gate is spread over several, so that no chunk is as long as two gates.
@@ -76,3 +80,41 @@ def closed_gates(messages: Sequence[Message], gate_tokens: int, tokenizer: Token
         if filled >= gate_tokens or (giant and active):
             close(message.seq)
     return gates
+
+
+def compress(pieces: Sequence[Piece]) -> list[Item]:
+    """Keep the sentences that state facts, word for word: an item per piece that has any."""
+    items: list[Item] = []
+    kept: set[tuple[str, tuple[str, ...]]] = set()  # sentences, by their speaker and words
+    as_messages = [replace(piece.message, content=piece.text) for piece in pieces]
+    for piece, (message, heard) in zip(pieces, heard_before(as_messages), strict=True):
+        # Whom a sentence calls by name is something that it says, also in a greeting: docs/decisions.md.
+        sentences = replace(heard, parties=frozenset()).sentences_of(message)
+        if not any(sentence.worth >= Worth.REMARK for sentence in sentences):
+            continue
+        spans = []
+        for sentence in sentences:
+            spoken = (message.speaker, tuple(words(sentence.text)))
+            calls = sentence.worth is Worth.COURTESY and names(sentence.text)
+            if (calls or sentence.worth > Worth.ECHO) and spoken not in kept:
+                kept.add(spoken)
+                spans.append((sentence.start, sentence.end))
+        if spans:
+            text = " ".join(piece.text[start:end] for start, end in spans)
+            items.append(verbatim(len(items) + 1, piece, text, spans[0][0]))
+    return items
+
+
+def verbatim(number: int, piece: Piece, text: str, start: int) -> Item:
+    """Item in the message's own words."""
+    message = piece.message
+    assert message.time is not None
+    return Item(
+        id=number,
+        text=text,
+        speaker=message.speaker,
+        sources=(message.seq,),
+        time=message.time,
+        session=message.session,
+        place=piece.start + start,
+    )

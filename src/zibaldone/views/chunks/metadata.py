@@ -1,4 +1,4 @@
-"""BUILDMETA without a model: Algorithm 1, lines 5 and 10."""
+"""BUILDMETA without a model (Algorithm 1, lines 5 and 10)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SUMMARY_CHARACTERS = 200
 def build(
     items: Sequence[Item], df: Mapping[str, int], n: int, most_keywords: int, vectors: Vectors
 ) -> Metadata:
-    """Metadata of items, of which there is at least one; `df` and `n` are of the namespace's chunks."""
+    """Metadata of items, at least one; `df` and `n` are of the namespace's chunks."""
     texts = [item.text for item in items]
     return Metadata(
         keywords=tuple(keywords(texts, df, n, most_keywords)),
@@ -44,7 +44,7 @@ def rebuilt(
     most_keywords: int,
     vectors: Vectors,
 ) -> Metadata:
-    """Of what is left of a chunk: no word of what went stays, only the time span of a chunk that is empty."""
+    """Metadata of the remaining items; an empty chunk keeps its time span alone."""
     if items:
         return build(items, df, n, most_keywords, vectors)
     return replace(about, keywords=(), entities=(), summary="", vectors=vectors[:0])
@@ -62,7 +62,7 @@ def entities(items: Iterable[Item]) -> list[str]:
 
 
 def summary(items: Sequence[Item], df: Mapping[str, int], n: int) -> str:
-    """The sentence whose words weigh most in the chunk, on average: an extract of one line."""
+    """The sentence with the highest mean weight of words: an extract of one line."""
     counts, _ = term_forms(item.text for item in items)
     weight = {term: count * idf(df.get(term, 0), n) for term, count in counts.items()}
     best, best_weight = "", -1.0
@@ -79,7 +79,7 @@ def summary(items: Sequence[Item], df: Mapping[str, int], n: int) -> str:
 
 
 def embedded(items: Sequence[Item], embedder: Embedder) -> Vectors:
-    """(s, d) rows of unit length: where the chunk's quarters are in the embedder's space.
+    """(s, d) vectors of the chunk's quarters, of unit length.
 
     One vector of a whole chunk is near everything and nothing; more than four gain little.
     """
@@ -89,5 +89,5 @@ def embedded(items: Sequence[Item], embedder: Embedder) -> Vectors:
 
 
 def content_words(text: str) -> list[str]:
-    """Content words in order, as they are embedded: function words only blur a mean of word vectors."""
+    """Content words in order, as they are embedded: function words blur a mean of word vectors."""
     return [word for word in words(text) if word not in STOP_WORDS]

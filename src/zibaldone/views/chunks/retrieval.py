@@ -25,8 +25,7 @@ from zibaldone.views.base import Query
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.relevance import MetadataIndex, Target
-from zibaldone.views.chunks.select_related import Selected, select
+from zibaldone.views.chunks.select_related import MetadataIndex, Selected, Target, select
 from zibaldone.views.toolkit import evidence_of, fill
 
 NAME = "chunks"

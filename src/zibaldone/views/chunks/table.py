@@ -1,14 +1,16 @@
-"""The chunk table's rows: metadata, what each chunk covers, history. The items are records in blocks."""
+"""Rows of the chunk table: metadata, covered messages, history. Items are records in blocks."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, func, select, update
 
+from zibaldone import log
 from zibaldone.core.validation import shown
 from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
@@ -19,18 +21,15 @@ from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks.chunk import Chunk, Metadata, Past, item_from_json, item_to_json
 from zibaldone.views.own_rows import insert, key_of, matching, of
+from zibaldone.views.user_cache import UserCache
 
 _REASON_GONE = "a model failed or was refused: the reason went when something was forgotten"
 
 
 def load(
-    connection: Connection,
-    generation: Generation,
-    dimension: int,
-    *,
-    only: Sequence[int] | None = None,
+    connection: Connection, generation: Generation, dimension: int, *, only: Sequence[int] | None = None
 ) -> dict[int, Chunk]:
-    """The chunks of a generation, or those of some numbers, emptied ones too, by number.
+    """Chunks of a generation by number, emptied ones too; all, or those of `only`.
 
     `dimension` is the embedder's; with 0 the vectors are left out.
     """
@@ -39,20 +38,20 @@ def load(
 
 
 def bare(connection: Connection, generation: Generation) -> list[int]:
-    """Numbers of chunks that hold something, and have no vectors."""
+    """Numbers of non-empty chunks without vectors."""
     c = chunks.c
     query = select(c.chunk).where(of(chunks, generation), c["items"] > 0, func.length(c.vectors) == 0)
     return list(connection.execute(query.order_by(c.chunk)).scalars())
 
 
 def write(connection: Connection, generation: Generation, written: Sequence[Chunk]) -> None:
-    """Insert the chunks, or put new versions in place of old ones."""
+    """Insert chunks, or replace them by new versions."""
     own_rows.remove(connection, chunks, generation, chunks.c.chunk, [chunk.id for chunk in written])
     insert(connection, chunks, [_to_row(generation, chunk) for chunk in written])
 
 
 def forget_reasons(connection: Connection, generation: Generation) -> None:
-    """Leave of every reason why a chunk was made offline that there is one.
+    """Replace every reason why a chunk was made offline by a general one.
 
     It quotes a model or its server, who were shown words of other chunks too.
     """
@@ -66,7 +65,7 @@ def remove(connection: Connection, generation: Generation, numbers: Sequence[int
 
 
 def add_sources(connection: Connection, generation: Generation, pairs: Iterable[tuple[int, int]]) -> None:
-    """Note (seq, chunk): the chunk has read the message. Pairs that are known already are left alone."""
+    """Store (seq, chunk) pairs of messages that a chunk has read; known pairs are ignored."""
     rows = [key_of(generation) | {"seq": seq, "chunk": number} for seq, number in sorted(set(pairs))]
     insert_missing(connection, chunk_sources, rows)
 
@@ -74,7 +73,7 @@ def add_sources(connection: Connection, generation: Generation, pairs: Iterable[
 def sources(
     connection: Connection, generation: Generation, seqs: Sequence[int] | None = None
 ) -> list[tuple[int, int]]:
-    """(seq, chunk) of the generation, or of some messages."""
+    """(seq, chunk) pairs of the generation, or of some messages."""
     c = chunk_sources.c
     query = select(c.seq, c.chunk).where(of(chunk_sources, generation)).order_by(c.seq, c.chunk)
     return [(row.seq, row.chunk) for row in matching(connection, query, c.seq, seqs)]
@@ -91,10 +90,7 @@ def uncovered(
     inside: frozenset[int] | None,
     limit: int,
 ) -> list[int]:
-    """Seqs of the newest messages that no chunk has read, rising: the active chunks and what is behind.
-
-    Of those `inside`, if it is given.
-    """
+    """Seqs of the newest messages that no chunk has read, rising; of those `inside`, if given."""
     m, c = messages.c, chunk_sources.c
     query = select(m.seq).where(m.user == user)
     if generation is not None:
@@ -106,7 +102,7 @@ def uncovered(
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
-    """Messages that chunks skip, or name and the log has not; chunks behind the cursor."""
+    """Messages that chunks skip, or that the log lacks; chunks behind the cursor."""
     m, s, c = messages.c, chunk_sources.c, chunks.c
     named = of(chunk_sources, generation)
     same = and_(m.user == s.user, m.seq == s.seq)
@@ -127,7 +123,7 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
 
 
 def compacted_to(connection: Connection, generation: Generation) -> dict[str, int]:
-    """By namespace, the seq up to which its messages are in chunks."""
+    """Seqs up to which messages are in chunks, by namespace."""
     c = chunks.c
     query = select(c.namespace, c.last_seq).where(of(chunks, generation)).order_by(c.last_seq)
     return {row.namespace: row.last_seq for row in connection.execute(query)}
@@ -154,7 +150,7 @@ def add_history(connection: Connection, generation: Generation, past: Sequence[P
 
 
 def history(connection: Connection, generation: Generation) -> list[tuple[int, Past]]:
-    """(number, what went), in the order in which it went."""
+    """(number, item) of replaced items, in the order of replacement."""
     table = chunk_history
     query = select(table).where(of(table, generation)).order_by(table.c.number)
     return [
@@ -237,3 +233,31 @@ def _to_row(generation: Generation, chunk: Chunk) -> dict[str, Any]:
         "made_by": chunk.made_by,
         "degraded": chunk.degraded,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTable:
+    """`T` of Algorithm 1 for recall: one generation's metadata; immutable."""
+
+    version: int
+    generation: int
+    chunks: tuple[Chunk, ...]  # live, in their order
+    covered: dict[int, tuple[int, ...]]  # by seq, the chunks that have read the message
+
+
+def table_of(
+    cache: UserCache[ChunkTable], connection: Connection, generation: Generation, dimension: int
+) -> ChunkTable:
+    """The chunk table as of the connection's snapshot."""
+    state = log.state(connection, generation.user)
+    held = cache.get(generation.user)
+    if held is not None and (held.version, held.generation) == (state.version, generation.number):
+        return held
+    chunks = load(connection, generation, dimension)
+    covered: dict[int, tuple[int, ...]] = {}
+    for seq, chunk in sources(connection, generation):
+        covered[seq] = (*covered.get(seq, ()), chunk)
+    live = tuple(chunk for chunk in chunks.values() if chunk.items)
+    made = ChunkTable(state.version, generation.number, live, covered)
+    cache.put(generation.user, made, state)
+    return made

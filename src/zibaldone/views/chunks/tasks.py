@@ -1,4 +1,7 @@
-"""What the chunks view asks a model. Without one `offline` is the answer."""
+"""Tasks of the chunks view; `offline` is the answer without a model.
+
+Docstrings of result classes are in the JSON schema that models are sent: another word is another prompt.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,7 @@ class Compacted(TaskResult):
 
 @dataclass(frozen=True)
 class ChunkShown:
-    """A chunk as a model sees it: its metadata alone."""
+    """A chunk as a model sees it: metadata alone."""
 
     chunk: int
     keywords: tuple[str, ...]
@@ -87,7 +90,7 @@ class ChunkShown:
 
 @dataclass(frozen=True)
 class ItemsShown:
-    """A chunk's items as a model sees them, a line each: id, text, and the day where it is a new one."""
+    """A chunk's items as a model sees them, a line each: id, date where it changes, text."""
 
     chunk: int  # 0 for the new one
     items: tuple[str, ...]
@@ -95,7 +98,7 @@ class ItemsShown:
 
 @dataclass(frozen=True)
 class Compress(Task[Compressed]):
-    """COMPRESS and BUILDMETA of one bounded chunk."""
+    """COMPRESS and BUILDMETA of one chunk."""
 
     view = "chunks"
     prompt = "compress"
@@ -105,11 +108,11 @@ class Compress(Task[Compressed]):
     messages: tuple[ShownMessage, ...]
 
     def offline(self) -> Compressed:
-        """Nothing: the sentences that carry facts stand as they are."""
+        """Nothing: the fact-bearing sentences are kept as they are."""
         return Compressed(items=[], keywords=[], entities=[], summary="")
 
     def check(self, result: Compressed) -> None:
-        """Some note stands on messages of this chunk, unless there is none."""
+        """Raises ValueError if there are notes, and none has a source that was shown."""
         _check_notes(result.items, {message.seq for message in self.messages}, "messages")
 
 
@@ -128,7 +131,7 @@ class SelectRelated(Task[Selection]):
     offline: Callable[[], Selection] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Selection) -> None:
-        """Only candidates, each once, and no more than asked for."""
+        """Raises ValueError unless the ids are candidates, distinct, and at most `at_most`."""
         known = {candidate.chunk for candidate in self.candidates}
         check_ids(result.chunks, known, "chunks")
         if len(result.chunks) > self.at_most:
@@ -137,7 +140,7 @@ class SelectRelated(Task[Selection]):
 
 @dataclass(frozen=True)
 class JointCompact(Task[Compacted]):
-    """JOINTCOMPACT of a new chunk with the related ones."""
+    """JOINTCOMPACT of a new chunk with related ones."""
 
     view = "chunks"
     prompt = "joint_compact"
@@ -149,21 +152,21 @@ class JointCompact(Task[Compacted]):
     new_ids: frozenset[int] = field(metadata=NOT_SENT, compare=False)
 
     def offline(self) -> Compacted:
-        """No change: what was said before stays as it is."""
+        """No change of earlier items."""
         return Compacted()
 
     def check(self, result: Compacted) -> None:
-        """Some note is made of new ones; what each says is compared when the answer is carried out."""
+        """Raises ValueError if there are notes, and none has a source that was shown."""
         _check_notes(result.items, self.new_ids, "notes of `new`")
 
 
 def shown_chunk(chunk: Chunk) -> ChunkShown:
-    """A stored chunk's metadata, short."""
+    """Metadata of a stored chunk, short."""
     return shown_metadata(chunk.id, chunk.metadata)
 
 
 def shown_metadata(number: int, about: Metadata) -> ChunkShown:
-    """Metadata, short; `number` is 0 for a chunk that has no id yet."""
+    """Metadata in short; `number` is 0 for a chunk without an id yet."""
     return ChunkShown(
         chunk=number,
         keywords=about.keywords[:SHOWN_KEYWORDS],
@@ -175,7 +178,7 @@ def shown_metadata(number: int, about: Metadata) -> ChunkShown:
 
 
 def shown_items(number: int, items: Sequence[Item]) -> ItemsShown:
-    """Items, each with its speaker in front where it has one."""
+    """Items in short, each with its speaker if it has one."""
     lines, day = [], None
     for item in items:
         date = "" if item.time.date() == day else f"({item.time.date().isoformat()}) "
@@ -186,7 +189,7 @@ def shown_items(number: int, items: Sequence[Item]) -> ItemsShown:
 
 
 def shown_messages(gate: Gate) -> tuple[ShownMessage, ...]:
-    """The messages of a full active chunk."""
+    """Messages of a full active chunk."""
     return tuple(shown_message(piece.message, piece.text) for piece in gate.pieces)
 
 

@@ -1,8 +1,8 @@
-"""The chunks view: its part of the contract, put together from the files beside it."""
+"""The chunks view: implements the view contract with the modules beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -33,25 +33,29 @@ from zibaldone.views.base import (
     TakeSnapshot,
 )
 from zibaldone.views.chunks import forgetting, table
-from zibaldone.views.chunks.cache import ChunkTable, table_of
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
-from zibaldone.views.chunks.compress import verbatim
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.forgetting import record_of
-from zibaldone.views.chunks.gate import Gate, closed_gates, pieces
-from zibaldone.views.chunks.housekeeping import embed_anew, tend
+from zibaldone.views.chunks.forgetting import embed_anew, record_of, tend
+from zibaldone.views.chunks.gate import Gate, closed_gates, pieces, verbatim
 from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank, select_for
 from zibaldone.views.chunks.storage.placement import Placement
-from zibaldone.views.chunks.storage.reclaim import reclaim_orphans, release, users_with_released
-from zibaldone.views.chunks.storage.records import RecordStore, read_again
-from zibaldone.views.own_rows import generations
+from zibaldone.views.chunks.storage.records import (
+    RecordStore,
+    read_again,
+    reclaim_orphans,
+    release,
+    users_with_released,
+)
+from zibaldone.views.chunks.table import ChunkTable, table_of
+from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 5  # raise it when other chunks would be made of the same log without a model
 _BATCH_WITH_MODEL = 128  # some four gates, and their model calls
 _BATCH = 512
+_KINDS = ("chunks", "items", "history")
 _MOST_USERS = 200  # whose tables stay in memory
 T = TypeVar("T")
 R = TypeVar("R")
@@ -59,7 +63,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ReadableMemory:
-    """What one snapshot shows to a recall: metadata alone, and what is in no chunk yet."""
+    """Chunk metadata of one snapshot, and messages in no chunk yet."""
 
     generation: Generation | None  # None: none that can be used
     state: UserState
@@ -72,14 +76,14 @@ class ReadableMemory:
 
 @dataclass(frozen=True, slots=True)
 class ChosenItems:
-    """The items of the selected chunks, and the tail."""
+    """Items of the selected chunks, and the tail."""
 
     items: tuple[Item, ...]
     unreadable: str  # why some chunk is left out
 
 
 class ChunksView(RestingView):
-    """MemAttention: bounded chunks, found by their metadata, read whole, cut to the items that answer."""
+    """MemAttention: bounded chunks, found by metadata, read whole, cut to the items that answer."""
 
     name = NAME
 
@@ -108,7 +112,7 @@ class ChunksView(RestingView):
 
     @property
     def fingerprint(self) -> str:
-        """The settings and the embedder.
+        """Version, settings and embedder.
 
         A chunk itself says which chat model made it: another one makes the chunks to come, and the old ones
         when the view is rebuilt.
@@ -121,7 +125,7 @@ class ChunksView(RestingView):
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> tuple[Namespace, ...] | None:
-        """Compact the gates that these messages close; those that close none stay in the active chunk.
+        """Compact the gates that these messages close; other messages stay in the active chunk.
 
         Raises StorageCorrupt when an earlier chunk cannot be read.
         """
@@ -153,7 +157,7 @@ class ChunksView(RestingView):
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: tuple[Namespace, ...],
     ) -> None:
-        """New chunks, new versions of old ones, and what went to the history."""
+        """Store new chunks, new versions of old ones, and replaced items."""
         past: list[Past] = []
         for space in prepared:
             changed = [space.chunks[number] for number in sorted(space.changed)]
@@ -173,7 +177,7 @@ class ChunksView(RestingView):
         return self._retrieve(take_snapshot, query, once_more=True)
 
     def clean_all(self, database: Database) -> None:
-        """Delete every user's released blocks, and orphans of crashes that are too old to be under way."""
+        """Delete all users' released blocks, and orphans of crashes that are too old to be in use."""
         release(database, self.store)
         reclaim_orphans(database, self.store)
 
@@ -209,7 +213,7 @@ class ChunksView(RestingView):
         )
 
     def _readable(self, now: Snapshot, query: Query) -> ReadableMemory | None:
-        """None when nobody of this name ever said anything."""
+        """Readable chunks and tail of a snapshot; None if the user never said anything."""
         connection, user = now.connection, query.scope.user
         state = log.state(connection, user)
         if not state.last_seq:
@@ -268,21 +272,23 @@ class ChunksView(RestingView):
             return read(readable=True)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Items, metadata, history and blocks, in every generation."""
-        return _counted(
-            forgetting.forget(connection, self.store, generation, seqs, self._tokenizer, self.config.keywords)
-            for generation in generations(connection, chunk_sources, user)
+        """Remove items, metadata, history and blocks, in every generation."""
+        given = self._tokenizer, self.config.keywords
+        return counted(
+            _KINDS,
+            (
+                forgetting.forget(connection, self.store, generation, seqs, *given).counts
+                for generation in generations(connection, chunk_sources, user)
+            ),
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What forget would remove."""
-        return _counted(
-            forgetting.loss(connection, self.store, generation, seqs)
-            for generation in generations(connection, chunk_sources, user)
-        )
+        """Counts of what `forget` would remove."""
+        every = generations(connection, chunk_sources, user)
+        return counted(_KINDS, (forgetting.loss(connection, self.store, one, seqs).counts for one in every))
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Delete released blocks and what a crash left of them; embed what is left of chunks anew.
+        """Delete released blocks and orphans, and embed remaining chunks anew.
 
         Only an embedder of this process is asked: whoever forgets waits for no model. Until `housekeep` has
         their vectors, chunks are found by their words.
@@ -304,7 +310,7 @@ class ChunksView(RestingView):
         *,
         patient: bool = False,  # noqa: ARG002 - no chat model is asked
     ) -> tuple[Counted, ...]:
-        """Algorithm 2, and whatever an earlier crash or failure left undone.
+        """Run Algorithm 2, and finish what a crash or failure has left undone.
 
         Raises ModelFailed, and StorageCorrupt, which says what to do, when a block cannot be read.
         """
@@ -328,22 +334,22 @@ class ChunksView(RestingView):
         return users_with_released(connection, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
-        """All of a generation; its blocks are released."""
+        """Delete a generation; its blocks are released."""
         table.drop(connection, generation)
         self.store.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """Chunks, items and history, of all generations."""
-        chunks = items = past = 0
-        for generation in generations(connection, chunk_sources, user):
-            of_generation = table.load(connection, generation, 0)
-            chunks += len(of_generation)
-            items += sum(chunk.items for chunk in of_generation.values())
-            past += len(table.history(connection, generation))
-        return (Counted("chunks", chunks), Counted("items", items), Counted("history", past))
+        """Chunks, items and history of all generations."""
+
+        def counts(generation: Generation) -> tuple[int, int, int]:
+            chunks = table.load(connection, generation, 0).values()
+            items = sum(chunk.items for chunk in chunks)
+            return len(chunks), items, len(table.history(connection, generation))
+
+        return counted(_KINDS, map(counts, generations(connection, chunk_sources, user)))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Chunks, records and blocks against each other and against the log."""
+        """Disagreements of chunks, records and blocks with each other and with the log."""
         wrong = self.store.faults(connection, generation)
         wrong += table.faults(connection, generation)
         if wrong:
@@ -366,7 +372,7 @@ class ChunksView(RestingView):
         return wrong
 
     def chunks(self, take_snapshot: TakeSnapshot) -> list[StoredChunk]:
-        """Every chunk of the serving generation with its items, in the order in which they were made."""
+        """Chunks of the serving generation with their items, in the order of creation."""
 
         def read() -> tuple[dict[int, Chunk], dict[int, bytes]]:
             with take_snapshot() as now:
@@ -380,7 +386,7 @@ class ChunksView(RestingView):
         return [stored(chunk, from_record(data.get(chunk.id, b"[]"))) for chunk in chunks.values()]
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
-        """The items of all chunks."""
+        """Contents of all items."""
         return [
             Content(tuple(sorted(item.sources)), "item", item.text)
             for chunk in self.chunks(take_snapshot)
@@ -388,13 +394,13 @@ class ChunksView(RestingView):
         ]
 
     def history(self, take_snapshot: TakeSnapshot) -> list[Past]:
-        """What chunks of the serving generation no longer say, in the order in which it went."""
+        """Items that chunks of the serving generation have lost, in the order in which they went."""
         with take_snapshot() as now:
             entries = table.history(now.connection, now.generation) if now.generation else []
         return [past for _, past in entries]
 
     def _gates(self, messages: Sequence[Message], basis: PrepareContext) -> list[tuple[str, Gate]]:
-        """The gates that close, with their namespaces, in the order in which they close."""
+        """Gates that close, with their namespaces, in the order in which they close."""
         by_namespace: dict[str, list[Message]] = {}
         for message in messages:
             by_namespace.setdefault(self._namespace(message), []).append(message)
@@ -421,7 +427,7 @@ class ChunksView(RestingView):
         return sorted(closed, key=lambda pair: pair[1].last_seq)
 
     def _spaces(self, basis: PrepareContext, names: Sequence[str]) -> tuple[list[int], dict[str, Namespace]]:
-        """Ids for new chunks, one per name in the order given, and the working sets."""
+        """(ids for new chunks, one per name; working sets by name)."""
         generation = basis.generation
 
         def fetch(ids: Sequence[int]) -> Mapping[int, Sequence[Item]]:
@@ -447,14 +453,5 @@ class ChunksView(RestingView):
         return message.session if self.config.scope == "session" else ""
 
     def _map(self, do: Callable[[T], R], given: Sequence[T]) -> list[R]:
-        """In threads where a model is waited for, else one after the other."""
+        """Apply `do` in threads if there is a model to wait for, else sequentially."""
         return side_by_side(do, given, self._workers if self._asker.has_model else 1, "chunks")
-
-
-def _counted(losses: Iterable[forgetting.ChunkLoss]) -> tuple[Counted, ...]:
-    of_generations = list(losses)
-    return (
-        Counted("chunks", sum(loss.chunks for loss in of_generations)),
-        Counted("items", sum(loss.items for loss in of_generations)),
-        Counted("history", sum(loss.history for loss in of_generations)),
-    )

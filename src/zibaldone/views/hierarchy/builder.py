@@ -1,4 +1,4 @@
-"""From messages to rows: open episodes are closed, read, and settled in the structure, one by one."""
+"""Builds a user's hierarchy: open episodes are closed, read, and settled in the structure, one by one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, cohesion_text
-from zibaldone.views.hierarchy.nodes import Episode
-from zibaldone.views.hierarchy.semantics import Embed
+from zibaldone.views.hierarchy.nodes import Embed, Episode
 from zibaldone.views.hierarchy.structure import NewUnit, Structure
 from zibaldone.views.hierarchy.table import FIRST_STATEMENT, NAME, EpisodeRow, State, Written
 from zibaldone.views.toolkit import cut, days_named
@@ -25,7 +24,7 @@ from zibaldone.views.units import Key
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a batch of messages did."""
+    """Rows that a batch of messages adds and removes."""
 
     episodes: tuple[EpisodeRow, ...]
     units: tuple[units.Row, ...]  # statements, and messages that no episode has
@@ -34,17 +33,12 @@ class Prepared:
     state: State
 
     def changes_nothing(self, before: State) -> bool:
-        """True if there is nothing to be stored."""
+        """True if there is nothing to store."""
         rows = self.episodes or self.units or self.gone
         return not rows and self.written == Written() and self.state == before
 
 
-@dataclass(frozen=True, slots=True)
-class ReadUpTo:
-    """Up to where the log was read, and how often something had been forgotten of it."""
-
-    cursor: int
-    deletions: int
+ReadUpTo = tuple[int, int]  # cursor, and the log's counter of deletions, up to which a builder has read
 
 
 class Builder:
@@ -71,7 +65,7 @@ class Builder:
         reader: EpisodeReader,
         tokenizer: Tokenizer,
     ) -> Builder:
-        """As its rows and the log up to the cursor say."""
+        """Restore a builder from its rows and from the log up to the cursor."""
         builder = Builder(structure, reader, tokenizer)
         waiting = table.open_messages(connection, generation)
         if waiting:
@@ -83,7 +77,7 @@ class Builder:
         return builder
 
     def goes_on_from(self, connection: Connection, generation: Generation, place: ReadUpTo) -> bool:
-        """True if its rows are those of the database: another process, or a model asked twice, may differ."""
+        """True if its state is the database's: another process may have written meanwhile."""
         state = self.structure.state
         if self.place != place or table.state(connection, generation) != state:
             return False
@@ -93,7 +87,7 @@ class Builder:
         return held is not None and held.episode == self._last
 
     def read(self, messages: Sequence[Message]) -> Iterator[int]:
-        """Take in what follows in the log; gives the number of messages done so far."""
+        """Read the messages that follow in the log; yields the number of messages done so far."""
         for run in self._interrupted:
             start = 0
             for cut_part in self._cut(run, self._embed(run), ended=True):
@@ -109,7 +103,7 @@ class Builder:
                 yield done - before
 
     def take(self) -> Prepared:
-        """What has changed since the last call. Asks the embedder for messages that have no episode yet."""
+        """Changes since the last call. Embeds messages that have no episode yet."""
         pending = {message.seq: message for open_ in self._open.pending.values() for message in open_}
         gone = [key for seq, keys in self._open_parts.items() if seq not in pending for key in keys]
         new = [message for seq, message in sorted(pending.items()) if seq not in self._open_parts]
@@ -143,7 +137,7 @@ class Builder:
 
 
 def open_units(messages: Sequence[Message], tokenizer: Tokenizer, embed: Embed) -> list[units.Row]:
-    """Messages that no episode has, as the messages view would have them."""
+    """Unit rows of messages without an episode, cut as in the messages view."""
     cuts = cut(messages, tokenizer)
     texts = [text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)]
     vectors = iter(embed(texts))
@@ -183,7 +177,7 @@ def _rows(new: Sequence[NewUnit], messages: Mapping[int, Message]) -> list[units
 def _runs(
     waiting: Sequence[Message], sessions: Sequence[tuple[int, str]]
 ) -> tuple[list[list[Message]], list[Message]]:
-    """Messages without an episode: stretches that one follows in their session, and the rest.
+    """Messages without an episode: runs that an episode follows in their session, and the rest.
 
     `sessions`: (seq, session) of all messages up to the cursor, in their order.
     """

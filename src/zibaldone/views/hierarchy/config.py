@@ -1,4 +1,4 @@
-"""What the hierarchy view can be set to; names and values are the paper's where it gives any."""
+"""Settings of the hierarchy view; names and values are the paper's where it gives any."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from zibaldone.views.hierarchy.themes import CAP
 
 @settings
 class XMemory:
-    """Sections 3.2 and 3.3; the switches are the ablations of section 5."""
+    """Settings of sections 3.2 and 3.3; the switches are the ablations of section 5."""
 
     theme_cap: Annotated[int, Field(ge=2)] = CAP  # semantics per theme at most (appendix B.3)
     select: bool = True  # Stage I; False: the most similar semantics ("memory-only", "+UncSion")

@@ -1,4 +1,4 @@
-"""An episode read into memory: told, foreseen, distilled. At most three questions to a model, or none.
+"""Reads an episode: narrates, predicts and distils it, with at most three model calls, or none.
 
 Every question has its own offline answer, so a model that fails at one of them leaves the others whole; the
 reasons are kept with the episode.
@@ -14,7 +14,6 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from zibaldone.core import Message
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
@@ -25,13 +24,16 @@ from zibaldone.text.facts import day_of
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due
-from zibaldone.views.hierarchy.narrative import narrative, title
-from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
-from zibaldone.views.hierarchy.semantics import (
+from zibaldone.views.hierarchy.nodes import (
     Background,
     Distilled,
+    Episode,
+    Semantic,
+    Statement,
+    narrative,
     settle,
     statements,
+    title,
 )
 from zibaldone.views.hierarchy.tasks import (
     Distil,
@@ -52,7 +54,7 @@ R = TypeVar("R", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class EpisodeReader:
-    """Whoever cuts, tells and distils episodes: a model where there is one, plain algorithms where not.
+    """Cuts, narrates and distils episodes: with a model where there is one, else by plain algorithms.
 
     Raises ModelFailed when the embedder does, ModelUnavailable and QuestionOpen as the asker does.
     """
@@ -63,12 +65,12 @@ class EpisodeReader:
     patient: bool = False
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """(n, d) as they come back from the database, so that decisions are the same after a restart."""
+        """(n, d) vectors, rounded as the database stores them, so that a restart decides the same."""
         vectors = embed(self.embedder, texts)
         return dense.from_bytes([dense.to_bytes(row) for row in vectors], self.embedder.dimension)
 
     def cut(self, pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
-        """As `closed`, but a model says where; asked when, and of what, the offline way would decide.
+        """Like `closed`, but a model decides, of the windows that the offline way would decide.
 
         A model that fails is replaced by the offline cuts of the same messages, which are marked.
         """
@@ -83,7 +85,7 @@ class EpisodeReader:
         return cuts
 
     def read(self, block: Block, background: Background) -> tuple[Episode, Distilled]:
-        """The messages of one block as an episode, and what it adds to memory."""
+        """Make an episode of a block's messages, with the semantics that it adds."""
         messages, shown = block.messages, shown_messages(block.messages)
         exchange = _Exchange(self, [block.degraded] if block.degraded else [])
 
@@ -119,7 +121,7 @@ class EpisodeReader:
         return episode, distilled
 
     def _divided(self, seen: Sequence[Message], vectors: Vectors, window: Window) -> list[Cut]:
-        """The cuts of one window, of which an open one keeps its last part open."""
+        """Cuts of one window; of a window that goes on the last part stays open."""
 
         def offline() -> list[Cut]:
             cuts = closed(seen, vectors, ended=window.whole)
@@ -147,7 +149,7 @@ class EpisodeReader:
 
 
 class _Exchange:
-    """The questions that one episode takes: who answered them, and what failed."""
+    """The questions of one episode, who answered them, and what failed."""
 
     def __init__(self, reader: EpisodeReader, degraded: list[str]) -> None:
         self.degraded = degraded
@@ -155,7 +157,7 @@ class _Exchange:
         self._reader = reader
 
     def ask(self, task: Task[R]) -> tuple[R, bool]:
-        """The answer, and whether a model gave it."""
+        """(answer, True if a model gave it)."""
         answer = self._reader.asker.ask(task, user=self._reader.user, patient=self._reader.patient)
         if answer.degraded:
             self.degraded.append(answer.degraded)
@@ -164,7 +166,7 @@ class _Exchange:
         return answer.result, answer.made_by != OFFLINE
 
     def expected(self, about: str, semantics: Sequence[Semantic]) -> tuple[str, ...]:
-        """What the known statements let one expect; nothing where none is near, and then nobody is asked."""
+        """Predictions from known statements; () without any, and then no model is asked."""
         if not semantics:
             return ()
         known = tuple(KnownFact(one.time.date().isoformat(), one.text) for one in semantics)
@@ -179,13 +181,12 @@ def _facts(
     offline: Sequence[Statement],
     degraded: list[str],
 ) -> list[list[Statement]]:
-    """A model's facts that their sources bear out.
+    """A model's facts that their sources bear out, as statements.
 
     Where a fact is refused, the sentences of its sources say what they say; where it has none, those of all
     messages that no other fact names.
     """
     judged = distil.judged(news)
-    note_parts(distil.name, len(news.statements), [f"{fact.text!r} {why}" for fact, why in judged.refused])
     heard = {seq for fact in judged.facts for seq in fact.sources}
     again = {seq for fact, _ in judged.refused for seq in fact.sources}
     if judged.refused:
@@ -203,7 +204,7 @@ def _as_news(offline: Sequence[Statement]) -> NewFacts:
 
 
 def _grounded(fact: StatedFact, messages: Sequence[Message]) -> list[Statement]:
-    """A model's fact as a statement of each of its messages, with the sentence that says it best."""
+    """A model's fact as a statement for each of its messages, with the sentence that says it best."""
     by_seq = {message.seq: message for message in messages}
     text = " ".join(fact.text.split())
     wanted = set(terms(text))

@@ -1,15 +1,14 @@
-"""Where a conversation is cut into episodes (section 3.2; appendix C.1), without a model.
+"""Cuts of a conversation into episodes (section 3.2; appendix C.1), without a model.
 
 Every session has an open episode: the messages that no episode has yet. A pause of more than 30 minutes
 always ends it. Otherwise cuts are put where the talk coheres least: between the few messages before a place
-and the few after it, both in shared words and in the embedder's space, each measured against the other
-places in sight, so that no constant belongs to an embedder. A cut has a price, which keeps small dips whole,
-and one after a question costs more: an answer is not understood without it.
+and the few after it, both in shared words and in the embedder's space, each measured against the other places
+in sight, so that no constant belongs to an embedder. A cut has a price, which keeps small dips whole, and one
+after a question costs more: an answer is not understood without it.
 
-Decisions are delayed until later messages cannot change them. With nothing but talk, the first cut is
-decided when LONGEST + CONTEXT messages are open, of those alone; where a pause or the end of the session is
-known to come earlier, of the messages up to it. So the cuts are the same whether messages come one by one
-or at once.
+Decisions are delayed until later messages cannot change them. With nothing but talk, the first cut is decided
+when LONGEST + CONTEXT messages are open, of those alone; where a pause or the end of the session is known to
+come earlier, of the messages up to it. So the cuts are the same whether messages come one by one or at once.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ import regex
 
 from zibaldone.core import Message
 from zibaldone.models.base import Vectors
-from zibaldone.text.patterns import lazy_pattern
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.words import STOP_WORDS, terms, words
 
@@ -44,14 +42,14 @@ _TURN = 1.5  # what words that turn the talk give to it
 _TOO_SHORT = 3.0  # what every message below SHORTEST costs
 
 # Words with which speakers announce another subject. English; without them the dips decide.
-_TURNS = lazy_pattern(
+_TURNS = regex.compile(
     r"^\W*(?:(?:oh|hey|well|so|and|but|yeah|right|ok|okay|ah)\b\W*){0,3}"
     r"(?:by the way|btw|anyways?|anyhow|speaking of|on (?:another|a different) note|(?:to )?chang(?:e|ing)"
     r" (?:the )?(?:topics?|subject)|quick question|before I forget|one more thing|in other news|another thing"
     r"|moving on)\b",
     regex.IGNORECASE,
 )
-_ASKS = lazy_pattern(r"[?？؟]\W*(?:\[[^\[\]]*\]\s*)?$")  # a caption may follow
+_ASKS = regex.compile(r"[?？؟]\W*(?:\[[^\[\]]*\]\s*)?$")  # a caption may follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The first `size` messages of an open episode, of which the next cuts are to be decided."""
+    """The first `size` messages of an open episode, whose cuts are to be decided."""
 
     size: int
     whole: bool  # nothing follows on them, so the last cut is at their end
@@ -79,19 +77,19 @@ class Block:
 
 
 class Decide(Protocol):
-    """What cuts a session's open messages: `closed`, or what asks a model."""
+    """Decides the cuts of a session's open messages: `closed`, or a model."""
 
     def __call__(self, pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
-        """As `closed`; calls must agree with each other however the messages are batched."""
+        """Like `closed`; calls must agree with each other however the messages are batched."""
 
 
 def cohesion_text(message: Message) -> str:
-    """What to embed of a message: function words would only blur it."""
+    """Text of a message to embed for cohesion: content words, since function words blur it."""
     return " ".join(word for word in words(message.content) if word not in STOP_WORDS)
 
 
 def closed(pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
-    """The cuts that are decided in one session's open messages, in order; what follows the last stays open.
+    """Decided cuts of one session's open messages, in order; messages behind the last cut stay open.
 
     `vectors` are of their `cohesion_text`, row by row. `ended`: nothing more belongs to the open episode.
     """
@@ -99,16 +97,17 @@ def closed(pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list
     start = 0
     while window := due(pending[start:], ended=ended):
         end = start + window.size
-        cuts.append(_first_cut(pending[start:end], vectors[start:end], window))
+        gains = _gains(pending[start:end], vectors[start:end])
+        cuts.append(Cut(_best_first(gains, window.size, whole=window.whole)))
         start += cuts[-1].size
     return cuts
 
 
 def due(pending: Sequence[Message], *, ended: bool) -> Window | None:
-    """The messages of which the next cuts are to be decided; None while that is too early."""
+    """The window whose cuts are to be decided; None while it is too early."""
     most = LONGEST + CONTEXT
     for place in range(1, min(len(pending), most)):
-        if _pause(pending[place - 1], pending[place]):
+        if abs(_time(pending[place]) - _time(pending[place - 1])) > PAUSE:
             return Window(place, True)
     if len(pending) >= most:
         return Window(most, False)
@@ -116,7 +115,7 @@ def due(pending: Sequence[Message], *, ended: bool) -> Window | None:
 
 
 class OpenEpisodes:
-    """The open episodes of one user's sessions, from which blocks come as the log goes on.
+    """Open episodes of one user's sessions; ends them as the log goes on.
 
     An open episode also ends when anything of the user, in any session, is more than 30 minutes later: its
     own session's next message would be too.
@@ -130,15 +129,15 @@ class OpenEpisodes:
 
     @property
     def pending(self) -> Mapping[str, Sequence[Message]]:
-        """By session, the messages that no episode has yet. Feed these to begin again after a restart."""
+        """Messages without an episode, by session; feed these to resume after a restart."""
         return self._pending
 
     def feed(self, messages: Iterable[Message], vectors: Vectors) -> list[Block]:
-        """The blocks that these messages end, which come next in the log; `vectors` as for `closed`."""
+        """Blocks that these messages end; they come next in the log, `vectors` are as for `closed`."""
         blocks: list[Block] = []
         for message, row in zip(messages, vectors, strict=True):
             for session in self._in_order():
-                if _long_after(message, self._pending[session][-1]):
+                if _time(message) - _time(self._pending[session][-1]) > PAUSE:
                     blocks += self._take(session, ended=True)
             self._pending.setdefault(message.session, []).append(message)
             rows = self._rows.get(message.session, self._none)
@@ -147,11 +146,11 @@ class OpenEpisodes:
         return blocks
 
     def end(self) -> list[Block]:
-        """What is open, as if nothing were to follow."""
+        """Blocks of all open messages, as if nothing were to follow."""
         return [block for session in self._in_order() for block in self._take(session, ended=True)]
 
     def _in_order(self) -> list[str]:
-        """Sessions by their first open message: the order in which they opened is lost in a restart."""
+        """Sessions by their first open message; a restart loses the order in which they opened."""
         return sorted(self._pending, key=lambda session: self._pending[session][0].seq)
 
     def _take(self, session: str, *, ended: bool) -> list[Block]:
@@ -167,27 +166,14 @@ class OpenEpisodes:
         return blocks
 
 
-def _pause(before: Message, after: Message) -> bool:
-    return abs(_time(after) - _time(before)) > PAUSE
-
-
-def _long_after(message: Message, last: Message) -> bool:
-    return _time(message) - _time(last) > PAUSE
-
-
 def _time(message: Message) -> datetime:
     assert message.time is not None  # what is stored has one
     return message.time
 
 
-def _first_cut(seen: Sequence[Message], vectors: Vectors, window: Window) -> Cut:
-    """The first cut of the best division of `seen`."""
-    return Cut(_best_first(_gains(seen, vectors), len(seen), whole=window.whole))
-
-
 def _gains(seen: Sequence[Message], vectors: Vectors) -> list[float]:
-    """What a cut before message 1, 2 ... gains, in standard deviations of the cohesion in sight."""
-    gains = -(_standard(_lexical(seen)) + _standard(_dense(vectors))) / 2
+    """Gain of a cut before message 1, 2 ..., in standard deviations of the cohesion in the window."""
+    gains = -(_standard(_lexical(seen)) + _standard(_cosines(vectors.astype(np.float64)))) / 2
     for place, (message, after) in enumerate(pairwise(seen)):
         gains[place] += _TURN * (_TURNS.search(after.content) is not None)
         gains[place] -= _CUE * (_ASKS.search(message.content) is not None)
@@ -206,10 +192,6 @@ def _lexical(seen: Sequence[Message]) -> npt.NDArray[np.float64]:
     return _cosines(rows)
 
 
-def _dense(vectors: Vectors) -> npt.NDArray[np.float64]:
-    return _cosines(vectors.astype(np.float64))
-
-
 def _cosines(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     cosines = np.zeros(max(0, len(rows) - 1))
     for place in range(1, len(rows)):
@@ -226,7 +208,7 @@ def _standard(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _best_first(gains: Sequence[float], n: int, *, whole: bool) -> int:
-    """How many messages the first part of the best division has, by dynamic programming."""
+    """Size of the first part of the best division, by dynamic programming."""
     best = [0.0] + [-math.inf] * n
     parts: list[int] = [0] * (n + 1)
     for end in range(1, n + 1):

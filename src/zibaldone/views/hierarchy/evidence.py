@@ -1,4 +1,4 @@
-"""What one question's nodes become: evidence, each with its value, as much as there is room for."""
+"""Evidence of one question's nodes, each with its value, as much as there is room for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Key = tuple[str, int, int]  # what is offered, its number, its part
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Something to offer, not counted yet."""
+    """Evidence that is not counted yet, and its value."""
 
     evidence: Evidence
     value: float
@@ -35,7 +35,7 @@ class Offer:
 def gather(
     descent: Descent, messages: Mapping[int, Message], inclusion: Inclusion | None, tokenizer: Tokenizer
 ) -> tuple[Evidence, ...]:
-    """Best first: facts and messages of what is admitted by their value, or sources behind all facts.
+    """Evidence, best first: facts and messages of admitted nodes by value, or sources behind all facts.
 
     `messages` has those of `Descent.seqs` that are still there.
     """
@@ -80,7 +80,7 @@ class _Gathering:
         return fill(self._falling([offers[key] for key in order]), room, self.tokenizer.count)
 
     def _fact(self, rows: Sequence[int], pick: Pick) -> Offer:
-        """A semantic in a model's words, citing what these are from and the messages of its statements."""
+        """A semantic in a model's words, citing its sources and the messages of its statements."""
         units = [self.descent.standing.units[row] for row in rows]
         sources = tuple(sorted({*units[0].sources, *(unit.seq for unit in units)}))
         evidence = replace(
@@ -89,7 +89,7 @@ class _Gathering:
         return Offer(evidence, self._value(pick), rows[0])
 
     def _sources(self, rows: Sequence[int]) -> dict[Key, Offer]:
-        """The messages, or passages, that state these; a value is that of the best."""
+        """The messages or passages that state these; each has the value of its best statement."""
         offers: dict[Key, Offer] = {}
         standing = self.descent.standing
         passages = self._passages({standing.units[row].seq for row in rows})
@@ -104,7 +104,7 @@ class _Gathering:
         return offers
 
     def _newest(self) -> dict[Key, Offer]:
-        """Messages without an episode that say more than most: as much as the middle one of the facts.
+        """Messages without an episode whose value is at least the median of the facts'.
 
         Or as much as any that could be one, where Stage I chose fewer facts than it might have.
         """
@@ -123,7 +123,7 @@ class _Gathering:
         }
 
     def _episode(self, ranked: RankedEpisode, weight: float, *, expanded: bool) -> dict[Key, Offer]:
-        """Its messages, or what a model told of them."""
+        """An episode's messages, or a model's narrative of them."""
         standing = self.descent.standing
         unit = next(unit for unit in standing.episodes if unit.part == ranked.episode)
         stated = np.flatnonzero((standing.semantic_at >= 0) & standing.inside)
@@ -163,7 +163,7 @@ class _Gathering:
         return by_message
 
     def _falling(self, offers: Sequence[Offer]) -> Iterator[Evidence]:
-        """With falling scores, and what each channel gave."""
+        """Evidence with scores that never rise, and the channels of each."""
         least = np.inf
         rows = [offer.row for offer in offers if offer.row is not None]
         channels = (
@@ -182,7 +182,7 @@ def _told(passage: Unit) -> Evidence:
 
 
 def _passage_with(statement: Unit, passages: Sequence[Unit]) -> Unit:
-    """In which a statement's words begin."""
+    """The passage in which a statement's words begin."""
     return max(
         (one for one in passages if one.start <= statement.start),
         key=lambda one: one.start,

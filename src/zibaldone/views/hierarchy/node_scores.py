@@ -1,13 +1,19 @@
-"""How all that a user's hierarchy holds stands to a question, by the one ranker; taken out of the indexes."""
+"""Scores of a user's nodes for a question, and the levels of the hierarchy that recall keeps in memory.
+
+Every closed episode raises the ids that are given next, and every forgetting the user's counter of deletions:
+levels are read again when any of these has changed. Messages that join an open episode change neither.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from sqlalchemy import Connection
 
+from zibaldone import log
 from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
 from zibaldone.search.explanation import Explanation
@@ -18,9 +24,64 @@ from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, Weights, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
-from zibaldone.views.base import Query
-from zibaldone.views.hierarchy.cached_levels import Levels
+from zibaldone.views.base import Generation, Query
+from zibaldone.views.hierarchy import table
+from zibaldone.views.hierarchy.table import SemanticRow, State
 from zibaldone.views.toolkit import may_recall
+from zibaldone.views.units import Key
+from zibaldone.views.user_cache import UserCache
+
+Mark = tuple[int, int, State]  # generation, deletions, ids given next: equal marks mean equal rows
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Semantics of a generation; immutable.
+
+    Rows of arrays are as those of `semantics`. The texts are units, in the units' own cache.
+    """
+
+    mark: Mark | None
+    semantics: tuple[SemanticRow, ...]  # ids rising
+    by_model: frozenset[int]  # episodes that a model told
+    ids: Ints  # (n,)
+    row_of: Mapping[int, int]  # by semantic
+    row_with: Mapping[Key, int]  # by unit of a statement
+
+    @staticmethod
+    def of(mark: Mark | None, semantics: Mapping[int, SemanticRow], by_model: frozenset[int]) -> Levels:
+        """Build from rows, ids rising."""
+        rows = tuple(semantics.values())
+        return Levels(
+            mark,
+            rows,
+            by_model,
+            ids=np.fromiter((row.id for row in rows), np.int64, len(rows)),
+            row_of={row.id: place for place, row in enumerate(rows)},
+            row_with={key: place for place, row in enumerate(rows) for key in row.units},
+        )
+
+    @staticmethod
+    def nothing() -> Levels:
+        """Levels of a user without any episode."""
+        return Levels.of(None, {}, frozenset())
+
+
+def levels_of(cache: UserCache[Levels], connection: Connection, generation: Generation) -> Levels:
+    """Levels as of the connection's snapshot."""
+    state = table.state(connection, generation)
+    if state is None:
+        return Levels.nothing()
+    counters = log.state(connection, generation.user)
+    mark = generation.number, counters.deletions, state
+    before = cache.get(generation.user)
+    if before is not None and before.mark == mark:
+        return before
+    semantics = table.semantics(connection, generation)
+    levels = Levels.of(mark, semantics, table.told_by_model(connection, generation))
+    cache.put(generation.user, levels, counters)
+    return levels
+
 
 STATEMENT_WEIGHTS = DEFAULT_WEIGHTS
 # Episodes stand for themselves: no window, no speaker, no form of a turn.
@@ -30,7 +91,7 @@ EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A question's scores, in standard deviations. Nothing of it changes when the indexes do."""
+    """A question's scores, in standard deviations; independent of later changes of the indexes."""
 
     units: tuple[Unit, ...]  # statements, and messages that no episode has
     total: Doubles  # (u,)
@@ -52,7 +113,10 @@ class Standing:
         vector: Vectors,
         query: Query,
     ) -> Standing:
-        """`vector` (d,) is the question's; what the query may not recall is outside."""
+        """Score all units and episodes.
+
+        `vector` (d,) is the question's. Units that the query excludes are outside.
+        """
         units, episodes = tuple(index.units), tuple(episode_index.units)
         inside = np.array([may_recall(query, unit) for unit in units], dtype=np.bool_)
         scores = score(index, question, vector, STATEMENT_WEIGHTS, inside)
@@ -88,11 +152,11 @@ class Standing:
         )
 
     def explain(self, seq: int) -> tuple[ChannelScore, ...] | None:
-        """Of a message: how the best of what it states ranked, or else its episode."""
+        """Channels of a message: those of its best statement, or else of its episode."""
         return self.statement_explanation(seq) or self.episode_explanation(seq)
 
 
 def plain_terms(text: str, speakers: Sequence[str]) -> list[str]:
-    """The terms of a text without the speakers' names, which are in every other text."""
+    """Terms of a text without the speakers' names, which are in every other text."""
     names = {word for speaker in speakers for word in words(speaker)}
     return terms(" ".join(word for word in words(text) if word not in names))

@@ -1,14 +1,26 @@
-"""The nodes of the hierarchy (section 3.2): messages, episodes, semantics; themes are sets of semantics."""
+"""Nodes of the hierarchy (section 3.2), and how episodes are told without a model (appendix C.1).
+
+Predict-then-correct needs a model: it is shown what the nearest known semantics predict, and answers with
+what is beyond that. Without a model every fact becomes a semantic: the same fact in other words is beyond an
+offline test, and hardly anything is said twice word for word.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+
+from zibaldone.core import Message
+from zibaldone.models.base import Vectors
+from zibaldone.text.dated_text import day_in_words, resolved
+from zibaldone.text.facts import Fact, day_of, facts, parties_of
+from zibaldone.text.titles import NO_STATISTICS, telling
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A contiguous block of one session's messages, as it is told afterwards."""
+    """A contiguous block of one session's messages, with title and narrative."""
 
     id: int  # rises by one in the order of creation
     session: str
@@ -34,13 +46,13 @@ class Statement:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """All that its text is from, its own message first."""
+        """Seqs of the messages that its text is from, its own first."""
         return (self.seq,) if self.question_seq is None else (self.seq, self.question_seq)
 
 
 @dataclass(frozen=True, slots=True)
 class Semantic:
-    """A reusable fact of an episode: the statement it is known by, and others that say the same."""
+    """A reusable fact of an episode: the statement that it is known by, and others that say the same."""
 
     id: int  # rises by one in the order of creation
     episode: int
@@ -54,3 +66,110 @@ class Semantic:
     @property
     def seqs(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(one.seq for one in self.statements))
+
+
+_TITLE_WORDS = 12
+_SPEAKERS = 3  # named in a title
+
+
+def speaker_of(message: Message) -> str:
+    """Name of the speaker in a narrative, or "the user", "the assistant"."""
+    return message.name or f"the {message.role}"
+
+
+def title(messages: Sequence[Message], df: Mapping[str, int] = NO_STATISTICS, n: int = 0) -> str:
+    """Title of at most twelve words: the day, the speakers, and the most telling words."""
+    opening = f"{day_in_words(day_of(messages[0]))}, {_speakers(messages)}"
+    room = _TITLE_WORDS - len(opening.split())
+    texts = [message.content for message in messages]
+    subjects = telling(texts, max(room, 0), parties=parties_of(messages), df=df, n=n)
+    return f"{opening}: {', '.join(subjects)}" if subjects else opening
+
+
+def narrative(messages: Sequence[Message]) -> str:
+    """A line on who talked when, then each message on a line, with relative dates resolved.
+
+    Nothing is left out but messages of white space. The time is given to the minute and in the zone in which
+    it was stored.
+    """
+    lines = [f"On {_clock(messages[0])}, {_speakers(messages, most=len(messages))} talked."]
+    before = day_of(messages[0])
+    for message in messages:
+        content = " ".join(message.content.split())
+        if not content:
+            continue
+        if (day := day_of(message)) != before:
+            lines.append(f"On {_clock(message)}:")
+            before = day
+        lines.append(f"{message.name or message.role.capitalize()}: {resolved(content, day)}")
+    return "\n".join(lines)
+
+
+def _speakers(messages: Sequence[Message], most: int = _SPEAKERS) -> str:
+    speakers = list(dict.fromkeys(speaker_of(message) for message in messages))
+    shown = speakers[:most] if len(speakers) <= most else [*speakers[: most - 1], "others"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _clock(message: Message) -> str:
+    assert message.time is not None
+    day = day_in_words(message.time.date(), weekday=True).replace(",", "")
+    return f"{day} at {message.time:%H:%M}"
+
+
+MOST_KNOWN = 10  # semantics that an episode is held against
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """New semantics of an episode, in the order of its messages."""
+
+    new: tuple[Semantic, ...]
+    vectors: Vectors  # (len(new), d), of their texts
+
+
+Known = Callable[[Vectors], Sequence[Semantic]]  # the nearest of those that are near enough to a vector (d,)
+Embed = Callable[[Sequence[str]], Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """Known semantics and statistics that an episode is read against."""
+
+    episode: int  # its id
+    first_semantic: int  # the id of the first new one
+    known: Known
+    df: Mapping[str, int]  # in how many of the `n` known statements each term occurs
+    n: int
+
+
+def statements(messages: Sequence[Message]) -> list[Statement]:
+    """Facts of an episode, each so that it stands alone."""
+    return [_statement(fact) for fact in facts(messages)]
+
+
+def _statement(fact: Fact) -> Statement:
+    """A fact with its speaker, its question and its dates, so that it stands alone."""
+    message, words_as_said = fact.message, " ".join(fact.verbatim.split())
+    sentence = f'{speaker_of(message)}: "{words_as_said}"'
+    if fact.question:
+        sentence = f'Asked "{fact.question}", {sentence}'
+    question_seq = fact.asking.seq if fact.asking else None
+    text = resolved(sentence[0].upper() + sentence[1:], day_of(message))
+    return Statement(message.seq, text, fact.verbatim, fact.start, message.speaker, question_seq)
+
+
+def settle(
+    facts: Sequence[Sequence[Statement]], messages: Sequence[Message], background: Background, embed: Embed
+) -> Distilled:
+    """Make a semantic of each fact: its first statement names it, further ones say the same.
+
+    Depends on nothing but its arguments, so episodes are to be settled one by one in the order of the log.
+    """
+    times = {message.seq: message.time for message in messages}
+    new: list[Semantic] = []
+    for number, stated in enumerate(facts, background.first_semantic):
+        time = times[stated[0].seq]
+        assert time is not None  # what is stored has one
+        new.append(Semantic(number, background.episode, tuple(stated), time))
+    return Distilled(tuple(new), embed([stated[0].text for stated in facts]))

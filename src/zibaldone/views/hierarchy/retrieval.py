@@ -19,9 +19,8 @@ from zibaldone.search.question import Question
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.rendering import line
 from zibaldone.views.base import Query
-from zibaldone.views.hierarchy.cached_levels import Levels
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.node_scores import Standing, plain_terms
+from zibaldone.views.hierarchy.node_scores import Levels, Standing, plain_terms
 from zibaldone.views.hierarchy.stage_one import Pick, normalised, select
 from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Signal, wanted_terms

@@ -25,7 +25,7 @@ _SELF = 1.0  # w_ii: a node is as similar to itself as can be
 
 @settings
 class StageOne:
-    """The settings of the paper and its code (section 3.3)."""
+    """Settings of Stage I, with the values of the paper and its code (section 3.3)."""
 
     pool: Count = 40  # semantics by similarity to the query: the candidates
     near: Count = 10  # of the pool, that one of it covers at most
@@ -39,7 +39,7 @@ _DEFAULT = StageOne()
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """One representative and why: Eq. 4's value is alpha * coverage + (1 - alpha) * relevance."""
+    """A representative and its value: alpha * coverage + (1 - alpha) * relevance (Eq. 4)."""
 
     id: int
     value: float
@@ -51,7 +51,7 @@ class Pick:
 def select(
     ids: Ints, relevance: Doubles, similar: Callable[[Ints], Doubles], config: StageOne = _DEFAULT
 ) -> tuple[Pick, ...]:
-    """Eq. 4 over the pool, whose graph joins each to those of the pool that are nearest to it.
+    """Eq. 4 over the pool, whose graph joins each candidate to its nearest ones.
 
     The arrays are (n,), one place per semantic; `relevance` is the query's cosine as in the paper, or any
     score where higher is better. `similar` gives the cosines (m, m) of some rows of these arrays.
@@ -107,7 +107,7 @@ def representatives(
 
 
 def normalised(scores: Doubles) -> Doubles:
-    """(n,) from 0 to 1, least to greatest; 0.5 when all are equal."""
+    """(n,) scaled to 0..1 by minimum and maximum; 0.5 when all are equal."""
     if not len(scores):
         return np.zeros(0)
     low, high = float(scores.min()), float(scores.max())
@@ -128,7 +128,7 @@ def _pool(ids: Ints, relevance: Doubles, most: int) -> Ints:
 
 
 def _edges(ids: Ints, neighbours: Neighbours) -> list[tuple[Ints, Doubles]]:
-    """Per candidate the places that it covers, itself first, and their weights."""
+    """Places that each candidate covers, itself first, and their weights."""
     place_of = {int(name): place for place, name in enumerate(ids)}
     edges = []
     for place, name in enumerate(place_of):

@@ -21,7 +21,7 @@ from zibaldone.views.hierarchy.uncertainty import Context, Gain, ShownEpisode, S
 
 @settings
 class StageTwo:
-    """What the paper's code chooses; thresholds are the signal's."""
+    """Settings of Stage II, with the values of the paper's code; thresholds are the signal's."""
 
     similar: Whole = 10  # candidates by their own similarity, beside the sources of the semantics
     probe: Whole = 10  # candidates that are looked at
@@ -35,7 +35,7 @@ _DEFAULT = StageTwo()
 
 @dataclass(frozen=True, slots=True)
 class RankedEpisode:
-    """A candidate episode and what speaks for it."""
+    """A candidate episode and its scores."""
 
     episode: int
     score: float  # similarity + support
@@ -45,7 +45,7 @@ class RankedEpisode:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeText:
-    """What can be shown of an episode."""
+    """Narrative and messages of an episode, with their tokens."""
 
     narrative: str
     narrative_tokens: int
@@ -54,7 +54,7 @@ class EpisodeText:
 
 
 class Outcome(Enum):
-    """What became of a candidate."""
+    """Decision on a candidate."""
 
     ADMITTED = "it leaves less open"
     FIRST = "the best there is, whatever it gains"
@@ -65,7 +65,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeDecision:
-    """Why a candidate is in, or not."""
+    """A candidate with the decision on it."""
 
     ranked: RankedEpisode
     outcome: Outcome
@@ -78,7 +78,7 @@ class EpisodeDecision:
 
 @dataclass(frozen=True, slots=True)
 class Inclusion:
-    """What Stage II hands on."""
+    """Result of Stage II."""
 
     units: tuple[ShownEpisode, ...]  # in the order of admission
     decisions: tuple[EpisodeDecision, ...]  # one per candidate, in the order of rank
@@ -93,7 +93,7 @@ def candidates(
     episode_of: Mapping[int, int],
     config: StageTwo = _DEFAULT,
 ) -> tuple[RankedEpisode, ...]:
-    """The episodes to look at, best first: min-max similarity plus semantic support, of equals the lowest id.
+    """Candidate episodes, best first: min-max similarity plus semantic support, of equals the lowest id.
 
     `ids` and `similarity` are (n,), of all episodes; `episode_of` has the source of every selected semantic.
     """
@@ -125,7 +125,7 @@ def include(
     budget_tokens: int,
     config: StageTwo = _DEFAULT,
 ) -> Inclusion:
-    """Admit candidates one after another, each against all that is in already.
+    """Admit candidates one after another, each against everything that is admitted already.
 
     `opening` is the coarse context (themes, then semantics), which is not paid from `budget_tokens`. One that
     does not fit is passed over, not cut, and says nothing about those behind it.
@@ -139,7 +139,7 @@ def include(
 
 
 class _Search:
-    """The context as it grows, and what ends it."""
+    """The growing context, and the conditions that end the search."""
 
     def __init__(self, context: Context, signal: Signal, room: int, config: StageTwo) -> None:
         self.context, self.room = context, room
@@ -149,7 +149,7 @@ class _Search:
         self._best: dict[str, float] = {}  # the largest gain so far, by signal: their units differ
 
     def decide(self, ranked: RankedEpisode, text: EpisodeText, weight: float) -> EpisodeDecision:
-        """One candidate, and the context with it where it is admitted."""
+        """Decide on one candidate, and admit it to the context."""
         unit = ShownEpisode(ranked.episode, text.narrative, text.narrative_tokens, weight)
         if self._lows >= self._config.lows or len(self.context.units) >= self._config.most:
             return EpisodeDecision(ranked, Outcome.STOPPED)
@@ -177,7 +177,7 @@ class _Search:
         return Outcome.FIRST if len(self.context.units) < self._config.least else Outcome.LOW
 
     def _expand(self, unit: ShownEpisode, text: EpisodeText) -> bool:
-        """Put its messages in place of its narrative, where that gains enough more."""
+        """Replace an episode's narrative by its messages, if that gains enough more."""
         more = text.messages_tokens - text.narrative_tokens
         if not text.messages or more > self.room:
             return False

@@ -1,27 +1,35 @@
-"""A user's semantics in memory, as they are built (section 3.2).
+"""A user's semantics in memory while they are built (section 3.2), and forgetting in them.
 
-Whatever changes is noted, and `take` hands it out as rows. What comes next is a function of the rows alone:
-a structure that was loaded goes on as the one that wrote them.
+Changes are collected, and `take` returns them as rows. The next step is a function of the rows alone: a
+loaded structure goes on as the one that wrote them.
+
+Forgetting a message unmakes its episode with all its statements; the episode's other messages are told anew
+later. A later episode may have been distilled in view of the forgotten message, but its facts hold no word
+that its own messages lack (`tasks.Distil`), and its narrative was written without it. So no word stays that
+only the forgotten message had, and forgetting asks no model.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import Connection
 
+from zibaldone import log
+from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.search import dense
 from zibaldone.search.clustering import unit
+from zibaldone.text.bounds import as_read
 from zibaldone.text.words import terms
+from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.nodes import Semantic, Statement
-from zibaldone.views.hierarchy.semantics import MOST_KNOWN, Background, Distilled
+from zibaldone.views.hierarchy.nodes import MOST_KNOWN, Background, Distilled, Semantic, Statement
 from zibaldone.views.hierarchy.table import SemanticRow, State, Written
 from zibaldone.views.hierarchy.themes import FETCH, common
 from zibaldone.views.units import Key
@@ -29,7 +37,7 @@ from zibaldone.views.units import Key
 
 @dataclass(frozen=True, slots=True)
 class NewUnit:
-    """A statement that no row is of yet; its vector is (d,)."""
+    """A statement without a row yet; its vector is (d,)."""
 
     statement: Statement
     part: int
@@ -37,7 +45,7 @@ class NewUnit:
 
 
 class Structure:
-    """One generation of one user."""
+    """Semantics of one generation of one user."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -59,13 +67,13 @@ class Structure:
         return made
 
     def background(self) -> Background:
-        """The state that the next episode is read against."""
+        """Known semantics and term statistics that the next episode is read against."""
         return Background(
             self.state.next_episode, self.state.next_semantic, self.known, self.df, self.statements
         )
 
     def known(self, vector: Vectors) -> list[Semantic]:
-        """The nearest semantics of a text's vector (d,) that say what is known of it, nearest first."""
+        """Known semantics nearest to a text's vector (d,), above FETCH, nearest first."""
         if not self.semantics:
             return []
         ids = np.fromiter(self.semantics, np.int64, len(self.semantics))
@@ -76,7 +84,7 @@ class Structure:
         return [self.semantics[number] for number in ids[best[near[best] >= FETCH]].tolist()]
 
     def settle(self, distilled: Distilled, vectors: Sequence[Vectors]) -> list[NewUnit]:
-        """Take in what an episode adds; gives the units that its statements are to be.
+        """Add the semantics of an episode; returns the units of their statements.
 
         `vectors`: (statements, d) of each new semantic.
         """
@@ -100,7 +108,7 @@ class Structure:
         return new
 
     def unsay(self, seqs: AbstractSet[int]) -> list[int]:
-        """Take out what these messages state, all of their episodes; the semantics that go."""
+        """Remove the semantics that any of these messages states; returns their ids."""
         gone = [one for one in self.semantics.values() if not seqs.isdisjoint(one.seqs)] if seqs else []
         for semantic in gone:
             self._count(semantic.statements, -1)
@@ -109,7 +117,7 @@ class Structure:
         return [semantic.id for semantic in gone]
 
     def take(self) -> Written:
-        """What has changed since the last call."""
+        """Changes since the last call."""
         written = Written(tuple(self._new), tuple(self._gone))
         self._new, self._gone = [], []
         return written
@@ -121,3 +129,55 @@ class Structure:
                 self.df[term] += sign
                 if not self.df[term]:
                     del self.df[term]
+
+
+OpenUnits = Callable[[Sequence[Message], int], list[units.Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Unmade:
+    """Episodes of some messages, and the structure without their semantics; not stored yet."""
+
+    episodes: Sequence[Key] = ()
+    semantics: Sequence[int] = ()
+    seqs: frozenset[int] = frozenset()  # of all messages of the episodes
+    structure: Structure | None = None  # None where the messages are in no episode
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """(episodes, semantics)."""
+        return len(self.episodes), len(self.semantics)
+
+    @staticmethod
+    def of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> Unmade:
+        keys = units.made_from(connection, table.EPISODES, generation, seqs)
+        state = table.state(connection, generation)
+        if state is None or not keys:
+            return Unmade()
+        unsaid = frozenset(table.messages_of(connection, generation, keys))
+        structure = Structure.load(connection, generation, state)
+        return Unmade(keys, structure.unsay(unsaid), unsaid, structure)
+
+
+def forget_messages(
+    connection: Connection, generation: Generation, seqs: Sequence[int], open_units: OpenUnits
+) -> Unmade:
+    """Remove the messages from episodes and semantics; returns what was unmade.
+
+    The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
+    """
+    unmade = Unmade.of(connection, generation, seqs)
+    gone = units.made_from(connection, table.NAME, generation, unmade.seqs | set(seqs))
+    units.remove(connection, table.NAME, generation, gone)
+    if unmade.structure is None:
+        return unmade
+    table.remove_episodes(connection, generation, unmade.episodes)
+    table.write(connection, generation, unmade.structure.take())
+    left = log.fetch(connection, generation.user, sorted(unmade.seqs - set(seqs)))
+    rows = open_units([as_read(left[seq]) for seq in sorted(left)], unmade.structure.state.dimension)
+    units.insert(connection, table.NAME, generation, rows)
+    if rows or any(table.counts(connection, generation)):
+        table.set_state(connection, generation, unmade.structure.state)
+    else:
+        table.drop(connection, generation)
+    return unmade

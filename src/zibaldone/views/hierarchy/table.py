@@ -47,7 +47,7 @@ _ALL = (hierarchy_states, hierarchy_episodes, hierarchy_semantics, hierarchy_sta
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a generation stands: the ids that are given next."""
+    """Ids that a generation gives next."""
 
     embedder: str  # its name and dimension
     next_episode: int = 1
@@ -69,7 +69,7 @@ class EpisodeRow:
 
 @dataclass(frozen=True, slots=True)
 class SemanticRow:
-    """A semantic's place among the others; its statements are units."""
+    """A semantic without its texts; its statements are units."""
 
     id: int
     episode: int
@@ -79,14 +79,14 @@ class SemanticRow:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Semantics that are new, and ids of those that are no more."""
+    """New semantics, and ids of removed ones."""
 
     semantics: tuple[SemanticRow, ...] = ()
     gone: tuple[int, ...] = ()
 
 
 def state(connection: Connection, generation: Generation) -> State | None:
-    """As it was after the last change; None for a generation that has no rows yet. Raises StorageCorrupt."""
+    """State after the last change; None for a generation without rows. Raises StorageCorrupt."""
     row = connection.execute(select(hierarchy_states).where(of(hierarchy_states, generation))).first()
     if row is None:
         s = hierarchy_semantics.c
@@ -100,7 +100,7 @@ def state(connection: Connection, generation: Generation) -> State | None:
 
 
 def set_state(connection: Connection, generation: Generation, given: State) -> None:
-    """To be called with every change."""
+    """Store the state; call with every change."""
     connection.execute(delete(hierarchy_states).where(of(hierarchy_states, generation)))
     connection.execute(hierarchy_states.insert().values(**key_of(generation), **asdict(given)))
 
@@ -108,7 +108,7 @@ def set_state(connection: Connection, generation: Generation, given: State) -> N
 def episodes(
     connection: Connection, generation: Generation, dimension: int, numbers: Sequence[int] | None = None
 ) -> dict[int, EpisodeRow]:
-    """By id, rising; all, or these. Raises StorageCorrupt."""
+    """Episodes by id, rising; all, or those of `numbers`. Raises StorageCorrupt."""
     e = hierarchy_episodes.c
     query = select(hierarchy_episodes).where(of(hierarchy_episodes, generation)).order_by(e.episode)
     rows = list(matching(connection, query, e.episode, numbers))
@@ -141,7 +141,7 @@ def episodes(
 
 
 def told_by_model(connection: Connection, generation: Generation) -> frozenset[int]:
-    """Ids of the episodes that a model told."""
+    """Ids of the episodes that a model narrated."""
     e = hierarchy_episodes.c
     query = select(e.episode).where(of(hierarchy_episodes, generation), e.made_by != "")
     return frozenset(connection.execute(query).scalars())
@@ -150,7 +150,7 @@ def told_by_model(connection: Connection, generation: Generation) -> frozenset[i
 def semantics(
     connection: Connection, generation: Generation, numbers: Sequence[int] | None = None
 ) -> dict[int, SemanticRow]:
-    """By id, rising; all, or these."""
+    """Semantics by id, rising; all, or those of `numbers`."""
     keys: dict[int, list[Key]] = defaultdict(list)
     t = hierarchy_statements.c
     query = select(hierarchy_statements).where(of(hierarchy_statements, generation))
@@ -165,7 +165,7 @@ def semantics(
 
 
 def statements(connection: Connection, generation: Generation) -> dict[Key, tuple[Statement, bytes]]:
-    """By key, each with its vector as it is stored."""
+    """Statements by key, each with its vector as stored."""
     u, s = units_table.c, unit_sources.c
     of_unit = and_(s.seq == u.seq, s.part == u.part, _of_sources(generation, NAME))
     query = select(u.seq, u.part, u.text, u.start, u.end, u.vector, s.source)
@@ -237,14 +237,14 @@ def write_episodes(connection: Connection, generation: Generation, rows: Sequenc
 
 
 def remove_episodes(connection: Connection, generation: Generation, keys: Sequence[Key]) -> None:
-    """By the keys of their units."""
+    """Delete episodes by the keys of their units."""
     units.remove(connection, EPISODES, generation, keys)
     numbers = [number for _, number in keys]
     own_rows.remove(connection, hierarchy_episodes, generation, hierarchy_episodes.c.episode, numbers)
 
 
 def write(connection: Connection, generation: Generation, changes: Written) -> None:
-    """The changes to semantics by a batch, or by a forgetting."""
+    """Store changes of semantics."""
     key = key_of(generation)
     s, t = hierarchy_semantics.c, hierarchy_statements.c
     numbers = [*changes.gone, *(row.id for row in changes.semantics)]
@@ -254,13 +254,7 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
         connection,
         hierarchy_semantics,
         [
-            key
-            | {
-                "semantic": row.id,
-                "episode": row.episode,
-                "theme": NO_THEME,
-                "time_us": to_us(row.time),
-            }
+            key | {"semantic": row.id, "episode": row.episode, "theme": NO_THEME, "time_us": to_us(row.time)}
             for row in changes.semantics
         ],
     )
@@ -276,7 +270,7 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
 
 
 def counts(connection: Connection, generation: Generation) -> tuple[int, int]:
-    """Episodes, semantics."""
+    """(episodes, semantics)."""
     episodes, semantics = (
         connection.execute(select(func.count()).select_from(table).where(of(table, generation))).scalar() or 0
         for table in (hierarchy_episodes, hierarchy_semantics)
@@ -295,7 +289,7 @@ def messages_of(connection: Connection, generation: Generation, keys: Sequence[K
 
 
 def open_seqs(connection: Connection, generation: Generation) -> list[int]:
-    """Seqs up to the cursor of messages that no episode has, rising."""
+    """Seqs up to the cursor of messages without an episode, rising."""
     m = messages.c
     query = select(m.seq).where(
         m.user == generation.user,
@@ -325,7 +319,7 @@ def drop(connection: Connection, generation: Generation) -> None:
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
-    """Where the rows disagree with the log up to the cursor, or with each other."""
+    """Disagreements of the rows with the log up to the cursor, or with each other."""
     given = state(connection, generation)
     dimension = given.dimension if given else 0
     disagreements = [

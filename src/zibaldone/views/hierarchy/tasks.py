@@ -1,4 +1,7 @@
-"""What the hierarchy view asks a model (appendix C.1). Each task can be answered without one: `offline`."""
+"""Tasks of the hierarchy view (appendix C.1). Each has an answer without a model: `offline`.
+
+Docstrings of result classes are in the JSON schema that models are sent: another word is another prompt.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,7 @@ import regex
 from pydantic import Field
 
 from zibaldone.core import Message
-from zibaldone.models.answer_log import note_parts
-from zibaldone.models.task import (
-    NOT_SENT,
-    ShownMessage,
-    Task,
-    TaskResult,
-    shown_message,
-)
+from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult, shown_message
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, with_sources
 from zibaldone.text.sentences import sentences
@@ -65,7 +61,7 @@ class NewFacts(TaskResult):
 
 @dataclass(frozen=True, slots=True)
 class JudgedFacts:
-    """A model's facts held against their messages; all name messages of the episode only."""
+    """A model's facts checked against their messages; all name messages of the episode only."""
 
     facts: tuple[StatedFact, ...]
     refused: tuple[tuple[StatedFact, str], ...]  # and why
@@ -81,7 +77,7 @@ class KnownFact:
 
 @dataclass(frozen=True)
 class FindEpisodes(Task[Starts]):
-    """Where the open messages of a session are to be cut."""
+    """Find where the open messages of a session are to be cut."""
 
     view = "hierarchy"
     prompt = "episodes"
@@ -94,20 +90,20 @@ class FindEpisodes(Task[Starts]):
     longest: int = LONGEST
 
     def check(self, result: Starts) -> None:
-        """Of the seqs that it names, at least one is a message's."""
+        """Raises ValueError if none of the seqs is a message's."""
         known = {message.seq for message in self.messages}
         if result.starts and known.isdisjoint(result.starts):
             raise ValueError(f"starts has {result.starts[:8]}: give seqs of `messages`")
 
     def places(self, result: Starts) -> list[int]:
-        """Which messages begin an episode, but for the first: rising, each once, unknown seqs left out."""
+        """Places of the messages that begin an episode, without the first; unknown seqs are ignored."""
         starts = set(result.starts)
         return [place for place, message in enumerate(self.messages) if place and message.seq in starts]
 
 
 @dataclass(frozen=True)
 class Narrate(Task[Narrated]):
-    """An episode's title and its narrative."""
+    """Write an episode's title and narrative."""
 
     view = "hierarchy"
     prompt = "narrate"
@@ -118,7 +114,7 @@ class Narrate(Task[Narrated]):
     offline: Callable[[], Narrated] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: Narrated) -> None:
-        """Nothing empty, every speaker named, and no number lost."""
+        """Raises ValueError if anything is empty, a speaker is not named, or a number is lost."""
         if (
             not result.title.strip()
             or len(result.title.split()) > _TITLE_WORDS
@@ -137,19 +133,16 @@ class Narrate(Task[Narrated]):
             raise ValueError(f"the narrative has lost numbers of the messages: {sorted(lost)}")
 
     def borne_out(self, result: Narrated) -> Narrated:
-        """Less the sentences with a name or number that no message has, or a "not" too much or too few.
+        """Drop sentences with a name or number that no message has, or with a "not" added or lost.
 
         A title with such a name, and a narrative that does not pass `check` any more, are the offline ones.
         """
         given = SourceTexts([_text(message) for message in self.messages], _context(self.messages))
         text = result.narrative
         spans = sentences(text)
-        strays = {span: _strays(text[slice(*span)], given) for span in spans}
-        kept = [span for span in spans if not strays[span]]
-        faults = [f"{text[slice(*span)]!r} has {strays[span]}" for span in spans if strays[span]]
+        kept = [span for span in spans if not _strays(text[slice(*span)], given)]
         offline = self.offline()
         titled = _strays(result.title, given)
-        note_parts(self.name, len(spans) + 1, [*faults, *([f"title {result.title!r}"] if titled else [])])
         grounded = Narrated(
             title=offline.title if titled else result.title,
             narrative=text if kept == spans else " ".join(text[start:end] for start, end in kept),
@@ -163,7 +156,7 @@ class Narrate(Task[Narrated]):
 
 @dataclass(frozen=True)
 class Predict(Task[Expected]):
-    """What an episode probably says, before it is read: the first half of predict-then-correct."""
+    """Predict an episode's statements before it is read: the first half of predict-then-correct."""
 
     view = "hierarchy"
     prompt = "predict"
@@ -175,17 +168,14 @@ class Predict(Task[Expected]):
     offline: Callable[[], Expected] = field(metadata=NOT_SENT, compare=False)
 
     def borne_out(self, result: Expected) -> Expected:
-        """Less what has a number that nothing given has: it would make news look known."""
+        """Drop predictions with a number that no input has: they would make news look known."""
         given = set(_numbers(" ".join([self.title, *(f"{fact.day} {fact.text}" for fact in self.known)])))
-        kept = [text for text in result.expected if given.issuperset(_numbers(text))]
-        dropped = [f"{text!r} has a number of its own" for text in result.expected if text not in kept]
-        note_parts(self.name, len(result.expected), dropped)
-        return Expected(expected=kept)
+        return Expected(expected=[text for text in result.expected if given.issuperset(_numbers(text))])
 
 
 @dataclass(frozen=True)
 class Distil(Task[NewFacts]):
-    """The facts of an episode, less what was expected: the second half."""
+    """Extract an episode's facts beyond the expected ones: the second half of predict-then-correct."""
 
     view = "hierarchy"
     prompt = "distil"
@@ -197,13 +187,13 @@ class Distil(Task[NewFacts]):
     offline: Callable[[], NewFacts] = field(metadata=NOT_SENT, compare=False)
 
     def check(self, result: NewFacts) -> None:
-        """Something of it stands, unless it states nothing."""
+        """Raises ValueError if all of several facts are refused."""
         stands = self.judged(result)
         if stands.refused and not stands.facts:
             raise ValueError(stands.refused[0][1])
 
     def judged(self, result: NewFacts) -> JudgedFacts:
-        """What the messages that a fact names bear out, and what not; seqs of no message are left out.
+        """Split facts into those that their messages bear out and refused ones; unknown seqs are ignored.
 
         A word of an earlier message that came by `expected` would outlive that message's forgetting.
         """
@@ -236,27 +226,23 @@ def shown_messages(messages: Sequence[Message]) -> tuple[ShownMessage, ...]:
 
 
 def _text(message: ShownMessage) -> str:
-    """What a message says, its relative dates resolved."""
+    """Text of a message with its relative dates resolved."""
     return (
         resolved(message.text, datetime.fromisoformat(message.time).date()) if message.time else message.text
     )
 
 
 def _context(messages: Sequence[ShownMessage]) -> str:
-    """What may be said though no message says it: who spoke, and when."""
+    """Speakers and times, which may be told though no message says them."""
     times = {datetime.fromisoformat(message.time) for message in messages if message.time}
     days = [f"{day_in_words(time.date(), weekday=True)} {time.isoformat()} {time:%I:%M %p}" for time in times]
     return " ".join([*(message.speaker for message in messages), *days])
 
 
 def _strays(text: str, given: SourceTexts) -> list[str]:
-    """Names and numbers of a text in other words that its sources lack, else words whose "not" is another."""
-    return _new_names(text, given) or given.turned(text)
-
-
-def _new_names(text: str, given: SourceTexts) -> list[str]:
+    """Names and numbers that the sources lack; else words whose negation differs."""
     named = names_and_numbers(text)
-    return [word for word in given.invented(text) if word in named]
+    return [word for word in given.invented(text) if word in named] or given.turned(text)
 
 
 def _numbers(text: str) -> list[str]:

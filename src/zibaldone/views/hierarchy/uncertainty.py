@@ -1,4 +1,4 @@
-"""The reader's uncertainty given a context (section 3.3, Stage II), by a model or by a signal without one.
+"""The reader's uncertainty given a context (section 3.3, Stage II): a model's, or a signal without one.
 
 Both put a number on what is still open about a question, and what a unit gains is by how much it falls.
 """
@@ -25,7 +25,7 @@ _DRAFT_TOKENS = 20
 
 @dataclass(frozen=True, slots=True)
 class ShownEpisode:
-    """An episode as a reader is given it: told, or in its messages."""
+    """An episode as a reader sees it: its narrative, or its messages."""
 
     episode: int
     text: str
@@ -35,7 +35,7 @@ class ShownEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a reader sees, in this order: what is the same for a whole question stands first."""
+    """The reader's context; the parts that stay the same for a question stand first."""
 
     question: str
     opening: tuple[str, ...]  # themes, semantics
@@ -49,14 +49,14 @@ class Context:
         return (*self.opening, *(unit.text for unit in self.units))
 
     def turns(self) -> tuple[Turn, ...]:
-        """As a model is asked: its beginning is that of every context with the same first parts."""
+        """Turns of a request; contexts with the same first parts share a prefix."""
         context = "\n\n".join((*self.parts, f"Question: {self.question}"))
         return (Turn("system", _instructions()), Turn("user", context))
 
 
 @dataclass(frozen=True, slots=True)
 class GainThresholds:
-    """What a fall in uncertainty must come to; its unit is that of the signal."""
+    """Least falls in uncertainty for admission and expansion, in the signal's unit."""
 
     admit: float
     expand: float  # to the original messages, once admitted
@@ -70,7 +70,7 @@ class GainThresholds:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """By how much a context with more in it leaves less open."""
+    """Fall in uncertainty from one context to a larger one."""
 
     value: float  # before - after; below 0 when doubt grew
     signal: str  # NLL or COVERAGE
@@ -79,14 +79,14 @@ class Gain:
 
 
 class Signal(Protocol):
-    """Made for one question, and asked in the order of admission. Never raises ModelFailed."""
+    """Measures gains for one question, asked in the order of admission. Never raises ModelFailed."""
 
     def gain(self, before: Context, after: Context) -> Gain:
-        """`after` holds all of `before`, its last unit changed or one more."""
+        """`after` holds all of `before`, with one unit more or its last one changed."""
 
     @property
     def probes(self) -> int:
-        """How often a model was asked."""
+        """Number of model calls."""
 
 
 class CoverageSignal:
@@ -112,7 +112,7 @@ class CoverageSignal:
         return Gain(fall, COVERAGE, self._thresholds)
 
     def uncertainty(self, units: Iterable[ShownEpisode]) -> float:
-        """The sum over wanted terms of their weight times the probability that no unit settles them."""
+        """Sum over wanted terms of weight times the probability that no unit settles them."""
         left = dict(self._wanted)
         for unit in units:
             for term in self._terms_of(unit.text) & left.keys():
@@ -136,12 +136,7 @@ class ReaderSignal:
     DEFAULTS = GainThresholds(admit=0.05, expand=0.25)
 
     def __init__(
-        self,
-        drafter: Drafter,
-        offline: CoverageSignal,
-        user: str,
-        *,
-        timeout_s: float = 10.0,
+        self, drafter: Drafter, offline: CoverageSignal, user: str, *, timeout_s: float = 10.0
     ) -> None:
         """`timeout_s` is for all probes of the question, from the first on."""
         self._drafter, self._offline, self._user = drafter, offline, user
@@ -152,11 +147,11 @@ class ReaderSignal:
 
     @property
     def probes(self) -> int:
-        """Contexts that the model has drafted an answer in."""
+        """Number of contexts in which the model has drafted an answer."""
         return len(self._seen)
 
     def gain(self, before: Context, after: Context) -> Gain:
-        """One probe where `before` was probed already, two at first."""
+        """One probe if `before` was probed already, else two."""
         if not self._failed:
             try:
                 first, second = self._probe(before), self._probe(after)
@@ -180,7 +175,7 @@ class ReaderSignal:
         return self._seen[context]
 
     def _left_s(self) -> float:
-        """What is left of the question's time. Raises ModelFailed when that is nothing."""
+        """Seconds left for the question's probes. Raises ModelFailed when there are none."""
         if self._give_up is None:
             self._give_up = time.monotonic() + self._timeout_s
         left = self._give_up - time.monotonic()
@@ -190,11 +185,9 @@ class ReaderSignal:
 
 
 def wanted_terms(
-    question: Iterable[str],
-    semantics: Sequence[tuple[Iterable[str], float]],
-    idf: Callable[[str], float],
+    question: Iterable[str], semantics: Sequence[tuple[Iterable[str], float]], idf: Callable[[str], float]
 ) -> dict[str, float]:
-    """What is to be settled: the question's terms and those of the selected semantics, half the weight each.
+    """Terms to be settled with weights: the question's and those of the selected semantics, half each.
 
     Terms are as `text.words.terms` gives them, without the speakers' names; semantics come with their
     relevance from 0 to 1; `idf` is over the user's semantics. The weights sum to 1, or are none at all.

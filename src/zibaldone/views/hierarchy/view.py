@@ -1,9 +1,9 @@
-"""The hierarchy view: its part of the contract, put together from the files beside it."""
+"""The hierarchy view: implements the view contract with the modules beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection
@@ -31,32 +31,32 @@ from zibaldone.views.base import (
     Stale,
     TakeSnapshot,
 )
-from zibaldone.views.hierarchy import forgetting, table
+from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
-from zibaldone.views.hierarchy.cached_levels import Levels, levels_of
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.evidence import gather
-from zibaldone.views.hierarchy.inspection import Theme, episodes, themes
-from zibaldone.views.hierarchy.node_scores import Standing
+from zibaldone.views.hierarchy.node_scores import Levels, Standing, levels_of
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.retrieval import Descent
-from zibaldone.views.hierarchy.structure import Structure
+from zibaldone.views.hierarchy.structure import Structure, Unmade, forget_messages
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
+from zibaldone.views.hierarchy.themes import Theme, episodes, themes
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
-from zibaldone.views.own_rows import generations
+from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 8  # raise it when other nodes would be made of the same log without a model
 _MOST_USERS = 200  # whose levels stay in memory
+_KINDS = ("episodes", "semantics")
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """A builder that has read a batch, and what that did."""
+    """A builder after a batch, and the rows that the batch adds."""
 
     builder: Builder
     before: State | None  # that it went on from
@@ -64,7 +64,7 @@ class _Batch:
 
 
 class HierarchyView(RestingView):
-    """xMemory: themes, semantics, episodes, messages; read from the top, no deeper than doubt asks for."""
+    """xMemory: themes, semantics, episodes, messages; read from the top, as deep as doubt requires."""
 
     name = NAME
     batch_messages = 128
@@ -104,7 +104,7 @@ class HierarchyView(RestingView):
 
     @property
     def fingerprint(self) -> str:
-        """The embedder; themes are made when they are looked at."""
+        """Version and embedder; themes are made on demand and do not count."""
         return f"{_ANALYSIS}/{self._embedder.name}/{self._embedder.dimension}"
 
     def prepare(
@@ -126,13 +126,9 @@ class HierarchyView(RestingView):
         return _Batch(builder, before, builder.take())
 
     def commit(
-        self,
-        connection: Connection,
-        generation: Generation,
-        messages: Sequence[Message],
-        prepared: _Batch,
+        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: _Batch
     ) -> None:
-        """New episodes and semantics."""
+        """Store new episodes and semantics. Raises Stale."""
         if table.state(connection, generation) != prepared.before:
             raise Stale
         self._write_rows(connection, generation, prepared.prepared)
@@ -182,26 +178,32 @@ class HierarchyView(RestingView):
             return Descent.of(query, self.config, levels, standing, question, index)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Episodes of these messages with all that they state; their other messages are told anew later."""
+        """Remove episodes of these messages with their statements; the other messages are told anew later."""
 
         def left_open(messages: Sequence[Message], dimension: int) -> list[units.Row]:
             return open_units(
                 messages, self._tokenizer, lambda texts: np.zeros((len(texts), dimension), dtype=np.float32)
             )
 
-        return _counted(
-            forgetting.forget(connection, generation, seqs, left_open)
-            for generation in generations(connection, hierarchy_states, user)
+        return counted(
+            _KINDS,
+            (
+                forget_messages(connection, generation, seqs, left_open).counts
+                for generation in generations(connection, hierarchy_states, user)
+            ),
         )
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return _counted(
-            forgetting.Unmade.of(connection, generation, seqs)
-            for generation in generations(connection, hierarchy_states, user)
+        return counted(
+            _KINDS,
+            (
+                Unmade.of(connection, generation, seqs).counts
+                for generation in generations(connection, hierarchy_states, user)
+            ),
         )
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """No live object holds what was forgotten; `housekeep` tells the rest of unmade episodes anew."""
+        """Drop forgotten content from all caches; `housekeep` tells the rest of unmade episodes anew."""
         with database.read(user) as connection:
             state = log.state(connection, user)
             now = Snapshot(connection, generation, state)
@@ -213,7 +215,7 @@ class HierarchyView(RestingView):
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Tell anew what a forgetting has left without an episode."""
+        """Narrate and distil messages that a forgetting has left without an episode."""
         if generation.fingerprint != self.fingerprint:
             return ()
         reader = EpisodeReader(self._asker, self._embedder, generation.user, patient)
@@ -241,20 +243,16 @@ class HierarchyView(RestingView):
         table.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """Episodes and semantics, of all generations."""
-        totals = [
-            table.counts(connection, generation)
-            for generation in generations(connection, hierarchy_states, user)
-        ]
-        kinds = ("episodes", "semantics")
-        return tuple(Counted(kind, sum(total[i] for total in totals)) for i, kind in enumerate(kinds))
+        """Episodes and semantics of all generations."""
+        every = generations(connection, hierarchy_states, user)
+        return counted(_KINDS, (table.counts(connection, generation) for generation in every))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Rows against each other and against the log."""
         return table.faults(connection, generation)
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
-        """What statements and episodes say."""
+        """Contents of statements and episodes."""
         with take_snapshot() as now:
             if now.generation is None:
                 return []
@@ -265,17 +263,17 @@ class HierarchyView(RestingView):
             ]
 
     def themes(self, connection: Connection, generation: Generation) -> list[Theme]:
-        """Made of all semantics, now."""
+        """Themes of all semantics, made now."""
         return themes(connection, generation, self.config.theme_cap)
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
-        """Every episode, in the order in which they were told."""
+        """Episodes in the order of creation."""
         return episodes(connection, generation)
 
     def _builder(
         self, connection: Connection, generation: Generation | None, reader: EpisodeReader
     ) -> Builder:
-        """The one that wrote the generation's rows last, or one that is loaded from them."""
+        """The cached builder that wrote the generation's rows last, or one loaded from them."""
         first = State(f"{self._embedder.name}/{self._embedder.dimension}")
         if generation is None:
             return Builder(Structure(first), reader, self._tokenizer)
@@ -295,20 +293,12 @@ class HierarchyView(RestingView):
         table.set_state(connection, generation, prepared.state)
 
     def _keep(self, connection: Connection, generation: Generation, builder: Builder, cursor: int) -> None:
-        """The next batch goes on from the one that wrote these rows."""
-        builder.place = replace(_place(connection, generation), cursor=cursor)
+        """Cache the builder that wrote these rows, for the next batch."""
+        builder.place = cursor, _place(connection, generation)[1]
         self._builders.put(
             generation.user, builder, log.state(connection, generation.user), generation.number
         )
 
 
 def _place(connection: Connection, generation: Generation) -> ReadUpTo:
-    return ReadUpTo(generation.cursor, log.state(connection, generation.user).deletions)
-
-
-def _counted(unmade: Iterable[forgetting.Unmade]) -> tuple[Counted, ...]:
-    every = list(unmade)
-    return (
-        Counted("episodes", sum(len(one.episodes) for one in every)),
-        Counted("semantics", sum(len(one.semantics) for one in every)),
-    )
+    return generation.cursor, log.state(connection, generation.user).deletions

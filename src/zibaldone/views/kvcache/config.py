@@ -1,4 +1,4 @@
-"""What can be set, named as the paper names it."""
+"""Settings of the kv view, by the paper's names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STORED = ("block_tokens", "align", "context_tokens", "segment_tokens", "codec")
 
 @settings
 class MemArt:
-    """The settings of MemArt: the paper's to the letter in PAPER, what works best as they stand here.
+    """Settings of MemArt: PAPER follows the paper to the letter; the defaults are what works best.
 
     `select` says how memory is chosen: whole turns by text recall ("recall"), or single blocks by the model's
     attention, as in the paper: one set for all layers ("blocks"), or each layer its own in one pass
@@ -41,7 +41,7 @@ class MemArt:
     codec: Codec = "native"  # "int8" halves the pool
     # How they are chosen (section 3.2.2).
     select: Select = "recall"
-    budget_tokens: Count = 512  # of whole turns in sight, the newest ones counted
+    budget_tokens: Count = 512  # of selected whole turns, the newest ones included
     top_k: Count = 128  # with "blocks" and "per_layer"
     normalization: Normalization = "softmax"  # over blocks, per query token (Table 1)
     aggregation: Aggregation = "max"  # over query tokens (Table 1)
@@ -64,19 +64,19 @@ class MemArt:
 
     @property
     def whole_turns(self) -> bool:
-        """True if whole turns are chosen, and not blocks."""
+        """True if whole turns are selected, and not blocks."""
         return self.select == "recall"
 
     @property
     def stored(self) -> str:
-        """A digest of what stored blocks depend on."""
+        """Digest of the settings that stored blocks depend on."""
         values = {name: value for name, value in asdict(self).items() if name in _STORED}
         return blake2b(repr(sorted(values.items())).encode(), digest_size=8).hexdigest()
 
 
 @settings
 class Budget:
-    """Room for blocks beside the model and in main memory; the rest is read from disk."""
+    """Bytes for blocks on the device and in main memory; other blocks are read from disk."""
 
     device_bytes: Whole = 1 << 30
     host_bytes: Whole = 2 << 30

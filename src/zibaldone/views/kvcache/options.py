@@ -1,4 +1,4 @@
-"""The border of KVMemory: what a caller gives becomes what the model's `generate` takes, or a typed error."""
+"""Validation of KVMemory's arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OURS = (
 
 
 def generating(options: Mapping[str, Any], max_new_tokens: int | None) -> dict[str, Any]:
-    """Options for `generate`: greedy and 128 tokens, unless the caller or a generation_config says more."""
+    """Options for the model's `generate`: greedy and 128 tokens, unless given otherwise."""
     if taken := [name for name in _OURS if name in options]:
         raise InvalidInput(
             f"{', '.join(taken)} cannot be given: KVMemory makes the model's input and its cache"
@@ -46,7 +46,7 @@ def generating(options: Mapping[str, Any], max_new_tokens: int | None) -> dict[s
 def attaching(
     model: object, *, preset: str, config: object, form: object, needles: object, budget: object
 ) -> None:
-    """Raises InvalidInput for what a model cannot be attached with; None is what it is without."""
+    """Raises InvalidInput for arguments that a model cannot be attached with; None stands for a default."""
     if preset not in PRESETS:
         raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}, not {shown(preset)}")
     option("config", config, MemArt)

@@ -1,4 +1,4 @@
-"""The kv view: its part of the contract, put together from the files beside it."""
+"""The kv view: implements the view contract with the modules beside it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ from zibaldone.views.kvcache.retrieve.evidence import look_up, retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index, Indexes
 from zibaldone.views.kvcache.retrieve.probe import Choice, Probe
-from zibaldone.views.kvcache.storage import free_slots, manifest
+from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
-from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader, read_again
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Tiers
 
@@ -38,7 +37,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PreparedBlocks:
-    """Blocks of a batch of messages."""
+    """Blocks of a batch of messages, before they have slots."""
 
     drafts: tuple[BlockDraft, ...]
     replaced: tuple[int, ...] = ()  # numbers of blocks that grew (align="grid")
@@ -61,7 +60,7 @@ class KVView(KVStore):
         layers: Mapping[int, tuple[int, ...] | None],
         budget: Budget | None = None,
     ) -> None:
-        """`layers` are those that score, with the heads that are listened to (None: all).
+        """`layers` are the scoring layers, each with the heads that count (None: all).
 
         `words` counts the tokens of what is offered as text, and says how relevant it is.
         """
@@ -113,21 +112,21 @@ class KVView(KVStore):
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: PreparedBlocks,
     ) -> None:
-        """Bytes into free places, then the rows that name them."""
+        """Write bytes into free slots, then the rows that name them."""
         pool = self._opened(connection, generation)
-        slots = free_slots.take_slots(connection, generation, len(prepared.drafts))
+        slots = manifest.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)
         manifest.remove(connection, generation, list(old.values()))
         if old:  # whoever holds an index has blocks that are no more
             log.touch(connection, generation.user, deleted=True)
-        given = manifest.numbers(connection, pool, len(prepared.drafts))
+        given = manifest.reserve_numbers(connection, pool, len(prepared.drafts))
         made = [
             (KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us), draft)
             for number, draft in zip(given, prepared.drafts, strict=True)
         ]
         manifest.add(connection, generation, self._written(connection, pool, made, slots))
         for seq, attended in prepared.attended.items():
-            manifest.attend(connection, generation, [seq], attended)
+            manifest.add_attended(connection, generation, [seq], attended)
 
     def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
         """What attention finds, and by words what is in no block yet."""
@@ -146,7 +145,7 @@ class KVView(KVStore):
         return retrieved(logged, query, choice, self._words, note)
 
     def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> tuple[Generation | None, Choice | None]:
-        """What the model chooses, with no snapshot open while it works."""
+        """Blocks that the model chooses; no snapshot is open while it works."""
 
         @contextmanager
         def read() -> Iterator[Connection]:
@@ -166,7 +165,7 @@ class KVView(KVStore):
         return now.generation, choice
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
-        """The generation's pool. Raises ForeignKV when another model made it."""
+        """The generation's pool; None without a generation. Raises ForeignKV if another model made it."""
         if generation is None:
             return None
         if generation.fingerprint != self.fingerprint:
@@ -178,7 +177,7 @@ class KVView(KVStore):
         return manifest.pool(connection, generation)
 
     def index(self, connection: Connection, pool: Pool) -> Index:
-        """The pool's boxes as of this snapshot; what another process forgot leaves this one's memory."""
+        """The pool's boxes as of this snapshot; blocks that another process forgot leave the tiers."""
         user = pool.generation.user
         deletions = log.state(connection, user).deletions
         if self._seen_deletions.get(user, deletions) != deletions:
@@ -187,7 +186,7 @@ class KVView(KVStore):
         return self.indexes.get(connection, pool)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Overwrite the bytes and empty the tiers.
+        """Overwrite forgotten bytes and empty the tiers.
 
         What had seen what is gone is encoded anew by `housekeep`: nobody who forgets waits for a model.
         """
@@ -203,7 +202,7 @@ class KVView(KVStore):
         *,
         patient: bool = False,  # noqa: ARG002
     ) -> tuple[Counted, ...]:
-        """Encode anew what is unmade, and clean up."""
+        """Encode blocks that forgetting left without keys, and clean up."""
         self.clean(database, generation.user)  # before anything is written in these places again
         if generation.fingerprint != self.fingerprint:
             return ()
@@ -215,18 +214,18 @@ class KVView(KVStore):
         return ()
 
     def waiting(self, connection: Connection, generation: Generation) -> bool:
-        """True if blocks are to be encoded again because what they had seen was forgotten."""
+        """True if blocks are to be encoded again because they had attended to forgotten messages."""
         return bool(manifest.unmade(connection, generation))
 
     def heal(self, database: Database, user: str) -> int:
-        """Let go of blocks whose bytes, boxes or keys are damaged, to be encoded again; how many."""
+        """Release blocks whose bytes, boxes or keys are damaged, to be encoded again; returns how many."""
         with database.write() as connection:
             damaged = 0
             for pool in manifest.pools(connection, user):
                 for block, _ in self.damaged(connection, pool):
-                    free_slots.erase(connection, pool.generation, [block.slot or 0], [block.number - 1])
+                    manifest.erase(connection, pool.generation, [block.slot or 0], [block.number - 1])
                     unmade = replace(block, slot=None, crc=None, boxes_crc=None)
-                    manifest.place(connection, pool.generation, unmade)
+                    manifest.set_slot(connection, pool.generation, unmade)
                     damaged += 1
             if damaged:
                 log.touch(connection, user, deleted=True)
@@ -236,7 +235,7 @@ class KVView(KVStore):
         return damaged
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
-        """Users with blocks that were found damaged, or wait to be encoded again."""
+        """Users with blocks that are damaged or wait to be encoded again."""
         here = set(self._damaged) if user is None else self._damaged & {user}
         return here | manifest.users_with_unmade(connection, user)
 
@@ -246,7 +245,7 @@ class KVView(KVStore):
         return disagreements
 
     def close(self) -> None:
-        """Ends the readers and takes the tap out of the model."""
+        """Stop the reader threads and detach from the model."""
         self.tiers.close()
         self.encoder.tap.detach()
 
@@ -257,9 +256,9 @@ class KVView(KVStore):
         messages: Sequence[tuple[Message, Raw, Sequence[int]]],
         attended: Iterable[int],
     ) -> PreparedBlocks:
-        """Blocks of messages whose keys a generation has left, without a second encoding.
+        """Blocks of messages whose keys a generation has computed, without encoding them again.
 
-        `attended` are the messages that were in sight meanwhile.
+        `attended` are the messages that were selected for it.
         """
         chain = self._chain(reader, session)
         for message, raw, ids in messages:
@@ -269,13 +268,13 @@ class KVView(KVStore):
         return replace(prepared_of([chain]), attended={message.seq: seen for message, _, _ in messages})
 
     def _chain(self, reader: PoolReader | None, session: str) -> SessionChain:
-        """Where the session goes on."""
+        """The end of the session's newest segment, where it goes on."""
         if reader is None:
             return SessionChain(self.encoder, session)
         return read_again(lambda: self.fetcher.chain(reader, session))
 
     def _opened(self, connection: Connection, generation: Generation) -> Pool:
-        """The generation's pool, made if there is none.
+        """The generation's pool, created if there is none.
 
         What an earlier generation of this number has left goes first: its files were to be removed, and with
         their rows went what says which places in them to overwrite.
@@ -284,10 +283,7 @@ class KVView(KVStore):
         if pool is not None:
             return pool
         made = Pool(
-            replace(generation, cursor=0),
-            self.encoder.layout,
-            self.encoder.layers,
-            self.config.align,
+            replace(generation, cursor=0), self.encoder.layout, self.encoder.layers, self.config.align
         )
         remove(self.files(made).folder)
         manifest.open_pool(connection, made)
@@ -300,7 +296,7 @@ class KVView(KVStore):
         made: Sequence[tuple[KVBlock, BlockDraft]],
         slots: Sequence[int],
     ) -> list[KVBlock]:
-        """The blocks with their bytes in these places."""
+        """Write the blocks' bytes into these slots; returns the blocks with slots and checksums."""
         self.files(pool).write(
             {slot: draft.payload for slot, (_, draft) in zip(slots, made, strict=True)},
             {block.number - 1: draft.boxes for block, draft in made},
@@ -312,7 +308,7 @@ class KVView(KVStore):
         ]
 
     def _remake(self, database: Database, generation: Generation) -> None:
-        """Encode blocks that have no keys because what they had seen was forgotten, and give them places."""
+        """Encode blocks that lost their keys to forgetting, and store them."""
         while True:
             with database.read() as connection:
                 pool = manifest.pool(connection, generation)
@@ -327,14 +323,14 @@ class KVView(KVStore):
                 same = [(block, draft) for block, draft, _ in made if now.get(block.number) == block]
                 if not same:
                     return  # somebody else did, or something was forgotten: the next housekeep goes on
-                slots = free_slots.take_slots(connection, generation, len(same))
+                slots = manifest.take_slots(connection, generation, len(same))
                 for block in self._written(connection, pool, same, slots):
-                    manifest.place(connection, generation, block)
+                    manifest.set_slot(connection, generation, block)
                 log.touch(connection, generation.user, deleted=True)
 
 
 def prepared_of(chains: Sequence[SessionChain]) -> PreparedBlocks:
-    """What chains have made, in the order of the log: numbers do not depend on how messages were batched."""
+    """Blocks of all chains in the order of the log, so that numbers do not depend on batches."""
     drafts = [draft for chain in chains for draft in chain.drafts]
     drafts.sort(key=lambda draft: (draft.tile.runs[0][0], draft.segment, draft.tile.position))
     return PreparedBlocks(tuple(drafts), tuple(number for chain in chains for number in chain.replaced))

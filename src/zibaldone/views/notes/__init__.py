@@ -1,4 +1,4 @@
-"""Notes: what holds of a user; instructions, constraints, preferences, facts, people, plans, decisions."""
+"""Notes on a user: instructions, constraints, preferences, facts, people, plans, decisions."""
 
 from zibaldone.views.notes.note import KINDS, RULES, Kind, Link, UserNote
 from zibaldone.views.notes.view import NotesView

@@ -1,4 +1,4 @@
-"""A person's own changes of notes as messages of the log, and back: a rebuild reads them again.
+"""A person's own changes of notes, stored as messages of the log and read from them by a rebuild.
 
 A note is named by a message that it is from and a hash of its words: no change keeps what another message
 says. New words may keep some of the old ones, so every change is forgotten with the messages of its note.
@@ -22,7 +22,7 @@ _TELLS: frozenset[Act] = frozenset({"added", "changed"})  # words of the person'
 
 @dataclass(frozen=True, slots=True)
 class HandEdit:
-    """One change, as a message asks for it."""
+    """A change of one note, as a message asks for it."""
 
     act: Act
     kind: Kind
@@ -33,7 +33,7 @@ class HandEdit:
 
 
 def to_message(act: Act, kind: Kind, seq: int, mark: str, sources: Sequence[int], text: str = "") -> Message:
-    """The change of a note; `sources` are whose words it may keep.
+    """Message for the change of a note; `sources` are the messages whose words it may keep.
 
     Its content is the new words and nothing else: there is nothing for a recall to find in a pin.
     """
@@ -64,5 +64,5 @@ def read(message: Message) -> HandEdit | None:
 
 
 def mark_of(words: str) -> str:
-    """By this a note's words are known again without being kept."""
+    """Digest by which a note's words are recognised without being kept."""
     return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()

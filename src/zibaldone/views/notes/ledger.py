@@ -1,6 +1,6 @@
-"""From stored notes and a person's edits to what holds: ended, superseded, pinned, edited, retired.
+"""Derives notes that hold from stored notes and a person's edits: ended, superseded, pinned, retired.
 
-Without a model one thing alone supersedes: another value of the same relation, said later by the same person
+Without a model only one thing supersedes: another value of the same relation, said later by the same person
 of themselves ("I live in Oslo", "I moved to Bergen"; text/statements).
 """
 
@@ -25,7 +25,7 @@ from zibaldone.views.notes.table import Ending, Place, StoredNote
 
 @dataclass(slots=True)
 class NoteDraft:
-    """A note in the making."""
+    """A note while the ledger is derived."""
 
     unit: Unit
     vector: Vectors
@@ -54,18 +54,18 @@ class NoteDraft:
 
     @property
     def clauses(self) -> list[Place]:
-        """Wherever it is said word for word."""
+        """All places where it is said word for word."""
         return [*([self.clause] if self.clause else []), *self.repeats]
 
     @property
     def own_sources(self) -> tuple[int, ...]:
-        """Whose words it has: without pins, which have none."""
+        """Messages whose words it has; pins have none."""
         return tuple(sorted({*self.unit.sources, (self.spoken or self.unit).seq}))
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """All notes of a user at one time. Never changes."""
+    """All notes of a user at one time; immutable."""
 
     drafts: tuple[NoteDraft, ...]  # in the order of time
     holding: tuple[NoteDraft, ...]  # those that hold
@@ -74,11 +74,11 @@ class Ledger:
     links: Mapping[int, tuple[Link, ...]]  # by either end
 
     def notes(self) -> list[UserNote]:
-        """As they are shown, in the order of time."""
+        """All notes, in the order of time."""
         return [self._note(draft) for draft in self.drafts]
 
     def of_id(self, note_id: str) -> NoteDraft | None:
-        """The note of that id."""
+        """The note of that id; None if there is none."""
         return next((draft for draft in self.drafts if draft.id == note_id), None)
 
     def _note(self, draft: NoteDraft) -> UserNote:
@@ -112,7 +112,7 @@ def settle(
     dimension: int,
     before: datetime | None = None,
 ) -> Ledger:
-    """The ledger of these notes; `edits` in their order, `messages` those that end or are edited.
+    """Derive the ledger; `edits` are in order, `messages` those that end or are edited.
 
     What was said in messages that were `replaced` since is no note. With `before`, as it was then: without
     what was said or ended at that time or later; what a person retired since stays so.
@@ -171,7 +171,7 @@ def _draft(note: StoredNote) -> NoteDraft:
 
 
 def _in_turn(drafts: Iterable[NoteDraft]) -> list[NoteDraft]:
-    """With repeats in one, and what another value of the same relation has ended."""
+    """Merge repeats, and end notes whose relation has got another value."""
     kept: list[NoteDraft] = []
     same: dict[tuple[str, str, str], NoteDraft] = {}
     latest: dict[tuple[str, str], tuple[NoteDraft, PlainStatement]] = {}
@@ -211,7 +211,7 @@ def _links(draft: NoteDraft) -> list[Link]:
 def _edited(
     drafts: list[NoteDraft], edits: Sequence[HandEdit], messages: Mapping[int, Message], dimension: int
 ) -> tuple[list[NoteDraft], list[Link]]:
-    """With a person's edits, and the links from the words of before to theirs.
+    """(drafts with a person's edits, links from the words before to theirs).
 
     What an edit is of may be gone, where another model or reader made it: the edit's own words stand then, or
     the sentence of the message that has the mark.
@@ -255,7 +255,7 @@ def _apply(edit: HandEdit, draft: NoteDraft, words: NoteDraft | None) -> None:
 
 
 def _recovered(edit: HandEdit, messages: Mapping[int, Message], dimension: int) -> NoteDraft | None:
-    """The sentence of a message that an edit is of."""
+    """A draft of the sentence that an edit is of; None if the message has none such."""
     message = messages.get(edit.seq)
     if message is None or edit.act == "changed":
         return None
@@ -284,7 +284,7 @@ def _recovered(edit: HandEdit, messages: Mapping[int, Message], dimension: int) 
 
 
 def _links_by_hand(draft: NoteDraft) -> list[Link]:
-    """From the clause, and from the words that a person gave it since, to the last ones."""
+    """Links from the clause, and from earlier edited words, to the last edit."""
     if not draft.edits:
         return []
     *before, last = draft.edits

@@ -16,7 +16,7 @@ _KINDS_OF_BEFORE: dict[str, Kind] = {"relation": "person"}  # as folders of befo
 
 @dataclass(frozen=True, slots=True)
 class UserNote:
-    """One thing that holds, or held, in the words of a message or of the person who edited it."""
+    """A thing that holds or held, in the words of a message or of the person who edited it."""
 
     id: str  # such as "12.0": the message that it stands on, and its number there
     kind: Kind
@@ -37,13 +37,13 @@ class UserNote:
 
     @property
     def holds(self) -> bool:
-        """True if nothing ended it and nobody retired it."""
+        """True if nothing has ended it and nobody has retired it."""
         return self.ended_by is None and not self.retired
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A clause that no longer holds, and the one that took its place."""
+    """A clause that no longer holds, and its replacement."""
 
     old_seq: int
     old_start: int  # content[old_start:old_end] of the old message
@@ -55,6 +55,6 @@ class Link:
 
 
 def kind_of(given: object) -> Kind | None:
-    """The kind of that name, also as folders of before spell it."""
+    """The kind of that name, also as older folders spell it; None if there is none."""
     name = _KINDS_OF_BEFORE.get(given, given) if isinstance(given, str) else given
     return next((kind for kind in KINDS if kind == name), None)

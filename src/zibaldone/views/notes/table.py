@@ -1,4 +1,4 @@
-"""Rows of notes: beside each unit of the view who made it, its clause, and what ended it; and what is unread.
+"""Rows of notes beside their units: author, clause, ending; and messages that a model has not read yet.
 
 `notes` has a row per unit, by the same key. `notes_unread` has the messages that a model is still to read:
 none where there is no model.
@@ -10,15 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, and_, delete, exists, func, or_, select, update
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.unit import Unit
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import messages, notes, notes_unread
 from zibaldone.storage.schema import units as units_table
-from zibaldone.views import units
+from zibaldone.views import own_rows, units
 from zibaldone.views.base import Generation
+from zibaldone.views.own_rows import key_of, of
 
 NAME = "notes"
 _PER_STATEMENT = 400
@@ -29,7 +30,7 @@ Place = tuple[int, int, int]  # seq, and where it starts and ends in that messag
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What ended a note."""
+    """The message that ended a note, and the words that replaced it."""
 
     by: int  # seq of the message that says so
     part: int | None  # of the note on that message that took its place
@@ -39,7 +40,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class NoteRow:
-    """A note as it is stored: its unit, and what stands beside it."""
+    """A note to be stored: its unit, and the row beside it."""
 
     unit: units.Row
     made_by: str
@@ -58,7 +59,7 @@ class NoteRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredNote:
-    """A note as it was read: of the table, or of a message that the view has not read yet."""
+    """A note as read from the table, or from a message that the view has not read yet."""
 
     unit: Unit
     vector: Vectors  # (d,)
@@ -72,32 +73,32 @@ class StoredNote:
 
 
 def insert(connection: Connection, generation: Generation, rows: Sequence[NoteRow]) -> None:
-    """Add notes, units included."""
+    """Insert notes with their units."""
     units.insert(connection, NAME, generation, (row.unit for row in rows))
-    mine = {"user": generation.user, "generation": generation.number}
     beside = [
-        mine
+        key_of(generation)
         | {"seq": row.key[0], "part": row.key[1], "made_by": row.made_by}
         | _clause(row.clause)
         | _ending(row.ended)
         for row in rows
     ]
-    if beside:
-        connection.execute(notes.insert(), beside)
+    own_rows.insert(connection, notes, beside)
 
 
 def end(connection: Connection, generation: Generation, endings: Mapping[units.Key, Ending]) -> None:
-    """Note what ended these notes."""
+    """Store the endings of notes."""
     for (seq, part), ending in endings.items():
-        here = and_(_of(generation), notes.c.seq == seq, notes.c.part == part)
+        here = and_(of(notes, generation), notes.c.seq == seq, notes.c.part == part)
         connection.execute(update(notes).where(here).values(**_ending(ending)))
 
 
 def load(
     connection: Connection, generation: Generation, dimension: int, *, after: int = 0
 ) -> dict[units.Key, StoredNote]:
-    """The notes that stand on messages above seq `after`, by their keys. Raises StorageCorrupt."""
-    query = select(notes).where(_of(generation), notes.c.seq > after).order_by(notes.c.seq, notes.c.part)
+    """Notes that stand on messages above seq `after`, by key. Raises StorageCorrupt."""
+    query = (
+        select(notes).where(of(notes, generation), notes.c.seq > after).order_by(notes.c.seq, notes.c.part)
+    )
     beside = {(row.seq, row.part): row for row in connection.execute(query)}
     if not beside:
         return {}
@@ -109,9 +110,9 @@ def load(
 
 
 def sizes(connection: Connection, generation: Generation) -> tuple[int, int]:
-    """How many notes there are, and how many of them have ended."""
+    """(notes, ended notes)."""
     query = select(func.count().label("all"), func.count(notes.c.ended_by).label("ended"))
-    row = connection.execute(query.where(_of(generation))).one()
+    row = connection.execute(query.where(of(notes, generation))).one()
     return row[0], row[1]
 
 
@@ -124,7 +125,7 @@ def _beside(row: Any) -> tuple[Place | None, Ending | None]:
 
 
 def forget(connection: Connection, user: str, seqs: Sequence[int]) -> None:
-    """Delete what stands beside units that are gone, and take back what these messages had ended."""
+    """Delete rows whose units are gone, and undo endings by these messages."""
     n, u, other = notes.c, units_table.c, notes.alias()
     here = and_(u.user == n.user, u.view == NAME, u.generation == n.generation, u.seq == n.seq)
     gone = ~exists().where(and_(here, u.part == n.part)).correlate(notes)
@@ -143,38 +144,35 @@ def forget(connection: Connection, user: str, seqs: Sequence[int]) -> None:
 
 
 def drop(connection: Connection, generation: Generation) -> None:
-    """Delete what stands beside the units of a generation, and what it has not read."""
-    connection.execute(delete(notes).where(_of(generation)))
-    connection.execute(delete(notes_unread).where(_unread_of(generation)))
+    """Delete a generation's rows and its unread messages."""
+    own_rows.drop(connection, generation, notes, notes_unread)
 
 
 def add_unread(connection: Connection, generation: Generation, tokens: Mapping[int, int]) -> None:
-    """Note messages that a model is to read, with their tokens by seq."""
-    mine = {"user": generation.user, "generation": generation.number}
-    if tokens:
-        rows = [mine | {"seq": seq, "tokens": count} for seq, count in tokens.items()]
-        connection.execute(notes_unread.insert(), rows)
+    """Store messages that a model is to read, with tokens by seq."""
+    rows = [key_of(generation) | {"seq": seq, "tokens": count} for seq, count in tokens.items()]
+    own_rows.insert(connection, notes_unread, rows)
 
 
 def unread(connection: Connection, generation: Generation) -> dict[int, int]:
-    """The messages that a model is to read, by seq, with their tokens, rising."""
+    """Messages that a model is to read: tokens by rising seq."""
     u = notes_unread.c
-    query = select(u.seq, u.tokens).where(_unread_of(generation)).order_by(u.seq)
+    query = select(u.seq, u.tokens).where(of(notes_unread, generation)).order_by(u.seq)
     return {row.seq: row.tokens for row in connection.execute(query)}
 
 
 def take_unread(connection: Connection, generation: Generation, seqs: Iterable[int]) -> bool:
-    """Note messages as read; False if another process was faster, or one of them is forgotten."""
+    """Mark messages as read; False if another process was faster, or one of them is forgotten."""
     wanted = sorted(seqs)
     done = 0
     for some in in_chunks(wanted, _PER_STATEMENT):
-        here = and_(_unread_of(generation), notes_unread.c.seq.in_(some))
+        here = and_(of(notes_unread, generation), notes_unread.c.seq.in_(some))
         done += connection.execute(delete(notes_unread).where(here)).rowcount
     return done == len(wanted)
 
 
 def waiting(connection: Connection, quiet_since_us: int, most_tokens: int, user: str | None) -> set[str]:
-    """Users, or the one given, with a session that has been quiet since then, or has so much unread."""
+    """Users, or the one given, with a session that is quiet since then, or has `most_tokens` unread."""
     u, m = notes_unread.c, messages.c
     query = (
         select(u.user)
@@ -188,14 +186,14 @@ def waiting(connection: Connection, quiet_since_us: int, most_tokens: int, user:
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
-    """Where a unit has nothing beside it, or a note is ended by a message that is not in the log."""
+    """Units without a row, and notes ended by a message that the log lacks."""
     n, m, u = notes.c, messages.c, units_table.c
     same = and_(n.user == u.user, n.generation == u.generation, n.seq == u.seq, n.part == u.part)
     alone = select(u.seq).outerjoin_from(units_table, notes, same)
     alone = alone.where(units.of(NAME, generation), n.seq.is_(None))
     by = and_(m.user == n.user, m.seq == n.ended_by)
     lost = select(n.ended_by).outerjoin_from(notes, messages, by)
-    lost = lost.where(_of(generation), n.ended_by.is_not(None), m.seq.is_(None))
+    lost = lost.where(of(notes, generation), n.ended_by.is_not(None), m.seq.is_(None))
     return [
         *(f"a note of message {seq} without its row" for seq in connection.execute(alone).scalars()),
         *(
@@ -220,12 +218,3 @@ def _ending(ending: Ending | None) -> dict[str, int | str | None]:
         "instead_end": ending.instead[2],
         "rule": ending.rule,
     }
-
-
-def _of(generation: Generation) -> ColumnElement[bool]:
-    return and_(notes.c.user == generation.user, notes.c.generation == generation.number)
-
-
-def _unread_of(generation: Generation) -> ColumnElement[bool]:
-    u = notes_unread.c
-    return and_(u.user == generation.user, u.generation == generation.number)

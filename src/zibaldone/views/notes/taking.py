@@ -1,25 +1,27 @@
-"""A session is read by a model: asked in pieces, held against its sources, and nothing twice.
+"""Notes with a model: a session, or 4,096 tokens of it, is read together with the notes that hold.
 
-Nothing is locked and no transaction is open meanwhile. An answer's note has to be borne out by the messages
-that it names; an instruction or a constraint by a person's own words alone, so that no document, tool or
-assistant can give one in somebody's name.
+Nothing is locked and no transaction is open meanwhile. A note has to be borne out by the messages that it
+names; an instruction or a constraint by a person's own words alone, so that no document, tool or assistant
+can give one in somebody's name. Docstrings of result classes are in the JSON schema that models are sent:
+another word is another prompt.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from zibaldone.core import Message
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
-from zibaldone.models.dividing import Q, ask_in_parts
+from zibaldone.models.dividing import Q, TaskAboutMany, ask_in_parts
 from zibaldone.models.embedding import embed
-from zibaldone.models.task import Task, shown_message
+from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult, shown_message
 from zibaldone.search import dense
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, denies, nearest, with_sources
@@ -28,11 +30,68 @@ from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views import units
 from zibaldone.views.notes.note import RULES, Kind
-from zibaldone.views.notes.own_words import own_text
-from zibaldone.views.notes.stated import is_persons
+from zibaldone.views.notes.stated import is_persons, own_text
 from zibaldone.views.notes.table import Ending, NoteRow, Place
-from zibaldone.views.notes.tasks import NewNote, ShownNote, Taken, TakeNotes
 from zibaldone.views.toolkit import days_named
+
+_MOST = 64  # notes in an answer
+_LONGEST_TEXT = 400  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNote:
+    """A note that holds, as a model sees it; `id` is its number in this question."""
+
+    id: int
+    kind: Kind
+    text: str
+    since: str
+    sources: tuple[int, ...]
+
+
+class NewNote(TaskResult):
+    """A note, the messages that say it, those that it ends, and its clause word for word."""
+
+    kind: Kind
+    text: Annotated[str, Field(max_length=_LONGEST_TEXT)]
+    sources: list[int]
+    ends: list[int] = Field(default_factory=list)
+    quote: str | None = None
+
+
+class EndedNote(TaskResult):
+    """A note that holds no more, and the message by which it is over."""
+
+    id: int
+    by: int
+
+
+class Taken(TaskResult):
+    """What its sources do not bear out is dropped by who asked; the rest stands."""
+
+    notes: list[NewNote] = Field(default_factory=list, max_length=_MOST)
+    ended: list[EndedNote] = Field(default_factory=list, max_length=_MOST)
+
+
+@dataclass(frozen=True)
+class TakeNotes(TaskAboutMany[Taken]):
+    """Find what these messages add to the notes, and which notes they end."""
+
+    view = "notes"
+    prompt = "take"
+    result = Taken
+    max_tokens = 4096
+
+    messages: tuple[ShownMessage, ...]
+    notes: tuple[ShownNote, ...]
+    offline: Callable[[], Taken] = field(default=Taken, metadata=NOT_SENT)
+    failed: int = field(default=0, metadata=NOT_SENT)
+
+    @property
+    def parts(self) -> int:
+        """Number of messages."""
+        return len(self.messages)
+
 
 PIECE_TOKENS = 4096  # of a session, in one question
 _NOTES_TOKENS = 1500  # of the notes that go with it
@@ -57,7 +116,7 @@ class HeldNote:
 
 @dataclass(slots=True)
 class Reading:
-    """What was read so far: new notes, what ended which, and whose messages are done."""
+    """Results so far: new notes, endings, and seqs of messages that are done."""
 
     held: dict[units.Key, HeldNote]
     rows: dict[units.Key, NoteRow] = field(default_factory=dict)
@@ -66,7 +125,7 @@ class Reading:
 
 
 def shown_text(message: Message) -> str:
-    """What a model sees of a message: a person's own words, or the beginning of an assistant's."""
+    """Text of a message for a model: a person's own words, or the beginning of an assistant's."""
     if is_persons(message):
         text, most = own_text(message.content), _LONGEST_OWN
     elif message.voice == "assistant" and not message.is_noise:
@@ -77,7 +136,7 @@ def shown_text(message: Message) -> str:
 
 
 def pieces(messages: Sequence[Message], tokens: Mapping[int, int]) -> list[list[Message]]:
-    """Messages of a session in as few pieces as hold them; one that is longer is a piece of its own."""
+    """Split messages of a session into as few pieces as hold them; a longer message is a piece of its own."""
     made: list[list[Message]] = []
     room = 0
     for message in messages:
@@ -99,7 +158,7 @@ def take(
     user: str,
     patient: bool,
 ) -> None:
-    """Have a piece of a session read; what comes of it is added to the reading.
+    """Have a model read a piece of a session; results are added to `reading`.
 
     A bad answer is asked for again in halves. What no part of could be used is done all the same: the log has
     it. What a model that is not there was to read stays unread; with `patient`, it raises ModelUnavailable.
@@ -141,7 +200,7 @@ def take(
 def _held_near(
     part: Sequence[Message], held: Iterable[HeldNote], embedder: Embedder, tokenizer: Tokenizer
 ) -> list[HeldNote]:
-    """What goes with a question: pinned notes and rules, then the nearest, while there is room."""
+    """Notes that go with a question: pinned notes and rules, then the nearest, while there is room."""
     known = list(held)
     if not known:
         return []
@@ -169,19 +228,16 @@ def _add(
     tokenizer: Tokenizer,
     made_by: str,
 ) -> None:
-    """What of an answer is borne out."""
+    """Add the parts of an answer that the messages bear out."""
     messages = {message.seq: message for message in part}
     judge = _Judge(messages)
     numbered = dict(enumerate(going, 1))
-    refused: list[str] = []
     kept: list[tuple[NewNote, int, tuple[int, ...]]] = []
     for new in taken.notes:
         sources, fault = judge.sources(new)
-        if unknown := set(new.ends) - numbered.keys():
-            fault = fault or f"ends notes {sorted(unknown)}, which were not given"
-        if fault:
-            refused.append(f"{new.text!r} {fault}")
-        elif new.ends or not _is_known(new, reading.held.values()):
+        if fault or not numbered.keys() >= set(new.ends):
+            continue
+        if new.ends or not _is_known(new, reading.held.values()):
             kept.append((new, max(seq for seq in sources if is_persons(messages[seq])), sources))
     vectors = embed(embedder, [new.text for new, _, _ in kept])
     lines = [line(messages[seq].speaker, new.text) for new, seq, _ in kept]
@@ -209,21 +265,19 @@ def _add(
         for number in dict.fromkeys(new.ends):
             if numbered[number].key != row.key:
                 _end(reading, numbered[number], Ending(seq, row.key[1], instead, made_by))
+        since = message.time.date().isoformat() if message.time else ""
         reading.held[row.key] = HeldNote(
-            row.key, new.kind, new.text, _since(message), row.unit.sources, vector, clause=clause
+            row.key, new.kind, new.text, since, row.unit.sources, vector, clause=clause
         )
     for over in taken.ended:
         note, by = numbered.get(over.id), messages.get(over.by)
-        if note is None or by is None or not judge.own[over.by].strip():
-            refused.append(f"note {over.id} ended by message {over.by}: not given, or no person's own words")
-        else:
+        if note is not None and by is not None and judge.own[over.by].strip():
             instead = judge.nearest_sentence(over.by, note.text)
             _end(reading, note, Ending(over.by, None, instead, made_by))
-    note_parts("notes.take", len(taken.notes) + len(taken.ended), refused)
 
 
 def _end(reading: Reading, note: HeldNote, ending: Ending) -> None:
-    """Unless it is older than what it is to end, or another ended it before."""
+    """End a note, unless the ending is older than the note, or it has ended already."""
     if ending.by < max(note.sources) or reading.held.pop(note.key, None) is None:
         return
     if note.key in reading.rows:
@@ -233,7 +287,7 @@ def _end(reading: Reading, note: HeldNote, ending: Ending) -> None:
 
 
 class _Judge:
-    """Messages of a piece as sources."""
+    """Checks notes against the messages of a piece."""
 
     def __init__(self, messages: Mapping[int, Message]) -> None:
         self.messages = messages
@@ -244,7 +298,7 @@ class _Judge:
         self._names = " ".join(dict.fromkeys(message.speaker for message in messages.values()))
 
     def sources(self, new: NewNote) -> tuple[tuple[int, ...], str]:
-        """The sources of a note, and why they do not bear it out; "" where they do."""
+        """(sources of a note, reason why they do not bear it out or "")."""
         given = dict.fromkeys(new.sources)
         if not given or not self.messages.keys() >= given.keys():
             return (), "names no source that was given"
@@ -259,7 +313,7 @@ class _Judge:
         return tuple(sources), fault
 
     def clause(self, new: NewNote, seq: int, sources: Sequence[int]) -> Place | None:
-        """Where a source says it word for word: the quote, or the note's own text."""
+        """Place where a source says the quote or the note's text word for word; None if nowhere."""
         for words in (new.quote, new.text):
             for source in (seq, *sources):
                 if words and words.strip() and words in self.own[source]:
@@ -276,7 +330,7 @@ class _Judge:
         return seq, start, end
 
     def _read(self, seqs: Sequence[int]) -> SourceTexts:
-        """These texts, with the days that they mean; who talks, and when, may be said without a source."""
+        """Texts of these messages with dates resolved; speakers and days may be told without a source."""
         texts, days = [], []
         for seq in seqs:
             message = self.messages[seq]
@@ -288,7 +342,7 @@ class _Judge:
 
 
 def _is_known(new: NewNote, held: Iterable[HeldNote]) -> bool:
-    """True if a note that holds says it, or nearly."""
+    """True if a note that holds says the same, or nearly."""
     new_terms = set(terms(new.text))
     for note in held:
         known = set(terms(note.text))
@@ -297,7 +351,3 @@ def _is_known(new: NewNote, held: Iterable[HeldNote]) -> bool:
         if new_terms <= known or (known <= new_terms and len(known) >= _ALIKE * len(new_terms)):
             return True
     return False
-
-
-def _since(message: Message) -> str:
-    return message.time.date().isoformat() if message.time else ""

@@ -1,4 +1,4 @@
-"""The notes view: what people state, what a model reads in their sessions, and what ended it.
+"""The notes view: what people state, what a model reads in their sessions, and what has ended it.
 
 A message's stated forms are read in its turn, with no model. Where there is one, the message is also noted as
 unread, and its session is read when it has been quiet for half an hour, when 4,096 of its tokens are unread,
@@ -20,7 +20,7 @@ from zibaldone.core.validation import to_time
 from zibaldone.errors import ModelFailed
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer, Vectors
+from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.embedding import embed
 from zibaldone.search import dense
 from zibaldone.search.explanation import Explanation
@@ -59,7 +59,7 @@ _FITS = 0.3  # cosine of a rule and a question that have no word in common
 
 @dataclass(frozen=True, slots=True)
 class PreparedNotes:
-    """What a batch says."""
+    """Notes and endings of a batch of messages."""
 
     rows: list[NoteRow]
     endings: Mapping[units.Key, table.Ending] = field(default_factory=dict)  # of notes that are stored
@@ -68,7 +68,7 @@ class PreparedNotes:
     is_numbered: bool = True  # False: seqs are not known yet, and messages are counted from 1
 
     def rows_of(self, messages: Sequence[Message]) -> list[NoteRow]:
-        """The rows, on messages as they are stored."""
+        """Rows on messages as they are stored."""
         if self.is_numbered:
             return self.rows
         return [row.on(messages[row.key[0] - 1].seq) for row in self.rows]
@@ -117,7 +117,7 @@ class NotesView(UnitsView):
 
     @property
     def tended_from(self) -> int:
-        """The first message where there is a model; nothing is left to be read without one."""
+        """First seq to be maintained; without a model nothing is."""
         return self._tended_from
 
     def prepare(
@@ -126,7 +126,7 @@ class NotesView(UnitsView):
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> PreparedNotes | None:
-        """Read the stated forms, and have a model read the sessions that are due."""
+        """Read stated forms, and have a model read the sessions that are due."""
         if basis is None:
             if self._asker.has_model:
                 return None
@@ -168,7 +168,7 @@ class NotesView(UnitsView):
         messages: Sequence[Message],
         prepared: PreparedNotes,
     ) -> None:
-        """A row for each note, what ended which, and what is unread."""
+        """Store notes, endings, and unread messages."""
         table.insert(connection, generation, prepared.rows_of(messages))
         table.end(connection, generation, prepared.endings)
         table.add_unread(connection, generation, prepared.unread)
@@ -177,7 +177,7 @@ class NotesView(UnitsView):
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Have a model read the sessions that are due; in the foreground, not `patient`, all of them."""
+        """Have a model read sessions that are due; in the foreground (not `patient`) all of them."""
         if not self._asker.has_model or generation.fingerprint != self.fingerprint:
             return ()
         user = generation.user
@@ -216,22 +216,22 @@ class NotesView(UnitsView):
         return table.waiting(connection, quiet_since, PIECE_TOKENS, user)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Remove the notes of these messages, and take back what they had ended."""
+        """Remove notes of these messages, and undo what they had ended."""
         removed = super().forget(connection, user, seqs)
         table.forget(connection, user, seqs)
         return removed
 
     def drop(self, connection: Connection, generation: Generation) -> None:
-        """Remove one generation."""
+        """Delete one generation."""
         super().drop(connection, generation)
         table.drop(connection, generation)
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Where units, the rows beside them and the log disagree."""
+        """Disagreements of units, rows and log."""
         return [*super().faults(connection, generation), *table.faults(connection, generation)]
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
-        """What the notes say, and which message ended one."""
+        """Contents of the notes, and which message ended one."""
         with take_snapshot() as now:
             if now.generation is None:
                 return []
@@ -243,15 +243,15 @@ class NotesView(UnitsView):
         ]
 
     def notes(self, take_snapshot: TakeSnapshot, user: str) -> list[UserNote]:
-        """All notes in the order of time, those that have ended too."""
+        """All notes in the order of time, ended ones too."""
         return self._stand(take_snapshot, user, whole=True).ledger.notes()
 
     def draft(self, take_snapshot: TakeSnapshot, user: str, note_id: str) -> NoteDraft | None:
-        """The note of that id, with what an edit has to name."""
+        """The note of that id, with the fields that an edit has to name; None if there is none."""
         return self._stand(take_snapshot, user, whole=True).ledger.of_id(note_id)
 
     def links(self, take_snapshot: TakeSnapshot, query: Query, seqs: Iterable[int]) -> tuple[Link, ...]:
-        """The clauses of these messages that no longer hold, with those that these took the place of."""
+        """Clauses of these messages that no longer hold, linked to their replacements."""
         known = self._stand(take_snapshot, query.scope.user)
         ledger = known.as_of(query.before, self._embedder.dimension)
         wanted, links = set(seqs), dict[Link, None]()
@@ -337,16 +337,16 @@ class NotesView(UnitsView):
         )
 
     def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
-        """Have the user's notes in memory, up to date."""
+        """Load the user's notes into memory."""
         self._stand(take_snapshot, user)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
-        """Nothing that was read before stays in memory."""
+        """Drop the user's notes from memory."""
         with database.read(user) as connection:
             self._known.drop(user, log.state(connection, user))
 
     def _stand(self, take_snapshot: TakeSnapshot, user: str, *, whole: bool = False) -> KnownNotes:
-        """The user's notes now; of several calls that find nothing in memory one reads.
+        """The user's notes now; of concurrent calls without cached notes one reads.
 
         Not `whole`, of the messages that the view has not read the newest alone are read, if they are many.
         """
@@ -427,7 +427,7 @@ class NotesView(UnitsView):
         stored: Mapping[units.Key, StoredNote],
         edits: Sequence[Message],
     ) -> dict[int, Message]:
-        """The messages that ended notes, and those that edits are of."""
+        """Messages that ended notes, and those that edits are of."""
         ended = {note.ended.by for note in stored.values() if note.ended}
         named = {edit.seq for message in edits if (edit := hand.read(message)) is not None}
         return log.fetch(connection, user, sorted(ended | named)) if ended or named else {}
@@ -440,7 +440,7 @@ class NotesView(UnitsView):
         batch: Sequence[Message],
         tokens: Mapping[int, int],
     ) -> dict[str, tuple[list[Message], bool]]:
-        """What is unread, session by session, and if the log has more of it behind the batch."""
+        """Unread messages by session, and True if the log has more of the session behind the batch."""
         waiting = [as_read(message) for message in log.fetch(connection, user, sorted(before)).values()]
         waiting += [message for message in batch if message.seq in tokens]
         sessions: dict[str, list[Message]] = {}
@@ -458,11 +458,13 @@ class NotesView(UnitsView):
     def _take(self, piece: Sequence[Message], reading: Reading, user: str, *, patient: bool) -> None:
         take(self._asker, self._embedder, self._tokenizer, piece, reading, user=user, patient=patient)
 
-    def _stated_rows(self, messages: Sequence[Message]) -> list[NoteRow]:
-        """The notes that messages state, as rows."""
+    def _stated_rows(self, messages: Sequence[Message], *, with_vectors: bool = True) -> list[NoteRow]:
+        """Rows of the notes that messages state; their vectors are zero unless `with_vectors`."""
         notes = [(message, part, note) for message in messages for part, note in enumerate(stated(message))]
         texts = [message.content[note.start : note.end] for message, _, note in notes]
-        vectors = embed(self._embedder, texts)
+        vectors = np.zeros((len(texts), self._embedder.dimension), dtype=np.float32)
+        if with_vectors:
+            vectors = embed(self._embedder, texts)
         lines = [line(message.speaker, text) for (message, _, _), text in zip(notes, texts, strict=True)]
         counts = line_tokens(lines, self._tokenizer.count)
         return [
@@ -484,16 +486,13 @@ class NotesView(UnitsView):
         ]
 
     def _read_late(self, messages: Sequence[Message]) -> tuple[dict[units.Key, StoredNote], str]:
-        """The notes of messages that the view has not read yet; without vectors where the embedder fails."""
+        """(notes of unread messages, a note if the embedder fails: vectors are zero then)."""
         note = ""
         try:
             rows = self._stated_rows(messages)
         except ModelFailed as error:
             note = f"notes of messages that were not read yet have no vectors: {error}"
-            blind = NotesView(
-                _Blind(self._embedder.dimension), self._tokenizer, self._asker, clock=self._clock
-            )
-            rows = blind._stated_rows(messages)
+            rows = self._stated_rows(messages, with_vectors=False)
         on = {message.seq: message for message in messages}
         late = {}
         for row in rows:
@@ -519,19 +518,6 @@ class NotesView(UnitsView):
         return late, note
 
 
-class _Blind:
-    """Stands in for an embedder that fails."""
-
-    name = "blind"
-
-    def __init__(self, dimension: int) -> None:
-        self.dimension = dimension
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Nothing of any text."""
-        return np.zeros((len(texts), self.dimension), dtype=np.float32)
-
-
 @dataclass(frozen=True, slots=True)
 class _Ranked:
     """The sources of every note and its score, the best first."""
@@ -539,7 +525,7 @@ class _Ranked:
     notes: list[tuple[tuple[int, ...], float]]
 
     def __call__(self, seq: int) -> tuple[ChannelScore, ...] | None:
-        """Of the best note of the message; None where it has none."""
+        """Channels of the best note of the message; None if it has none."""
         for rank, (sources, score) in enumerate(self.notes, 1):
             if seq in sources:
                 return _channel(rank, score)
@@ -551,7 +537,7 @@ def _channel(rank: int, score: float) -> tuple[ChannelScore, ...]:
 
 
 def _share(wanted: set[str], draft: NoteDraft) -> float:
-    """Of the question's terms, as many as the note has."""
+    """Share of the question's terms that the note has."""
     return len(wanted.intersection(terms(draft.text))) / len(wanted) if wanted else 0.0
 
 
@@ -562,7 +548,7 @@ def _due(
     *,
     at_once: bool,
 ) -> list[list[Message]]:
-    """The pieces that are to be read now: full ones, and the rest of sessions that have come to rest."""
+    """Pieces to be read now: full ones, and the rest of sessions that have come to rest."""
     due: list[list[Message]] = []
     for messages, goes_on in sessions.values():
         time = messages[-1].time
@@ -593,7 +579,7 @@ def _held(ledger: Ledger) -> dict[units.Key, HeldNote]:
 
 
 def _held_rows(rows: Sequence[NoteRow], messages: Sequence[Message]) -> dict[units.Key, HeldNote]:
-    """What this batch states, before it is stored."""
+    """Notes that this batch states, before it is stored."""
     on = {message.seq: message for message in messages}
     held = {}
     for row in rows:
@@ -625,7 +611,7 @@ def _settled(
 
 
 def _unread(take_snapshot: TakeSnapshot, user: str, after: int, last: int) -> Iterator[list[Message]]:
-    """The log's messages above seq `after`, up to `last`, so many at a time as a recall reads."""
+    """Yield the log's messages above seq `after` up to `last`, MOST_UNREAD at a time."""
     while after < last:
         with take_snapshot() as now:
             messages = log.read(now.connection, user, after=after, to=last, limit=MOST_UNREAD)

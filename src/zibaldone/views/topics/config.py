@@ -1,4 +1,4 @@
-"""What consolidation of the topics view can be set to; the names are the paper's where it has one."""
+"""Settings of the topics view; names are the paper's where it has one."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ class Consolidation:
 
     @property
     def fingerprint(self) -> str:
-        """All that decides what is stored; who reads is left out."""
+        """Digest of the settings that decide what is stored; the choice of reader is left out."""
         stored = {name: value for name, value in asdict(self).items() if name != "reader"}
         return ",".join(f"{name}={value}" for name, value in stored.items())

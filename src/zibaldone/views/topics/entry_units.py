@@ -1,4 +1,4 @@
-"""Entries as units: each is one of the table beside the documents, and is found by its own words."""
+"""Entries as units: each entry is a row of the units' table, found by its own words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Entries = Mapping[units.Key, Entry]  # those with sources, by the keys of their 
 
 
 def sources_of(entry: Entry) -> tuple[int, ...]:
-    """The message that it stands on, and then the others, rising."""
+    """Seqs of an entry's messages: the one that it stands on first, then the others, rising."""
     return (*entry.sources[-1:], *entry.sources[:-1])
 
 
@@ -39,9 +39,9 @@ def entries_of(library: Library | None) -> Entries:
 
 
 def _key(entry: Entry) -> units.Key:
-    """Its place in its message, and a hash of its words and sources: the same for the same entry.
+    """Key of an entry's unit: its message, its place there, and a hash of its words and sources.
 
-    So no key is ever used for another text, whatever is made, merged and forgotten in between.
+    The same entry always has the same key, and no key is reused for another text.
     """
     digest = blake2b(repr((sources_of(entry), entry.text)).encode(), digest_size=4).digest()
     place = min(entry.part, _PLACES - 1)
@@ -49,7 +49,7 @@ def _key(entry: Entry) -> units.Key:
 
 
 def rows_of(new: Entries, vectors: Vectors | None, tokenizer: Tokenizer, dimension: int) -> list[units.Row]:
-    """Rows; `vectors` (n, d) are those of the entries in order, or None: they wait for them."""
+    """Make the rows of new entries; `vectors` (n, d) are in order, or None: they are embedded later."""
     speakers = ("assistant" if one.source == AI else one.source or "user" for one in new.values())
     lines = [line(who, one.text) for who, one in zip(speakers, new.values(), strict=True)]
     counts = line_tokens(lines, tokenizer.count)
@@ -64,7 +64,7 @@ def rows_of(new: Entries, vectors: Vectors | None, tokenizer: Tokenizer, dimensi
 def replace(
     connection: Connection, generation: Generation, before: Entries, after: Entries, new: Sequence[units.Row]
 ) -> None:
-    """Take out the units of entries that are no more, and add the rows of those that are new."""
+    """Delete the units of entries that are gone, and insert the rows of new ones."""
     gone = [key for key in before if key not in after]
     units.remove(connection, NAME, generation, [(seq, part | flag) for seq, part in gone for flag in _FLAGS])
     units.insert(connection, NAME, generation, new)
@@ -80,7 +80,7 @@ def waiting(connection: Connection, generation: Generation, dimension: int) -> l
 def give_vectors(
     connection: Connection, generation: Generation, waited: Sequence[Unit], vectors: Vectors
 ) -> None:
-    """Of those of the units that still wait."""
+    """Store the vectors of units that waited for them, where they are still there."""
     here = set(units.made_from(connection, NAME, generation, [unit.seq for unit in waited]))
     ready = [(unit, vector) for unit, vector in zip(waited, vectors, strict=True) if unit.key in here]
     units.remove(connection, NAME, generation, [unit.key for unit, _ in ready])
@@ -100,7 +100,7 @@ def give_vectors(
 
 
 def missing(connection: Connection, generation: Generation, library: Library) -> list[str]:
-    """Entries of the documents without units, and units of none of them."""
+    """Entries of the documents without units, and units of no entry."""
     stored = {(seq, part & ~_WITHOUT_VECTOR) for seq, part in units.keys(connection, NAME, generation)}
     wanted = set(entries_of(library))
     return [f"no unit of an entry of message {seq}" for seq, _ in sorted(wanted - stored)] + [
@@ -109,7 +109,7 @@ def missing(connection: Connection, generation: Generation, library: Library) ->
 
 
 def to_units(entries: Sequence[Entry], message: Message, tokenizer: Tokenizer) -> list[Unit]:
-    """Of the entries of a message that the view has not read."""
+    """Units of the entries of a message that the view has not read yet."""
     assert message.time is not None  # what is stored has one
     return [
         Unit(
@@ -129,7 +129,7 @@ def to_units(entries: Sequence[Entry], message: Message, tokenizer: Tokenizer) -
 
 
 def _days(entry: Entry) -> Days:
-    """That the entry's time may mean, and that its text names."""
+    """Days that the entry's time covers, and that its text names, as ordinals."""
     start = entry.time.start if entry.time else None
     if entry.time is None or start is None:
         return ()

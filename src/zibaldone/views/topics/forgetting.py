@@ -1,4 +1,4 @@
-"""The library without some messages, as if nobody had sent them, as far as what is left can tell."""
+"""Forgetting in topic documents: the library as if some messages had never been sent."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from zibaldone.text.words import content_words, terms
-from zibaldone.views.topics.consolidate.duplicates import groups
 from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
-from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench, groups
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
 from zibaldone.views.topics.markdown.entry import Entry
@@ -21,14 +20,14 @@ _LONG = 5  # letters: of a shorter term, another that begins with it is another 
 def forget(
     library: Library, seqs: Iterable[int], workbench: Workbench, by_people: AbstractSet[str] = frozenset()
 ) -> Library:
-    """Without the entries that come from these messages alone; needs no model.
+    """Remove the entries that come from these messages alone; needs no model.
 
     A merged entry is taken apart: its other parts are put back, so that no word of a forgotten message stays.
-    What a forgotten entry had superseded is current again.
-    Summaries and headings of the documents that change are made anew, and empty documents go. So are those of
-    other documents that have a forgotten word, unless a person wrote them (`by_people` has such): a split
-    leaves headings over entries that they were not made of. A model may have put a forgotten message in words
-    of its own: a heading above what is forgotten stays only if what is left says each of its words.
+    What a forgotten entry had superseded is current again. Summaries and headings of the documents that
+    change are made anew, and empty documents go. So are those of other documents that have a forgotten word,
+    unless a person wrote them (`by_people` has such): a split leaves headings over entries that they were not
+    made of. A model may have put a forgotten message in words of its own: a heading above what is forgotten
+    stays only if what is left says each of its words.
     """
     gone = frozenset(seqs)
     work = Work(workbench, library)
@@ -72,7 +71,7 @@ def _left(entry: Entry, gone: AbstractSet[int], work: Work) -> tuple[Entry, ...]
 
 
 def _without_question(entry: Entry, gone: AbstractSet[int]) -> Entry | None:
-    """The answer without the question that it quotes, when only the question is forgotten."""
+    """Reduce an entry that quotes a question to its answer, if only the question is forgotten; else None."""
     alone = answer_alone(entry)
     return alone if alone is not None and gone.isdisjoint(alone.sources) else None
 
@@ -88,7 +87,7 @@ def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
 def _lost(
     library: Library, gone: AbstractSet[int], changed: Mapping[str, Document], by_people: AbstractSet[str]
 ) -> dict[str, set[str]]:
-    """By document, those of its headings and its summary that have a word which is gone from its entries."""
+    """Headings and summaries, by document, that hold a word which none of its remaining entries has."""
     known = [*library.entries(), *(part for parts in library.parts.values() for part in parts)]
     everywhere = _said(one for one in known if not gone.isdisjoint(one.sources))
     lost_titles: dict[str, set[str]] = {}
@@ -104,7 +103,7 @@ def _lost(
 
 
 def _above(document: Document, gone: AbstractSet[int]) -> set[str]:
-    """The document's title, and its headings above an entry of these messages; none where it has no such."""
+    """Titles of the document and of its headings above an entry of these messages."""
     losing = [
         section
         for section in document.partitions()
@@ -114,12 +113,12 @@ def _above(document: Document, gone: AbstractSet[int]) -> set[str]:
 
 
 def _is_borne_out(title: str, left: AbstractSet[str]) -> bool:
-    """True if each of its words is said in what is left: then a model need not have it from elsewhere."""
+    """True if the remaining entries say each content word of the title."""
     return all(_has_any(word, left) for word in content_words(title))
 
 
 def _has_any(title: str, gone: AbstractSet[str]) -> bool:
-    """True if a title has one of these terms, or another form of one that the stemmer does not know."""
+    """True if a title has one of these terms, or an inflected form of one that the stemmer does not know."""
     own = set(terms(title))
     if not own.isdisjoint(gone):
         return True
@@ -158,7 +157,7 @@ def _below(document: Document, section: Section) -> tuple[Entry, ...]:
 def _parts_left(
     parts: dict[Key, tuple[Entry, ...]], gone: AbstractSet[int]
 ) -> Iterator[tuple[Key, tuple[Entry, ...]]]:
-    """What is not forgotten; marks of the parts are cleaned too."""
+    """Parts of merged entries without forgotten sources, their marks cleaned."""
     for key, group in parts.items():
         if gone.isdisjoint(key[0]):
             yield key, tuple(_unmarked(one, gone) for one in group)

@@ -1,4 +1,4 @@
-"""The whole state of one user's topics, as a value: every step makes a new one (§3.1)."""
+"""One user's topic documents as an immutable value: every step makes a new one (section 3.1)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Key = tuple[tuple[int, ...], str]  # an entry's sources and text: which it is, w
 
 
 def key_of(entry: Entry) -> Key:
-    """Marks of what superseded it change, and its place; this does not."""
+    """Identity of an entry: sources and text; its marks and its place may change."""
     return entry.sources, entry.text
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueLine:
-    """What a reader is shown of a document before it is opened."""
+    """A document as a reader sees it before opening it."""
 
     id: str
     title: str
@@ -36,7 +36,7 @@ class CatalogueLine:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Topic documents and CURRENT. Nothing in it is ever changed in place.
+    """Topic documents and CURRENT; never changed in place.
 
     `parts` says of an entry that stands for several which entries these were, as they were: so a merge can be
     undone when one of their messages is forgotten. An entry that is not there is its own only part.
@@ -48,12 +48,17 @@ class Library:
     opened: datetime | None = None  # time of the message of CURRENT's first entry; None when it is empty
     parts: Mapping[Key, tuple[Entry, ...]] = field(default_factory=dict, hash=False)
 
+    @property
+    def counts(self) -> tuple[int, int]:
+        """(documents, entries)."""
+        return len(self.documents), sum(1 for _ in self.entries())
+
     def everything(self) -> Iterator[Document]:
         yield from self.documents.values()
         yield self.current
 
     def document(self, doc_id: str) -> Document | None:
-        """The one of that id; `CURRENT` is one too."""
+        """The document of that id, CURRENT included; None if there is none."""
         return self.current if doc_id == CURRENT else self.documents.get(doc_id)
 
     def entries(self) -> Iterator[Entry]:
@@ -61,7 +66,7 @@ class Library:
             yield from document.entries
 
     def origins(self) -> Iterator[Entry]:
-        """All entries as they were extracted: those that stand somewhere, and the parts of merged ones."""
+        """All entries as they were extracted: standing ones, and the parts of merged ones."""
         for entry in self.entries():
             yield from self.parts_of(entry)
 
@@ -69,21 +74,21 @@ class Library:
         return self.parts.get(key_of(entry), (entry,))
 
     def catalogue(self) -> tuple[CatalogueLine, ...]:
-        """Every document that has something in it, in the order of their ids; CURRENT is not listed."""
+        """Every document but CURRENT, by rising id."""
         return tuple(map(CatalogueLine.of, self.documents.values()))
 
     def with_documents(self, written: Iterable[Document], removed: Iterable[str] = ()) -> Library:
-        """With these documents new or changed, and without those."""
+        """Copy with these documents added or replaced, and the removed ones gone."""
         documents = {**self.documents, **{one.id: one for one in written}}
         for doc_id in removed:
             documents.pop(doc_id, None)
         return replace(self, documents=dict(sorted(documents.items(), key=lambda item: order(item[0]))))
 
     def new_ids(self) -> Iterator[str]:
-        """Ids that are free, `topic-0001` and on; `next_id` has to be moved past those that are used."""
+        """Unused ids, `topic-0001` and on; the caller has to advance `next_id` past those that it uses."""
         return (f"topic-{number:04d}" for number in count(self.next_id))
 
 
 def order(doc_id: str) -> tuple[int, str]:
-    """By this ids rise: topic-10000 comes after topic-9999."""
+    """Sort key of document ids: topic-10000 comes after topic-9999."""
     return len(doc_id), doc_id

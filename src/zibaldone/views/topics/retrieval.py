@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from zibaldone.core import Evidence, Message
 from zibaldone.log import UserState
-from zibaldone.views.topics.consolidate.buffer import append
+from zibaldone.views.topics.consolidate.consolidation import append
 from zibaldone.views.topics.consolidate.extraction import extract
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import EntryHit
+from zibaldone.views.topics.read.index import ReadingIndex
+from zibaldone.views.topics.read.ranking import EntryHit
 
 SUPERSEDED = "[superseded]"
 

@@ -20,8 +20,7 @@ from zibaldone.views.own_rows import insert, key_of, of
 from zibaldone.views.topics.library import CURRENT, Key, Library
 from zibaldone.views.topics.markdown.document import Document, Event
 from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
-from zibaldone.views.topics.markdown.parsing import parse_body
-from zibaldone.views.topics.markdown.printing import render_body
+from zibaldone.views.topics.markdown.text_format import parse_body, render_body
 
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 _PER_STATEMENT = 500
@@ -53,7 +52,7 @@ def load(connection: Connection, generation: Generation) -> Library | None:
 
 
 def opened_by(connection: Connection, time: datetime, user: str | None = None) -> set[str]:
-    """Users, or the one given, whose serving CURRENT has been open since this time, or for longer."""
+    """Users, or the one given, whose serving CURRENT was opened at this time or earlier."""
     c, v = topic_states.c, view_states.c
     serves = and_(v.user == c.user, v.generation == c.generation, v.view == "topics", v.serving == 1)
     query = select(c.user).join(view_states, serves).where(c.opened_us <= to_us(time))
@@ -61,7 +60,7 @@ def opened_by(connection: Connection, time: datetime, user: str | None = None) -
 
 
 def digest(connection: Connection, generation: Generation) -> str:
-    """Of all documents as they are stored; empty for a generation without rows. Raises StorageCorrupt."""
+    """Digest of all documents as stored; "" for a generation without rows. Raises StorageCorrupt."""
     c = topic_states.c
     stored: str | None = connection.execute(select(c.digest).where(of(topic_states, generation))).scalar()
     if stored and not _HEXADECIMAL.fullmatch(stored):
@@ -73,7 +72,7 @@ def digest(connection: Connection, generation: Generation) -> str:
 
 
 def save(connection: Connection, generation: Generation, before: Library | None, after: Library) -> str:
-    """Write what differs between two libraries; the digest of all documents afterwards."""
+    """Write the differences between two libraries; returns the digest of all documents afterwards."""
     digest(connection, generation)  # raises StorageCorrupt where it is damaged
     old = {one.id: one for one in before.everything()} if before else {}
     rows = {one.id: _to_row(generation, one) for one in after.everything()}

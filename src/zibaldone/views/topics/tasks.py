@@ -1,15 +1,16 @@
-"""What consolidation asks a model.
+"""Tasks of the topics view: prompts A to D of consolidation, and the readers' (section 3.4, prompt E).
 
-The offline answer of each says nothing: whoever asks does then as without a model.
+The offline answer of a consolidation task is empty: the caller then goes on as without a model. Docstrings of
+result classes are in the JSON schema that models are sent: another word is another prompt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from zibaldone.models.dividing import TaskAboutMany
 from zibaldone.models.task import NOT_SENT, Task, TaskResult
@@ -124,7 +125,7 @@ class BlockShown:
 
 @dataclass(frozen=True)
 class Extract(TaskAboutMany[Extracted]):
-    """Prompt A: what of a batch of messages is worth keeping."""
+    """Prompt A: extract what is worth keeping from a batch of messages."""
 
     view = "topics"
     prompt = "extract"
@@ -144,7 +145,7 @@ class Extract(TaskAboutMany[Extracted]):
         return Extracted(facts=[])
 
     def check(self, result: Extracted) -> None:
-        """Some fact is of a message that was shown, unless there is none."""
+        """Raises ValueError if no fact is of a message that was shown."""
         if result.facts and self.seqs.isdisjoint(fact.message for fact in result.facts):
             raise ValueError(
                 f"no fact is of a message of `sessions`: {[fact.message for fact in result.facts[:8]]}"
@@ -153,7 +154,7 @@ class Extract(TaskAboutMany[Extracted]):
 
 @dataclass(frozen=True)
 class RewriteCurrent(Task[Rewritten]):
-    """Prompt B: CURRENT in order."""
+    """Prompt B: order CURRENT."""
 
     view = "topics"
     prompt = "rewrite_current"
@@ -167,13 +168,13 @@ class RewriteCurrent(Task[Rewritten]):
         return Rewritten(sections=[])
 
     def check(self, result: Rewritten) -> None:
-        """It is about what was given."""
+        """Raises ValueError if none of the named entries was given."""
         _check_places(result.sections, self.given)
 
 
 @dataclass(frozen=True)
 class PlanUpdates(Task[Planned]):
-    """Prompt C: where each block goes."""
+    """Prompt C: choose the document of each block."""
 
     view = "topics"
     prompt = "plan_updates"
@@ -187,7 +188,7 @@ class PlanUpdates(Task[Planned]):
         return Planned(updates=[], new_documents=[])
 
     def check(self, result: Planned) -> None:
-        """Every block goes to one place, and only to documents that there are."""
+        """Raises ValueError unless each block goes to one place, in an existing document."""
         known = {one.id for one in self.documents}
         if unknown := {one.document for one in result.updates} - known:
             raise ValueError(f"there are no documents {sorted(unknown)}: name ids that are listed")
@@ -198,7 +199,7 @@ class PlanUpdates(Task[Planned]):
 
 @dataclass(frozen=True)
 class DocumentOpened:
-    """A document with what is new in it, as a model sees them."""
+    """A document with its new entries, as a model sees them."""
 
     document: str  # its id
     title: str
@@ -208,7 +209,7 @@ class DocumentOpened:
 
 @dataclass(frozen=True)
 class RewriteDocuments(TaskAboutMany[DocumentsRewritten]):
-    """Prompt D: documents with what is new. Their entries are numbered through, so that none is mistaken."""
+    """Prompt D: rewrite documents with their new entries; entries are numbered across all of them."""
 
     view = "topics"
     prompt = "rewrite_documents"
@@ -227,7 +228,7 @@ class RewriteDocuments(TaskAboutMany[DocumentsRewritten]):
         return DocumentsRewritten(documents=[])
 
     def check(self, result: DocumentsRewritten) -> None:
-        """It is about what was given."""
+        """Raises ValueError if none of the named documents or entries was given."""
         known = {one.document for one in self.documents}
         if result.documents and known.isdisjoint(one.document for one in result.documents):
             raise ValueError(
@@ -239,7 +240,7 @@ class RewriteDocuments(TaskAboutMany[DocumentsRewritten]):
 
 @dataclass(frozen=True)
 class ChooseMerges(Task[Groups]):
-    """Which small documents are about the same."""
+    """Choose which small documents are about the same subject."""
 
     view = "topics"
     prompt = "choose_merges"
@@ -254,7 +255,7 @@ class ChooseMerges(Task[Groups]):
         return Groups(groups=[])
 
     def check(self, result: Groups) -> None:
-        """Groups of two and more that share no document and stay within the limits."""
+        """Raises ValueError if groups overlap, are of unknown documents, or break the limits."""
         tokens = {one.id: one.tokens for one in self.documents}
         named = [doc_id for group in result.groups for doc_id in group]
         if unknown := set(named) - tokens.keys():
@@ -269,15 +270,15 @@ class ChooseMerges(Task[Groups]):
 
 
 def lines_of(part: SectionWritten) -> list[LineWritten]:
-    """A section's lines, as they are compared with the entries."""
+    """A section's lines, in the form in which they are compared with the entries."""
     alone = [LineWritten((number,)) for number in part.entries]
     return [*alone, *(LineWritten(tuple(line.entries), line.text.strip()) for line in part.lines)]
 
 
 def shown_entries(numbered: Mapping[int, Entry]) -> tuple[str, ...]:
-    """A line each: its number, in parentheses its seq, its time, who said it and whether it holds; its text.
+    """Entries as a model sees them, a line each: number (seq, time, speaker, "superseded") text.
 
-    The time stands where it is another than that of the line before.
+    The time stands only where it differs from the line before.
     """
     lines: list[str] = []
     day = ""
@@ -292,7 +293,7 @@ def shown_entries(numbered: Mapping[int, Entry]) -> tuple[str, ...]:
 
 
 def shown_sections(numbered: Mapping[int, Entry], headings: Mapping[int, str]) -> tuple[SectionShown, ...]:
-    """Entries below their headings, in the order in which these come."""
+    """Entries grouped below their headings, in the order in which headings come."""
     sections: dict[str, dict[int, Entry]] = {}
     for number, entry in numbered.items():
         sections.setdefault(headings.get(number, ""), {})[number] = entry
@@ -313,3 +314,108 @@ def _check_numbers(placed: Sequence[int], known: Sequence[int], what: str) -> No
         raise ValueError(f"{what} {lost[:8]} go nowhere: every one must be placed")
     if len(set(placed)) < len(placed):
         raise ValueError(f"{what} are placed twice: every one goes to one place")
+
+
+MOST_CALLS = 6  # tools that one round may call; what is more is told so
+_MOST = 64
+
+
+class Listed(BaseModel):
+    """A document as a model is shown it before it is opened."""
+
+    id: str
+    summary: str
+
+
+class Called(BaseModel):
+    """A tool that the agent called, and its answer."""
+
+    name: str
+    arguments: Any = None
+    answer: str
+
+
+class Round(BaseModel):
+    """One answer of the agent, and the outcome of its calls."""
+
+    calls: list[Called] = []
+    remark: str = ""  # what was wrong with the answer as a whole
+
+
+class Picked(BaseModel):
+    """Ids of documents, the likeliest first."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    documents: Annotated[list[str], Field(max_length=_MOST)]
+
+
+class Call(BaseModel):
+    """A tool to call. Whether it can be called so is for the tool to say."""
+
+    name: str = ""
+    arguments: dict[str, Any] = {}
+
+
+class Snippet(BaseModel):
+    """Lines of a document's body, both ends included."""
+
+    doc_id: str
+    start_line: int
+    end_line: int
+
+
+class AgentMove(BaseModel):
+    """One answer of the agent: tools to call, or the evidence."""
+
+    done: bool = False
+    tool_calls: Annotated[list[Call], Field(max_length=_MOST)] = []
+    relevant_snippets: Annotated[list[Snippet], Field(max_length=_MOST)] = []
+    relevant_docs: Annotated[list[str], Field(max_length=_MOST)] = []
+
+
+@dataclass(frozen=True)
+class PickDocuments(Task[Picked]):
+    """Infini Memory-H: pick documents by their summaries."""
+
+    view = "topics"
+    prompt = "pick_documents"
+    result = Picked
+    max_tokens = 800
+
+    question: str
+    documents: tuple[Listed, ...]
+    at_most: int
+    likely: tuple[str, ...] = field(default=(), metadata=NOT_SENT)  # ids by words and vectors
+
+    def check(self, result: Picked) -> None:
+        """Raises ValueError if all ids are invented; a few invented ones are ignored later."""
+        known = {one.id for one in self.documents}
+        if result.documents and known.isdisjoint(result.documents):
+            raise ValueError(f"none of these ids is in documents: {', '.join(result.documents[:5])}")
+
+    def offline(self) -> Picked:
+        """The likeliest documents by words and vectors."""
+        return Picked(documents=list(self.likely[: self.at_most]))
+
+
+@dataclass(frozen=True)
+class SearchMemory(Task[AgentMove]):
+    """Infini Memory-A: the agent's next move. Constant parts stand first, for prefix caches."""
+
+    view = "topics"
+    prompt = "search_memory"
+    result = AgentMove
+    max_tokens = 1200
+
+    question: str
+    today: str
+    tools: tuple[dict[str, Any], ...]
+    documents: tuple[Listed, ...]
+    documents_in_all: int
+    rounds: tuple[Round, ...]
+    rounds_left: int
+
+    def offline(self) -> AgentMove:
+        """No move: without a model there is no agent."""
+        return AgentMove(done=True)

@@ -1,8 +1,8 @@
-"""The topics view: its part of the contract, put together from the files beside it."""
+"""The topics view: implements the view contract with the modules beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,27 +40,27 @@ from zibaldone.views.base import (
     Stale,
     TakeSnapshot,
 )
-from zibaldone.views.own_rows import generations
+from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector, recallable, tail, usable
 from zibaldone.views.topics import entry_units, table
+from zibaldone.views.topics.apply_edits import apply, withdraw
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
 from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.edit.apply_edits import apply, withdraw
-from zibaldone.views.topics.edit.edit_messages import read, written_words
+from zibaldone.views.topics.edit_messages import read, written_words
 from zibaldone.views.topics.entry_units import NAME, Entries, entries_of
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
+from zibaldone.views.topics.read.ranking import RankedEntries, ReadingResult, ScoredUnits, rank
 from zibaldone.views.topics.read.reader_a import read_agentic
 from zibaldone.views.topics.read.reader_h import read_hybrid
-from zibaldone.views.topics.read.reading_result import ReadingResult
 from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 6  # raise it when other documents would be made of the same log without a model
+_KINDS = ("documents", "entries")
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()
 
@@ -121,7 +121,7 @@ class TopicsView(RestingView):
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> _PreparedLibrary | None:
-        """Extract, append to CURRENT, and consolidate when it is full or its time is over."""
+        """Extract entries, append them to CURRENT, and consolidate when it is full or its window is over."""
         if basis is None:
             return None
         with basis.read() as connection:
@@ -155,7 +155,7 @@ class TopicsView(RestingView):
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: _PreparedLibrary,
     ) -> None:
-        """Documents, what merged entries stand for, and the units of entries."""
+        """Store documents, parts of merged entries, and units of entries. Raises Stale."""
         if table.digest(connection, generation) != prepared.digest:
             raise Stale
         self._save(connection, generation, prepared)
@@ -207,17 +207,11 @@ class TopicsView(RestingView):
         return read_hybrid(ranked, self._asker, user=user)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Entries, what they had superseded, what merged ones stood for, summaries, headings."""
-        return _counted(
-            self._without(connection, generation, seqs, save=True)
-            for generation in generations(connection, topic_states, user)
-        )
+        """Remove entries and merged parts, restore what they had superseded, renew summaries and headings."""
+        return self._forgotten(connection, user, seqs, save=True)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return _counted(
-            self._without(connection, generation, seqs, save=False)
-            for generation in generations(connection, topic_states, user)
-        )
+        return self._forgotten(connection, user, seqs, save=False)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         with database.read(user) as connection:
@@ -231,7 +225,7 @@ class TopicsView(RestingView):
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Flush a CURRENT that has been open for too long, and embed what forgetting put back."""
+        """Flush a CURRENT that has been open for too long, and embed entries that forgetting restored."""
         if generation.fingerprint != self.fingerprint:
             return ()
         with database.read(generation.user) as connection:
@@ -258,7 +252,7 @@ class TopicsView(RestingView):
         return ()
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
-        """Whose CURRENT `housekeep` would flush by the clock, though they have written nothing."""
+        """Users whose CURRENT `housekeep` would flush by the clock."""
         return table.opened_by(connection, to_time(self._clock()) - self.config.current_window, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
@@ -266,12 +260,8 @@ class TopicsView(RestingView):
         units.drop(connection, NAME, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        loaded = [table.load(connection, one) for one in generations(connection, topic_states, user)]
-        libraries = [one for one in loaded if one is not None]
-        return (
-            Counted("documents", sum(len(one.documents) for one in libraries)),
-            Counted("entries", sum(1 for one in libraries for _ in one.entries())),
-        )
+        loaded = (table.load(connection, one) for one in generations(connection, topic_states, user))
+        return counted(_KINDS, (one.counts for one in loaded if one is not None))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         library = table.load(connection, generation)
@@ -293,7 +283,7 @@ class TopicsView(RestingView):
         return disagreements
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
-        """What the entries say."""
+        """Contents of all entries."""
         with take_snapshot() as now:
             return units.contents(now.connection, NAME, now.generation) if now.generation else []
 
@@ -301,7 +291,7 @@ class TopicsView(RestingView):
         return self._library(connection, generation) or Library()
 
     def _library(self, connection: Connection, generation: Generation) -> Library | None:
-        """The one in memory where it is the database's, else read."""
+        """The library of a generation, from memory if its digest is the database's, else loaded."""
         digest = table.digest(connection, generation)
         held = self._libraries.get(generation.user, generation.number)
         if held is not None and held[0] == digest:
@@ -317,7 +307,7 @@ class TopicsView(RestingView):
 
     @contextmanager
     def _readable(self, now: Snapshot, user: str) -> Iterator[tuple[Readable, UnitIndex]]:
-        """What can be read as of a snapshot, and its units, with their lock held: ask nobody inside."""
+        """Yield the readable state of a snapshot and its unit index, locked: ask no model inside."""
         state = now.state
         generation = usable(now.generation, self.fingerprint)
         number = generation.number if generation else 0
@@ -353,7 +343,7 @@ class TopicsView(RestingView):
     def _prepared(
         self, before: Library | None, held: str, after: Library, workbench: Workbench
     ) -> _PreparedLibrary:
-        """With the units of entries that were not there before, and their vectors."""
+        """Compare two libraries, and make unit rows with vectors for the new entries."""
         known, left = entries_of(before), entries_of(after)
         new = {key: entry for key, entry in left.items() if key not in known}
         texts = [entry.text for entry in new.values()]
@@ -363,9 +353,10 @@ class TopicsView(RestingView):
 
     @contextmanager
     def _workbench_of(self, user: str, as_of: UserState | None, *, patient: bool) -> Iterator[Workbench]:
-        """The user's, which remembers vectors and token counts from batch to batch; nobody else has it now.
+        """Yield the user's workbench, which keeps vectors and token counts between batches; exclusive.
 
-        `as_of`: when all was read that it is given; None: part of it has been forgotten.
+        `as_of` is the state at which all its input was read; None: part of it has been forgotten, and nothing
+        is kept.
         """
         if self._asker.has_model:
             yield Workbench(
@@ -385,18 +376,21 @@ class TopicsView(RestingView):
                 self._workbenches.put(user, workbench, as_of)
 
     def _offline_workbench(self) -> Workbench:
-        return Workbench(self._static, self._tokenizer.count, None, self.config)
+        return Workbench(partial(embed, self._word_embedder), self._tokenizer.count, None, self.config)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return embed(self._embedder, texts)
 
-    def _static(self, texts: Sequence[str]) -> Vectors:
-        return embed(self._word_embedder, texts)
+    def _forgotten(
+        self, connection: Connection, user: str, seqs: Sequence[int], *, save: bool
+    ) -> tuple[Counted, ...]:
+        every = generations(connection, topic_states, user)
+        return counted(_KINDS, (self._without(connection, one, seqs, save=save) for one in every))
 
     def _without(
         self, connection: Connection, generation: Generation, seqs: Sequence[int], *, save: bool
-    ) -> tuple[Library, Library]:
-        """The library before and after; no model is waited for inside a transaction."""
+    ) -> tuple[int, int]:
+        """Forget messages, and save the library if `save`: (documents, entries) fewer. Waits for no model."""
         before = table.load(connection, generation) or Library()
         forgotten, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
         editors = log.editors(connection, generation.user)
@@ -411,7 +405,8 @@ class TopicsView(RestingView):
             back = {key: entry for key, entry in left.items() if key not in known}
             rows = entry_units.rows_of(back, None, self._tokenizer, self._embedder.dimension)
             entry_units.replace(connection, generation, known, left, rows)
-        return before, after
+        (documents, entries), (documents_left, entries_left) = before.counts, after.counts
+        return documents - documents_left, entries - entries_left
 
     @staticmethod
     def _previous(connection: Connection, user: str, messages: Sequence[Message]) -> dict[str, Message]:
@@ -423,10 +418,10 @@ class TopicsView(RestingView):
 
 
 class _Embedding:
-    """An embedder that is asked no more once it has failed; then vectors are zero, and the note says so."""
+    """An embedder that is not asked again once it has failed: vectors are zero then, and `note` says why."""
 
     def __init__(self, embed: Callable[[Sequence[str]], Vectors], dimension: int, note: str) -> None:
-        """`note` is why it has failed already; else empty."""
+        """`note` is why it has failed already, or ""."""
         self._embed, self._dimension, self.note = embed, dimension, note
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
@@ -441,14 +436,3 @@ class _Embedding:
 def _inside(index: UnitIndex, seqs: frozenset[int]) -> Mask:
     """(n,) which units have any of these messages among their sources."""
     return np.array([not seqs.isdisjoint(unit.sources) for unit in index.units], dtype=bool)
-
-
-def _counted(pairs: Iterable[tuple[Library, Library]]) -> tuple[Counted, ...]:
-    revisions = list(pairs)
-    return (
-        Counted("documents", sum(len(one.documents) - len(other.documents) for one, other in revisions)),
-        Counted(
-            "entries",
-            sum(sum(1 for _ in one.entries()) - sum(1 for _ in other.entries()) for one, other in revisions),
-        ),
-    )

@@ -1,33 +1,113 @@
-"""Records: an identity that never changes, and a place that does. Akashic, section 4.2.
+"""Records in immutable blocks of bounded size (Akashic, section 4.2); `storage/objects` keeps the blocks.
+
+A block: magic "CPB1" | number of records | per record: id, offset, length, crc32 | crc32 of all this | data.
+It never mixes two users, nor two namespaces of one.
 
 A new or changed record is *staged*: its bytes stand in its own row, so that they are committed together with
-whatever made them. Outside of that, staged records are moved into immutable blocks, and blocks that hold too
-much of the past are written anew (placement.py). A block never mixes two users, nor two namespaces of one.
+whatever made them. Later, staged records are moved into blocks, and blocks with too many invalid records are
+written anew (placement.py).
+
+A block is first published in the store; then in the table, with live records; then released, when the last of
+them has moved on; then deleted from the store, and from the table. After a crash the next start goes on from
+whichever state it is in. Only a block in the store that is in no table yet may belong to a move in progress:
+it is an orphan when it is old, and is deleted inside a write transaction, when no move can commit.
 """
 
 from __future__ import annotations
 
 import logging
+import struct
+import uuid
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, select, text, update
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.database import Database
 from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
-from zibaldone.views.chunks.storage.blocks import FIX, decode
-from zibaldone.views.chunks.storage.planning import RecordPlace
+
+_MAGIC = b"CPB1"
+_COUNT = struct.Struct("<4sI")
+_ENTRY = struct.Struct("<qIII")  # id, offset, length, crc32
+_SUM = struct.Struct("<I")
+FIX = "make the view anew from the log: memory.builds.rebuild(user=..., view='chunks')"
+
+
+def new_key(user: str) -> str:
+    """An unused key; blocks of one user share a prefix, and no file is named after a user."""
+    return f"{prefix_of(user)}{uuid.uuid4().hex}"
+
+
+def prefix_of(user: str) -> str:
+    """Prefix of the keys of a user's blocks."""
+    return f"{blake2b(user.encode(), digest_size=8).hexdigest()}/"
+
+
+def encode(records: Sequence[tuple[int, bytes]]) -> bytes:
+    """Build a block of (id, data) records."""
+    head = bytearray(_COUNT.pack(_MAGIC, len(records)))
+    offset = _COUNT.size + _ENTRY.size * len(records) + _SUM.size
+    for number, data in records:
+        head += _ENTRY.pack(number, offset, len(data), zlib.crc32(data))
+        offset += len(data)
+    head += _SUM.pack(zlib.crc32(head))
+    return bytes(head) + b"".join(data for _, data in records)
+
+
+def overhead(records: int) -> int:
+    """Bytes of a block besides its records' data."""
+    return _COUNT.size + _ENTRY.size * records + _SUM.size
+
+
+def decode(block: bytes, key: str) -> list[tuple[int, bytes]]:
+    """(id, data) by slot. Raises StorageCorrupt, which names the block, the damage and the fix."""
+    if len(block) < _COUNT.size:
+        raise _torn(key, "it ends in its header")
+    magic, count = _COUNT.unpack_from(block)
+    end = _COUNT.size + _ENTRY.size * count
+    if magic != _MAGIC or len(block) < end + _SUM.size:
+        raise _torn(key, "its header is not whole")
+    if _SUM.unpack_from(block, end)[0] != zlib.crc32(block[:end]):
+        raise _torn(key, "the checksum of its header is wrong")
+    records = []
+    for slot in range(count):
+        number, offset, length, crc = _ENTRY.unpack_from(block, _COUNT.size + slot * _ENTRY.size)
+        data = block[offset : offset + length]
+        if len(data) < length or zlib.crc32(data) != crc:
+            raise _torn(key, f"the checksum of slot {slot} is wrong")
+        records.append((number, data))
+    return records
+
+
+def _torn(key: str, how: str) -> StorageCorrupt:
+    return StorageCorrupt(f"block {key} is torn: {how}; {FIX}")
+
 
 _logger = logging.getLogger(__name__)
 _PER_STATEMENT = 400
 _VIEW = "chunks"
 T = TypeVar("T")
 _READS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlace:
+    """Size of a record, and the block that it is in."""
+
+    id: int
+    namespace: str
+    time_us: int
+    bytes: int
+    block: str | None  # None: it is staged
+    slot: int | None = None  # in the block
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +119,13 @@ class Record:
 
 
 class RecordStore:
-    """Records of all generations. Every method works in the caller's transaction."""
+    """Records of all generations; every method works in the caller's transaction."""
 
     def __init__(self, store: ObjectStore) -> None:
         self.blocks = store
 
     def stage(self, connection: Connection, generation: Generation, staged: Sequence[Record]) -> None:
-        """Insert records, or put new data in place of old; the old copy in a block becomes invalid."""
+        """Insert or replace records; old copies in blocks become invalid."""
         self.remove(connection, generation, [record.id for record in staged])
         for batch in in_chunks(staged, _PER_STATEMENT):
             connection.execute(
@@ -64,7 +144,7 @@ class RecordStore:
             )
 
     def remove(self, connection: Connection, generation: Generation, ids: Sequence[int]) -> None:
-        """Tombstone: the records are no more, their copies in blocks are invalid."""
+        """Delete records; their copies in blocks become invalid."""
         for batch in in_chunks(ids, _PER_STATEMENT):
             these = and_(of(records, generation), records.c.id.in_(batch))
             held = connection.execute(select(records.c.block).where(these)).scalars().all()
@@ -72,7 +152,7 @@ class RecordStore:
             connection.execute(delete(records).where(these))
 
     def fetch(self, connection: Connection, generation: Generation, ids: Sequence[int]) -> dict[int, bytes]:
-        """The data of those of these records that exist; each block is read once.
+        """Data of these records, as far as they exist; each block is read once.
 
         Raises BlockMissing when a block was moved after the connection's snapshot was taken, and
         StorageCorrupt when one is torn.
@@ -97,7 +177,7 @@ class RecordStore:
     def fetch_readable(
         self, connection: Connection, generation: Generation, ids: Sequence[int]
     ) -> tuple[dict[int, bytes], str]:
-        """As `fetch`, less the records that cannot be read, and why they cannot; "" when all can."""
+        """Like `fetch`, without unreadable records, and why they are ("" if none is)."""
         with suppress(BlockMissing, StorageCorrupt):
             return self.fetch(connection, generation, ids), ""
         data: dict[int, bytes] = {}
@@ -132,7 +212,7 @@ class RecordStore:
         return {row.block for row in rows if row.invalid >= gc_invalid_ratio * row.records}
 
     def expel(self, connection: Connection, generation: Generation, ids: Sequence[int]) -> None:
-        """Forget records: no block that ever held a copy of one is left.
+        """Forget records, and release every block that ever held a copy of one.
 
         Blocks that did are released, and what else they hold is staged again. After the commit and
         `reclaim.release` no file has a byte of the records. A block that cannot be read may have held one: it
@@ -161,14 +241,14 @@ class RecordStore:
             connection.execute(delete(records).where(of(records, generation), records.c.id.in_(batch)))
 
     def drop(self, connection: Connection, generation: Generation) -> None:
-        """All records of a generation; its blocks are released."""
+        """Delete all records of a generation; its blocks are released."""
         connection.execute(delete(records).where(of(records, generation)))
         connection.execute(
             update(blocks).where(of(blocks, generation)).values(released=1, invalid=blocks.c.records)
         )
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Where directory, blocks and tombstones disagree; empty when they agree."""
+        """Disagreements of directory, blocks and tombstones."""
         faults = []
         c = records.c
         places: dict[str, list[Any]] = {}
@@ -218,7 +298,7 @@ class RecordStore:
 
 
 def read_again(read: Callable[[], T]) -> T:
-    """Do `read`, which takes a snapshot of its own, again when a block was moved after it was taken.
+    """Call `read`, which takes its own snapshot, again while a block was moved after the snapshot.
 
     Raises StorageCorrupt when the block is in no snapshot's reach.
     """
@@ -234,7 +314,7 @@ def read_again(read: Callable[[], T]) -> T:
 
 
 def invalidate(connection: Connection, generation: Generation, keys: Sequence[str | None]) -> None:
-    """One more record of each of these blocks is invalid; a block without a live one is released."""
+    """Count one more invalid record in each of these blocks; a block without a live one is released."""
     for key in keys:
         if key is not None:
             this = and_(of(blocks, generation), blocks.c.block == key)
@@ -250,3 +330,52 @@ def key_of(generation: Generation) -> dict[str, Any]:
 def of(table: Any, generation: Generation) -> ColumnElement[bool]:
     c = table.c
     return and_(c.user == generation.user, c.view == _VIEW, c.generation == generation.number)
+
+
+ORPHAN_AGE_S = 3600.0  # a move takes seconds
+
+
+def release(database: Database, store: RecordStore, user: str | None = None) -> int:
+    """Delete released blocks, of one user or of all, from store and table; returns how many."""
+    query = select(blocks.c.user, blocks.c.block).where(blocks.c.released == 1)
+    if user is not None:
+        query = query.where(blocks.c.user == user)
+    with database.read(user) as connection:
+        rows = connection.execute(query).all()
+    for row in rows:
+        store.blocks.delete(row.block)
+    if rows:
+        with database.write(*{row.user for row in rows}) as connection:
+            for row in rows:
+                gone = delete(blocks).where(blocks.c.user == row.user, blocks.c.block == row.block)
+                connection.execute(gone)
+    return len(rows)
+
+
+def users_with_released(connection: Connection, user: str | None = None) -> set[str]:
+    """Users, or the one given, with blocks to be deleted."""
+    query = select(blocks.c.user).where(text("released = 1")).distinct()
+    return set(connection.execute(query if user is None else query.where(blocks.c.user == user)).scalars())
+
+
+def reclaim_orphans(
+    database: Database, store: RecordStore, older_than_s: float = ORPHAN_AGE_S, user: str | None = None
+) -> int:
+    """Delete blocks that are in no table and too old to be in use; returns how many.
+
+    With 0 seconds a move under way may find its block gone: it gives up, and nothing is lost.
+    """
+    prefix = "" if user is None else prefix_of(user)
+    suspects = [key for key, age_s in store.blocks.names(prefix) if age_s >= older_than_s]
+    if not suspects:
+        return 0
+    with database.read(user) as connection:
+        known = set(connection.execute(select(blocks.c.block)).scalars())
+    if known.issuperset(suspects):
+        return 0
+    with database.write(*([] if user is None else [user])) as connection:
+        known = set(connection.execute(select(blocks.c.block)).scalars())
+        orphans = [key for key in suspects if key not in known]
+        for key in orphans:
+            store.blocks.delete(key)
+    return len(orphans)

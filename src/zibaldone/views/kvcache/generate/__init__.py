@@ -1,1 +1,1 @@
-"""From chosen blocks to an answer."""
+"""From selected blocks to an answer."""

@@ -1,35 +1,34 @@
-"""From questions to answers: what stands in sight, what the model says, and how it came about."""
+"""Answers and scores of answers with memory, and traces of both."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from zibaldone.views.kvcache.generate.generation import (
-    Generated,
-    answer_ids,
-    generate,
-    generate_layered,
-    layered_likelihood,
-    likelihood,
+from zibaldone.views.kvcache.generate.generation import Generated, answer_ids, generate, likelihood
+from zibaldone.views.kvcache.generate.selection import (
+    Cited,
+    LayeredMemory,
+    SelectedMemory,
+    Sought,
+    cited,
+    select_memory,
+    seqs_of,
 )
-from zibaldone.views.kvcache.generate.layered import layered
-from zibaldone.views.kvcache.generate.selection import Cited, Sight, Sought, cited, look, seqs_of
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.probe import Choice
-from zibaldone.views.kvcache.storage.manifest import KVBlock
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader
+from zibaldone.views.kvcache.storage.manifest import PoolReader
 from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import KVView
 
 
 @dataclass(frozen=True, slots=True)
 class BlockScore:
-    """A block, as a question sees it."""
+    """A block's score for a question."""
 
     block: int
     seqs: tuple[int, ...]  # of the messages that it has tokens of
@@ -42,7 +41,7 @@ class BlockScore:
 
 @dataclass(frozen=True, slots=True)
 class KVTrace:
-    """How an answer came about."""
+    """Counts and times of an answer."""
 
     considered: int  # blocks scored
     hits: Hits  # where the chosen blocks came from
@@ -52,10 +51,10 @@ class KVTrace:
 
 @dataclass(frozen=True, slots=True)
 class KVAnswer:
-    """What the model said."""
+    """An answer of the model."""
 
     texts: tuple[str, ...]  # more than one with num_return_sequences
-    blocks: tuple[int, ...]  # numbers of the blocks in sight, in their order there
+    blocks: tuple[int, ...]  # numbers of the selected blocks, in their order
     citations: tuple[Cited, ...]  # the messages that those are of, in the order of the log
     prefill_tokens: int  # that the model computed before the answer
     kv_tokens: int  # that it reused
@@ -63,32 +62,32 @@ class KVAnswer:
 
     @property
     def text(self) -> str:
-        """The first of the texts."""
+        """The first text."""
         return self.texts[0]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerScore:
-    """How likely an answer is under a memory."""
+    """Log-probability of an answer with a memory."""
 
     log_probability: float  # of all its tokens, in nats
     tokens: int  # of the answer
-    citations: tuple[Cited, ...]  # the messages in sight, in the order of the log
+    citations: tuple[Cited, ...]  # the selected messages, in the order of the log
     prefill_tokens: int  # that the model computed before the answer
     kv_tokens: int  # that it reused
 
     @property
     def per_token(self) -> float:
-        """Mean log-probability of a token of the answer."""
+        """Mean log-probability per token of the answer."""
         return self.log_probability / self.tokens
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerMade:
-    """An answer, and what it was made of."""
+    """An answer, its memory, and the tokens and keys of its generation."""
 
     answer: KVAnswer
-    sight: Sight | None  # None where each layer had its own
+    memory: SelectedMemory | LayeredMemory
     generated: Generated
 
 
@@ -102,69 +101,37 @@ def answer(
     *,
     catch: bool = False,
 ) -> AnswerMade:
-    """Let the model answer, with one selection or one for each layer."""
-    if view.config.select == "per_layer" and sought.given is None:
-        return _layered_answer(view, reader, index, user, sought, options)
+    """Answer a question with its memory; `catch` keeps the keys, unless each layer has its own memory."""
     began = time.perf_counter()
-    sight = look(view, reader, index, user, sought)
-    done = generate(view.encoder, sight.context, catch=catch, options=options)
-    selection, ms = sight.selection, (time.perf_counter() - began) * 1000
-    recent = sum(block.tokens for block in selection.newest)
-    trace = KVTrace(selection.considered, sight.hits, ms, recent)
-    made = _answer(view, done, selection.shown, sight.cited, sight.context.kv_tokens, trace)
-    return AnswerMade(made, sight, done)
-
-
-def _layered_answer(
-    view: KVView,
-    reader: PoolReader | None,
-    index: Index | None,
-    user: str,
-    sought: Sought,
-    options: Mapping[str, Any],
-) -> AnswerMade:
-    began = time.perf_counter()
-    memory = layered(view, reader, index, sought)
-    if memory is None or reader is None:
-        return answer(view, None, None, user, replace(sought, given=()), options)
-    done = generate_layered(view.encoder, memory.ids, memory.tokens, memory.choose, options)
-    trace = KVTrace(len(memory.index.blocks), memory.hits, (time.perf_counter() - began) * 1000)
-    seen = cited(reader.read, user, seqs_of(memory.blocks))
-    return AnswerMade(_answer(view, done, memory.blocks, seen, memory.tokens, trace), None, done)
+    memory = select_memory(view, reader, index, sought)
+    catch = catch and isinstance(memory, SelectedMemory)
+    done = generate(view.encoder, memory, catch=catch, options=options)
+    ms = (time.perf_counter() - began) * 1000
+    decode = view.encoder.tokenizer.decode
+    made = KVAnswer(
+        tuple(str(decode(list(ids), skip_special_tokens=True)).strip() for ids in done.sequences),
+        tuple(block.number for block in memory.blocks),
+        cited(reader, user, seqs_of(memory.blocks)),
+        done.prefill_tokens,
+        memory.kv_tokens,
+        KVTrace(memory.considered, memory.hits, ms, memory.recent_tokens),
+    )
+    return AnswerMade(made, memory, done)
 
 
 def score(
     view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought, words: str
 ) -> AnswerScore:
-    """How likely an answer is, with what is in sight for its question."""
+    """Score how likely an answer (`words`) is, with the memory that its question selects."""
     gold = answer_ids(view.encoder, words, sought.now)
-    per_layer = view.config.select == "per_layer" and sought.given is None
-    memory = layered(view, reader, index, sought) if per_layer else None
-    if memory is not None and reader is not None:
-        logs = layered_likelihood(view.encoder, memory.ids, memory.tokens, memory.choose, gold)
-        seen = cited(reader.read, user, seqs_of(memory.blocks))
-        return AnswerScore(logs, len(gold), seen, len(memory.ids), memory.tokens)
-    sight = look(view, None if per_layer else reader, index, user, sought)
-    logs = likelihood(view.encoder, sight.context, gold)
-    return AnswerScore(logs, len(gold), sight.cited, len(sight.context.ids), sight.context.kv_tokens)
-
-
-def _answer(
-    view: KVView,
-    done: Generated,
-    blocks: Sequence[KVBlock],
-    seen: tuple[Cited, ...],
-    kv_tokens: int,
-    trace: KVTrace,
-) -> KVAnswer:
-    decode = view.encoder.tokenizer.decode
-    texts = tuple(str(decode(list(ids), skip_special_tokens=True)).strip() for ids in done.sequences)
-    numbers = tuple(block.number for block in blocks)
-    return KVAnswer(texts, numbers, seen, done.prefill_tokens, kv_tokens, trace)
+    memory = select_memory(view, reader, index, sought)
+    logs = likelihood(view.encoder, memory, gold)
+    seen = cited(reader, user, seqs_of(memory.blocks))
+    return AnswerScore(logs, len(gold), seen, len(memory.ids), memory.kv_tokens)
 
 
 def scored(choice: Choice, tokenizer: Any) -> list[BlockScore]:
-    """Every block that was not left out, the best first."""
+    """Scores of all blocks that were not excluded, best first."""
     best = choice.scores
     order = [int(i) for i in np.lexsort((np.arange(len(best)), -best)) if best[i] > -np.inf]
     blocks = [choice.index.blocks[i] for i in order]

@@ -1,6 +1,6 @@
-"""Memory-augmented generation (Algorithm 1, Eq. 6): chosen blocks first, the question after them.
+"""Memory-augmented generation (Algorithm 1, Eq. 6): selected blocks first, the question behind them.
 
-How likely an answer is under a memory is measured too: that says more of a weak model than its words.
+Likelihoods of answers with a memory are measured too: they say more of a weak model than its words.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -23,8 +23,31 @@ from zibaldone.views.kvcache.model.turns import question_of, tokens_of
 
 
 @dataclass(frozen=True, slots=True)
+class Prefilled:
+    """A cache, and the tokens of the question that are still to go through the model behind it."""
+
+    cache: DynamicCache
+    held: int  # tokens in the cache
+    ids: tuple[int, ...]
+
+
+class Prompt(Protocol):
+    """A question with its memory: one for all layers (PromptContext), or one for each (LayeredPrompt)."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Token ids of the question."""
+
+    def prefilled(self, encoder: Encoder, answer_tokens: int = 0, *, raw: bool = False) -> Prefilled:
+        """The memory in a cache that is to hold the question and `answer_tokens` more.
+
+        With `raw` the cache goes on keeping keys from before RoPE.
+        """
+
+
+@dataclass(frozen=True, slots=True)
 class PromptContext:
-    """A question, and the keys of what stands before it."""
+    """A question, and the keys and values that stand before it."""
 
     ids: tuple[int, ...]  # of the question
     raw: tuple[Raw, ...] = ()  # of chosen blocks and newest turns, without the pinned prefix
@@ -35,13 +58,39 @@ class PromptContext:
         return sum(raw[0].tokens for raw in self.raw)
 
     def parts(self, encoder: Encoder) -> list[Raw]:
-        """All that stands before the question."""
+        """Pinned prefix and memory, in their order."""
         return [*([encoder.standing] if encoder.standing else []), *self.raw]
+
+    def prefilled(self, encoder: Encoder, answer_tokens: int = 0, *, raw: bool = False) -> Prefilled:
+        parts = self.parts(encoder)
+        held = sum(part[0].tokens for part in parts)
+        final = held + len(self.ids) + answer_tokens
+        return Prefilled(encoder.tap.prefilled(parts, final=final, raw=raw), held, self.ids)
+
+
+class LayeredPrompt:
+    """A question of which every layer chooses its own memory, in the pass that reads it.
+
+    The paper's Algorithm 1 to the letter. The last token goes through the model once more, in `generate`.
+    """
+
+    def __init__(self, ids: tuple[int, ...], kv_tokens: int, choose: Inject) -> None:
+        """`choose` gives exactly `kv_tokens` of memory to each layer."""
+        self.ids, self.kv_tokens, self._inject = ids, kv_tokens, choose
+
+    @torch.no_grad()
+    def prefilled(self, encoder: Encoder, answer_tokens: int = 0, *, raw: bool = False) -> Prefilled:  # noqa: ARG002
+        tap = encoder.tap
+        with tap.open(inject=self._inject) as session:
+            cache = tap.cache(promised=self.kv_tokens)
+            tap.forward(self.ids, cache, self.kv_tokens)
+        held = self.kv_tokens + len(self.ids) - 1
+        return Prefilled(tap.whole(cache, session, without=1), held, self.ids[-1:])
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """One answer, and the keys that its making left."""
+    """One answer, and the keys that computing it left."""
 
     sequences: tuple[tuple[int, ...], ...]  # token ids of each returned answer
     prefill_tokens: int
@@ -49,7 +98,7 @@ class Generated:
 
 
 def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
-    """Tokens of memory that the window has room for. Raises InvalidInput when it has none."""
+    """Tokens of memory that fit into the window. Raises InvalidInput if question and answer do not fit."""
     if not ids:
         raise InvalidInput("the question has no tokens: give it some words")
     left = encoder.window - len(encoder.prefix_ids) - len(ids) - max_new_tokens
@@ -62,26 +111,23 @@ def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
 
 
 @torch.no_grad()
-def generate(
-    encoder: Encoder, context: PromptContext, *, catch: bool, options: Mapping[str, Any]
-) -> Generated:
-    """An answer, by the model's own `generate`; with `catch` the raw keys of a lone one are kept."""
-    tap, parts = encoder.tap, context.parts(encoder)
-    held = sum(part[0].tokens for part in parts)
+def generate(encoder: Encoder, prompt: Prompt, *, catch: bool, options: Mapping[str, Any]) -> Generated:
+    """Answer by the model's own `generate`; with `catch` the raw keys of a lone answer are kept."""
+    tap = encoder.tap
     catch = catch and _repeats(tap, options) == 1
-    cache = tap.prefilled(parts, final=held + len(context.ids), raw=catch)
-    sequences = _run(encoder, cache, held, context.ids, options, catch=catch)
-    raw = tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in tap.taken(cache)) if catch else None
-    return Generated(sequences, len(context.ids), raw)
+    start = prompt.prefilled(encoder, raw=catch)
+    sequences = _run(encoder, start, options, catch=catch)
+    raw = tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in tap.taken(start.cache)) if catch else None
+    return Generated(sequences, len(prompt.ids), raw)
 
 
 def _repeats(tap: Tap, options: Mapping[str, Any]) -> int:
-    """Rows that a question gets."""
+    """Rows per question in a batch: the number of beams or of returned sequences."""
     return max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
 
 
 def _option(tap: Tap, options: Mapping[str, Any], name: str) -> int:
-    """As `generate` will read it: from the call, from a configuration given with it, from the model's own."""
+    """An option as `generate` reads it: from the call, a given configuration, or the model's own."""
     for source in (options.get("generation_config"), tap.model.generation_config):
         if options.get(name) is not None:
             return int(options[name])
@@ -91,21 +137,16 @@ def _option(tap: Tap, options: Mapping[str, Any], name: str) -> int:
 
 
 def _run(
-    encoder: Encoder,
-    cache: DynamicCache,
-    held: int,
-    ids: Sequence[int],
-    options: Mapping[str, Any],
-    *,
-    catch: bool = False,
+    encoder: Encoder, start: Prefilled, options: Mapping[str, Any], *, catch: bool
 ) -> tuple[tuple[int, ...], ...]:
-    """Token ids of each returned answer to a question behind the `held` tokens of a cache."""
-    tap, repeats = encoder.tap, _repeats(encoder.tap, options)
+    """Token ids of each returned answer."""
+    tap, cache, ids = encoder.tap, start.cache, start.ids
+    repeats = _repeats(tap, options)
     if repeats > 1:
         cache.batch_repeat_interleave(repeats)  # `generate` repeats ids and mask itself
     given = {
         "input_ids": torch.tensor([list(ids)], device=tap.device),
-        "attention_mask": torch.ones((1, held + len(ids)), dtype=torch.long, device=tap.device),
+        "attention_mask": torch.ones((1, start.held + len(ids)), dtype=torch.long, device=tap.device),
         **cache_argument(tap.model, cache),
         **options,
         "use_cache": True,
@@ -119,7 +160,7 @@ def _run(
 
 
 def _until_pad(ids: Sequence[int], pad: int, end: int | None) -> list[int]:
-    """What was generated, without what fills up a batch and without the end mark."""
+    """Generated tokens without padding and end mark."""
     answer: list[int] = []
     for token in ids:
         if token == end:
@@ -130,57 +171,34 @@ def _until_pad(ids: Sequence[int], pad: int, end: int | None) -> list[int]:
     return answer
 
 
-@torch.no_grad()
-def finish(
-    encoder: Encoder, context: PromptContext, generated: Raw, ids: Sequence[int], fed_tokens: int
-) -> Raw:
-    """Keys of all of `ids`: of its first `fed_tokens`, question and answer, a generation left the keys.
-
-    But for the last token of the answer, which never went through the model, as what closes the turn did not.
-    """
-    generated = cut(generated, 0, min(generated[0].tokens, fed_tokens))
-    left = list(ids[generated[0].tokens :])
-    if not left:
-        return generated
-    return joined([generated, encoder.run(left, [*context.parts(encoder), generated])])
-
-
-def keys_of(
-    encoder: Encoder, context: PromptContext, raw: Raw, answer: Sequence[int], query: str, now: datetime
+def computed_kv(
+    encoder: Encoder, parts: Sequence[Raw], raw: Raw, answer: Sequence[int], query: str, now: datetime
 ) -> list[tuple[Raw, Sequence[int]]]:
-    """(keys, token ids) of a question and of its answer, from what a generation left (lines 7-8)."""
+    """Keys and values, with token ids, of a question and of its answer (Algorithm 1, lines 7-8).
+
+    `raw` is what a generation behind `parts` has computed.
+    """
     question = question_of(encoder.tokenizer, encoder.form, query, now)
     ids = (*question.ids, *answer, *tokens_of(encoder.tokenizer, encoder.form.answer_end))
     middle = len(question.turn)
-    whole = finish(encoder, context, raw, ids, len(question.ids) + len(answer))
+    whole = complete_kv(encoder, parts, raw, ids, len(question.ids) + len(answer))
     return [(cut(whole, 0, middle), ids[:middle]), (cut(whole, middle), ids[middle:])]
 
 
 @torch.no_grad()
-def layered_cache(encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject) -> DynamicCache:
-    """What stands before a question's last token when every layer has attended to its own blocks."""
-    tap = encoder.tap
-    with tap.open(inject=choose) as session:
-        pass_over = tap.cache(promised=tokens)
-        tap.forward(ids, pass_over, tokens)
-    return tap.whole(pass_over, session, without=1)
+def complete_kv(encoder: Encoder, parts: Sequence[Raw], raw: Raw, ids: Sequence[int], tokens: int) -> Raw:
+    """Keys and values of all of `ids`, of whose first `tokens` a generation has computed `raw`.
 
-
-@torch.no_grad()
-def generate_layered(
-    encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject, options: Mapping[str, Any]
-) -> Generated:
-    """An answer in which every layer attends to blocks of its own choice: the paper's literal reading.
-
-    `choose` gives exactly `tokens` of memory to each layer. The last token of the question goes through the
-    model once more, in `generate`.
+    Computes the others: the last token of the answer never went through the model, and neither did what
+    closes the turn.
     """
-    cache = layered_cache(encoder, ids, tokens, choose)
-    return Generated(_run(encoder, cache, tokens + len(ids) - 1, ids[-1:], options), len(ids), None)
+    raw = cut(raw, 0, min(raw[0].tokens, tokens))
+    left = list(ids[raw[0].tokens :])
+    return joined([raw, encoder.run(left, [*parts, raw])]) if left else raw
 
 
 def answer_ids(encoder: Encoder, answer: str, now: datetime) -> tuple[int, ...]:
-    """An answer as tokens, as they follow the head of the model's own turn."""
+    """Token ids of an answer, as they follow the head of the model's own turn. Raises InvalidInput."""
     head = encoder.form.ask(now)
     ids = tokens_of(encoder.tokenizer, answer if not head or head[-1].isspace() else f" {answer}")
     if not ids:
@@ -189,31 +207,15 @@ def answer_ids(encoder: Encoder, answer: str, now: datetime) -> tuple[int, ...]:
 
 
 @torch.no_grad()
-def likelihood(encoder: Encoder, context: PromptContext, answer: Sequence[int]) -> float:
-    """Log-probability of these tokens in nats, after the question of a context, in one pass."""
-    parts = context.parts(encoder)
-    held = sum(part[0].tokens for part in parts)
-    cache = encoder.tap.prefilled(parts, final=held + len(context.ids) + len(answer))
-    return _behind(encoder, cache, held, context.ids, answer)
-
-
-@torch.no_grad()
-def layered_likelihood(
-    encoder: Encoder, ids: Sequence[int], tokens: int, choose: Inject, answer: Sequence[int]
-) -> float:
-    """The same where every layer chooses its own memory, for the question's tokens."""
-    cache = layered_cache(encoder, ids, tokens, choose)
-    return _behind(encoder, cache, tokens + len(ids) - 1, ids[-1:], answer)
-
-
-def _behind(
-    encoder: Encoder, cache: DynamicCache, held: int, ids: Sequence[int], answer: Sequence[int]
-) -> float:
-    whole = held + len(ids) + len(answer)
+def likelihood(encoder: Encoder, prompt: Prompt, answer: Sequence[int]) -> float:
+    """Log-probability of these tokens in nats, after a prompt, in one pass."""
+    start = prompt.prefilled(encoder, len(answer))
+    whole = start.held + len(start.ids) + len(answer)
     if whole > encoder.window:
         raise InvalidInput(
             f"memory, question and answer have {whole} tokens, more than the window of {encoder.window}"
         )
-    logits = encoder.tap.forward([*ids, *answer], cache, held, logits=len(answer) + 1)[:-1]
+    ids = [*start.ids, *answer]
+    logits = encoder.tap.forward(ids, start.cache, start.held, logits=len(answer) + 1)[:-1]
     wanted = torch.tensor(list(answer), device=logits.device)[:, None]
     return float(logits.float().log_softmax(dim=-1).gather(1, wanted).sum())

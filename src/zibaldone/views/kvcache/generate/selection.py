@@ -1,26 +1,35 @@
-"""The selection S of Algorithm 1: the turns or blocks that stand before a question."""
+"""Selection S of Algorithm 1: the turns or blocks that stand before a question.
+
+One selection for all layers; with select="per_layer" each layer has its own, as Algorithm 1 to the letter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+import torch
+from torch import Tensor
+
 from zibaldone import log
-from zibaldone.views.kvcache.generate.generation import PromptContext, room_for
+from zibaldone.views.kvcache.generate.generation import LayeredPrompt, PromptContext, room_for
+from zibaldone.views.kvcache.model.attention_hooks import RawKV
+from zibaldone.views.kvcache.model.encoding import cut, tokens_in
 from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.retrieve.probe import last_of
+from zibaldone.views.kvcache.retrieve.probe import last_of, scaled
+from zibaldone.views.kvcache.retrieve.ranking import rank
+from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.manifest import KVBlock
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader, Read
+from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
 from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import KVView
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """A question, and how much it may have in sight."""
+    """A question, and limits of its memory."""
 
     query: str
     now: datetime
@@ -29,12 +38,12 @@ class Sought:
     budget_tokens: int  # of whole turns
     max_new_tokens: int
     by_text: tuple[int, ...] = ()  # seqs as text recall ranks them
-    given: tuple[int, ...] | None = None  # seqs that the caller wants in sight, and no others
+    given: tuple[int, ...] | None = None  # seqs that the caller selects, and no others
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A message that was in sight."""
+    """A message that was selected."""
 
     seq: int
     session: str
@@ -45,10 +54,10 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class TurnSelection:
-    """What stands before one question, before its keys are at hand."""
+    """The blocks that are to stand before one question, before their keys are at hand."""
 
     question: QuestionTokens
-    blocks: tuple[KVBlock, ...] = ()  # in their order in sight
+    blocks: tuple[KVBlock, ...] = ()  # in the order of the log
     newest: tuple[KVBlock, ...] = ()  # right before the question
     considered: int = 0  # blocks that attention scored
 
@@ -56,35 +65,44 @@ class TurnSelection:
     def shown(self) -> tuple[KVBlock, ...]:
         return (*self.blocks, *self.newest)
 
-    @property
-    def seqs(self) -> tuple[int, ...]:
-        """Of the messages in sight."""
-        return seqs_of(self.shown)
-
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """A selection with its keys."""
+class SelectedMemory(PromptContext):
+    """A selection with its keys: the same for all layers."""
 
-    selection: TurnSelection
-    context: PromptContext
-    cited: tuple[Cited, ...] = ()
+    blocks: tuple[KVBlock, ...] = ()
+    considered: int = 0
+    recent_tokens: int = 0  # of the newest turns among these
     hits: Hits = field(default_factory=Hits)
 
 
-def look(view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought) -> Sight:
-    """Select and fetch. Raises InvalidInput when the question does not fit the window."""
+def select_memory(
+    view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought
+) -> SelectedMemory | LayeredMemory:
+    """Choose and fetch: one selection, or one per layer. Raises InvalidInput if the window is too small."""
+    if view.config.select == "per_layer" and sought.given is None:
+        if reader is not None and index is not None:
+            memory = LayeredMemory(view, reader, index, sought)
+            if memory.kv_tokens > 0:
+                return memory
+        reader = None
     selection = select(view, reader, index, sought)
     if reader is None:
-        return Sight(selection, PromptContext(selection.question.ids))
+        return SelectedMemory(selection.question.ids)
     chosen = view.fetcher.fetch(reader, selection.blocks)
     newest = view.fetcher.fetch(reader, selection.newest)
-    context = PromptContext(selection.question.ids, chosen.raw + newest.raw)
-    return Sight(selection, context, cited(reader.read, user, selection.seqs), chosen.hits)
+    return SelectedMemory(
+        selection.question.ids,
+        chosen.raw + newest.raw,
+        selection.shown,
+        selection.considered,
+        sum(block.tokens for block in selection.newest),
+        chosen.hits,
+    )
 
 
 def select(view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought) -> TurnSelection:
-    """Whole turns by text, or single blocks by attention. Raises InvalidInput as `look` does."""
+    """Select whole turns by text, or blocks by attention. Raises InvalidInput as `select_memory` does."""
     encoder, config = view.encoder, view.config
     question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
     room = room_for(encoder, question.ids, sought.max_new_tokens)
@@ -110,7 +128,7 @@ def select(view: KVView, reader: PoolReader | None, index: Index | None, sought:
 
 
 def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[KVBlock, ...]:
-    """The best of these that fit, in the order of the log; of one that alone does not, its beginning."""
+    """The best that fit, in the order of the log; of one that alone is too large, its beginning."""
     taken: list[KVBlock] = []
     left = tokens
     for blocks in ranked:
@@ -125,16 +143,64 @@ def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[KVBlock,
 
 
 def seqs_of(blocks: Sequence[KVBlock]) -> tuple[int, ...]:
-    """Of the messages that these blocks have tokens of."""
+    """Seqs of the messages that these blocks have tokens of."""
     return tuple(sorted({seq for block in blocks for seq in block.tile.seqs}))
 
 
-def cited(read: Read, user: str, seqs: Sequence[int]) -> tuple[Cited, ...]:
-    """These messages, as far as the log still has them."""
-    with read() as connection:
+def cited(reader: PoolReader | None, user: str, seqs: Sequence[int]) -> tuple[Cited, ...]:
+    """Messages of these seqs that the log still has; none without a pool."""
+    if reader is None:
+        return ()
+    with reader.read() as connection:
         messages = log.fetch(connection, user, seqs)
     return tuple(
         Cited(seq, m.session, m.time, m.speaker, m.content)
         for seq, m in sorted(messages.items())
         if m.time is not None
     )
+
+
+class LayeredMemory(LayeredPrompt):
+    """A prompt whose layers choose among a pool's blocks, and the blocks that they have chosen so far."""
+
+    def __init__(self, view: KVView, reader: PoolReader, index: Index, sought: Sought) -> None:
+        encoder = view.encoder
+        self._view, self._reader, self._index = view, reader, index
+        ids = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now).ids
+        room = room_for(encoder, ids, sought.max_new_tokens) + tokens_in(encoder.prefix)
+        in_all = sum(block.tokens for block in index.blocks)
+        # The same for all layers, so that one mask serves all; a layer's last block gives what is left.
+        super().__init__(ids, min(sought.k * view.config.block_tokens, in_all, room), self._choose)
+        self.hits, self.considered, self.recent_tokens = Hits(), len(index.blocks), 0
+        self._used: dict[int, KVBlock] = {}
+
+    @property
+    def blocks(self) -> list[KVBlock]:
+        """Blocks that any layer has chosen, in the order of the log."""
+        return sorted(self._used.values(), key=lambda block: block.chronological)
+
+    def _choose(self, layer: int, queries: Tensor) -> RawKV:
+        """A layer's blocks for its raw queries, in the order of the log."""
+        view = self._view
+        kv_of = view.encoder.tap.shapes[layer].kv_of
+        per_layer = [LayerQueries(layer, scaled(view.encoder, layer, queries), None, kv_of)]
+        boxes_alone = replace(view.config, rescore=0)
+        places, _ = rank(self._index, per_layer, boxes_alone, len(self._index.blocks), frozenset(), None)
+        taken: list[KVBlock] = []
+        left = self.kv_tokens
+        for place in places:
+            if left <= 0:
+                break
+            taken.append(self._index.blocks[place])
+            left -= taken[-1].tokens
+        last = taken[-1]
+        taken.sort(key=lambda block: block.chronological)
+        fetched = view.fetcher.fetch(self._reader, taken)
+        self.hits += fetched.hits
+        parts = [
+            cut((raw[layer],), 0, block.tokens + min(left, 0) if block is last else None)[0]
+            for block, raw in zip(taken, fetched.raw, strict=True)
+        ]
+        self._used.update({block.number: block for block in taken})
+        keys = torch.cat([part.keys for part in parts], dim=-2)
+        return RawKV(keys, torch.cat([part.values for part in parts], dim=-2))

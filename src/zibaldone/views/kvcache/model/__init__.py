@@ -1,1 +1,1 @@
-"""What depends on the model: taps, rotations, turns as tokens, encoding."""
+"""Access to the model: attention hooks, rotations, turns as tokens, encoding."""

@@ -1,9 +1,9 @@
-"""The tap: a model's keys and queries before their positions, and caches made of such keys.
+"""Attention hooks: a model's keys and queries before RoPE, and caches made of such keys.
 
-Nothing of the model's code is changed. While a tap is open in a thread, every attention layer is handed the
-identity in place of its rotary tables, so its cache receives keys, and its attention function queries, from
-before RoPE, whatever the family did to them (biases, norms, fused projections). The cache and the attention
-function then rotate them with the model's own tables. With no tap open, everything is as it was.
+The model's code is not changed. While a tap is open in a thread, every attention layer is handed the identity
+in place of its rotary tables, so its cache receives keys, and its attention function queries, from before
+RoPE, whatever the family did to them (biases, norms, fused projections). The cache and the attention function
+then rotate them with the model's own tables. With no tap open, everything is as it was.
 """
 
 from __future__ import annotations
@@ -26,16 +26,18 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.errors import UnsupportedModel
 from zibaldone.models.cache_argument import cache_argument
-from zibaldone.views.kvcache.model.layers import (
+from zibaldone.views.kvcache.model.inspection import (
     PROBE_TOKENS,
+    Rotation,
     Table,
     attention_modules,
+    check_config,
+    probe,
     record,
     some_ids,
     spied,
+    why_not_all,
 )
-from zibaldone.views.kvcache.model.model_support import check_config, why_not_all
-from zibaldone.views.kvcache.model.rotary import Rotation, probe
 
 # By how much of the largest number two passes may differ that are equal but for rounding.
 NOISE = {torch.float32: 1e-5, torch.float64: 1e-9, torch.bfloat16: 0.02, torch.float16: 0.02}
@@ -46,7 +48,7 @@ _open = threading.local()  # .session: the tap session of this thread
 
 @dataclass(frozen=True, slots=True)
 class LayerShape:
-    """Of one layer's keys and values."""
+    """Shape of one layer's keys and values."""
 
     kv_heads: int
     key_dim: int
@@ -86,7 +88,7 @@ class _Layer:
 
 @dataclass
 class TapSession:
-    """What one open tap sees."""
+    """State of one open tap."""
 
     tap: Tap
     wanted: frozenset[int] = frozenset()  # layers whose queries are kept
@@ -103,10 +105,10 @@ class _Enough(Exception):
 
 
 class RawLayer(DynamicLayer):  # type: ignore[misc, unused-ignore]
-    """Rotates what it is given, and keeps the keys from before as well."""
+    """A cache layer that rotates keys, and also keeps them from before rotation."""
 
     def __init__(self, tap: Tap, index: int, promised: int = 0) -> None:
-        """`promised` tokens are announced to the masks before they are there."""
+        """`promised` tokens are announced to attention masks before they are in the cache."""
         super().__init__()
         self.tap, self.index, self.promised = tap, index, promised
         self.raw: list[tuple[Tensor, Tensor]] = []
@@ -114,7 +116,7 @@ class RawLayer(DynamicLayer):  # type: ignore[misc, unused-ignore]
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
     ) -> tuple[Tensor, Tensor]:
-        """Without positions in, with positions out."""
+        """Store keys from before RoPE, and return all keys rotated, with values."""
         session = _session()
         assert session is not None, "a raw cache is filled under its tap"
         cos, sin = session.tables[self.index]
@@ -124,7 +126,7 @@ class RawLayer(DynamicLayer):  # type: ignore[misc, unused-ignore]
         return keys, values
 
     def get_seq_length(self) -> int:
-        """With the promised ones."""
+        """Tokens in the cache, or the promised ones."""
         return int(super().get_seq_length()) or self.promised
 
 
@@ -134,11 +136,11 @@ def _session() -> TapSession | None:
 
 
 class Tap:
-    """An attached model. Every user of a model shares its tap: `attach` one, `detach` it when done."""
+    """Hooks in an attached model, shared by all its users: `attach`, and `detach` when done."""
 
     @staticmethod
     def attach(model: PreTrainedModel) -> Tap:
-        """The model's tap; the last user's `detach` gives it back as it was. Raises UnsupportedModel."""
+        """The model's tap; the last user's `detach` restores the model. Raises UnsupportedModel."""
         with _attaching:
             tap = _taps.get(model)
             if tap is None:
@@ -147,7 +149,7 @@ class Tap:
             return tap
 
     def __init__(self, model: PreTrainedModel) -> None:
-        """Find the attention layers and how they rotate, and check that a tapped pass is the stock one.
+        """Find the attention layers and their rotations, and verify that a tapped pass equals a stock one.
 
         Raises UnsupportedModel, which says why.
         """
@@ -178,7 +180,7 @@ class Tap:
             raise
 
     def detach(self) -> None:
-        """One user less; the last one takes all hooks out."""
+        """Release one user's claim; the last one removes all hooks."""
         with _attaching:
             self.users -= 1
             if self.users <= 0:
@@ -198,23 +200,23 @@ class Tap:
 
     @property
     def device(self) -> torch.device:
-        """Of the embedding: where ids go in."""
+        """Device of the embedding, where ids go in."""
         device: torch.device = self.model.get_input_embeddings().weight.device
         return device
 
     def layer_device(self, index: int) -> torch.device:
-        """Of one layer."""
+        """Device of one layer."""
         return next(self._layers[index].module.parameters()).device
 
     def layer_of(self, module: nn.Module) -> int | None:
-        """The number of an attention module of this model."""
+        """Number of an attention module of this model; None for others."""
         return self._index.get(id(module))
 
     def rotation(self, index: int) -> Rotation:
         return self._layers[index].rotation
 
     def repeated(self, index: int) -> list[int]:
-        """Which cached heads a layer hands to its attention function, in its order."""
+        """Cached heads that a layer hands to its attention function, in its order."""
         return list(self._layers[index].repeated)
 
     def cache(self, promised: int = 0) -> DynamicCache:
@@ -245,7 +247,7 @@ class Tap:
             _open.session = before
 
     def rotate(self, index: int, keys: Tensor, positions: Tensor, final: int) -> Tensor:
-        """Raw keys (batch, heads, tokens, dim) of a layer at these positions (tokens,).
+        """Rotate raw keys (batch, heads, tokens, dim) of a layer to these positions (tokens,).
 
         `final` is the length that the sequence will have: some models' frequencies depend on it.
         """
@@ -254,7 +256,7 @@ class Tap:
         return layer.rotation.apply(keys, cos, sin)
 
     def inverse_frequencies(self, index: int) -> list[Tensor]:
-        """Of the module that makes a layer's tables, whatever it calls them: (columns or half as many,)."""
+        """Inverse frequencies of a layer's rotary module: (columns or half as many,) each."""
         return [
             buffer.detach().float().cpu()
             for name, buffer in self._layers[index].rotary.named_buffers()
@@ -264,7 +266,7 @@ class Tap:
     def tables(
         self, index: int, positions: Tensor, final: int, dtype: torch.dtype | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The model's own (cos, sin), each (1, tokens, ...), of these positions; in its type, or another."""
+        """The model's own (cos, sin), each (1, tokens, ...), at these positions; in its dtype or `dtype`."""
         layer = self._layers[index]
         device = self.layer_device(index)
         with_final = torch.cat([positions.to(device), torch.tensor([max(final - 1, 0)], device=device)])
@@ -276,7 +278,7 @@ class Tap:
     def prefilled(
         self, parts: Sequence[Raw], start: int = 0, final: int = 0, *, raw: bool = False
     ) -> DynamicCache:
-        """An ordinary cache of these parts, one after the other, at positions from `start` (Eq. 6).
+        """An ordinary cache of these parts in sequence, at positions from `start` (Eq. 6).
 
         `final` is the length that the sequence will have. With `raw` the cache goes on keeping raw keys.
         """
@@ -301,7 +303,7 @@ class Tap:
         return cache
 
     def forward(self, ids: Sequence[int], cache: DynamicCache, held: int, logits: int = 1) -> Tensor:
-        """The last so many logits of a pass over these tokens, behind the `held` ones of a cache."""
+        """The last `logits` logits of a pass over these tokens, behind the `held` ones of a cache."""
         mask = torch.ones((1, held + len(ids)), dtype=torch.long, device=self.device)
         out = self.model(
             input_ids=torch.tensor([list(ids)], device=self.device),
@@ -314,7 +316,7 @@ class Tap:
         return made
 
     def whole(self, cache: DynamicCache, session: TapSession, without: int = 0) -> DynamicCache:
-        """An ordinary cache of what was injected into a pass and of what it left, but for the last tokens."""
+        """An ordinary cache of injected memory and of a pass, without its last `without` tokens."""
         made = DynamicCache()
         for index, layer in enumerate(cache.layers):
             keys, values = session.injected[index]
@@ -327,7 +329,7 @@ class Tap:
         return made
 
     def taken(self, cache: DynamicCache) -> Raw:
-        """What a raw cache has caught since it was made, of its first row."""
+        """Raw keys and values that a raw cache has caught, of its first row."""
         caught = []
         for layer in cache.layers:
             keys = torch.cat([k for k, _ in layer.raw], dim=-2)[0]
@@ -374,7 +376,7 @@ class Tap:
 
     @torch.no_grad()
     def _verify(self) -> None:
-        """A tapped pass gives the stock logits, and raw keys put back at their positions do so too."""
+        """Check that a tapped pass, and raw keys rotated back, give the stock logits."""
         ids = some_ids(self.model, 2 * PROBE_TOKENS)
         stock = self.model(input_ids=ids, **cache_argument(self.model, DynamicCache()), use_cache=True).logits
         with self.open() as session:
@@ -416,7 +418,7 @@ def _refuse_training(model: nn.Module) -> None:
 
 
 def _same_heads(handed: Tensor, cached: Tensor) -> tuple[int, ...]:
-    """Which cached head each handed one is, (heads, tokens, dim) both: some families repeat them in turn."""
+    """Cached head that each handed head repeats; (heads, tokens, dim) both."""
     if len(handed) == len(cached):
         return tuple(range(len(cached)))
     distances = torch.cdist(handed.flatten(1).float(), cached.flatten(1).float())
@@ -424,7 +426,7 @@ def _same_heads(handed: Tensor, cached: Tensor) -> tuple[int, ...]:
 
 
 def _versions(model: PreTrainedModel) -> int:
-    """Changes with every change of a weight in place, as optimisers, adapters and loading do it."""
+    """A number that changes with every in-place change of a weight, as by optimisers and adapters."""
     return hash(tuple((id(p), 0 if p.is_inference() else p._version) for p in model.parameters()))  # noqa: SLF001
 
 
@@ -443,7 +445,7 @@ def _identity(index: int, tap: Tap) -> Callable[..., tuple[tuple[Any, ...], dict
 
 
 def _register(original: str) -> str:
-    """An attention function that rotates queries when a tap is open, and else is the original."""
+    """Register an attention function that rotates queries while a tap is open, and else is the original."""
     name = f"zibaldone_{original}"
     if name in ALL_ATTENTION_FUNCTIONS:
         return name

@@ -1,4 +1,4 @@
-"""Which layers and heads retrieve: a needle self-test, run once per model and kept.
+"""Finds the layers and heads that retrieve, by a needle self-test that is run once per model and kept.
 
 A model has few heads that look for what a question names; boxes of the other layers cost room and their
 scores are noise. Needles are told among distractors that share words with them, in the model's own turns, and
@@ -42,7 +42,7 @@ _WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Needles:
-    """Turns, and for each question the number of the turn that answers it."""
+    """Turns, and questions with the number of the turn that answers each."""
 
     turns: tuple[str, ...]
     questions: tuple[tuple[str, int], ...]
@@ -54,13 +54,13 @@ class Needles:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The layers that retrieve, and their heads; none where the model has no good ones."""
+    """Layers and heads that retrieve; none if the model has no good ones."""
 
     heads: Mapping[int, tuple[int, ...]]  # by layer
     scores: Mapping[int, tuple[float, ...]]  # mean reciprocal rank of the needle, by layer and head
 
     def keep(self, path: Path) -> None:
-        """Write it down; replaces what is there."""
+        """Write the calibration to a file, replacing it."""
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f"{path.name}.{os.getpid()}.part")
         beside.write_text(
@@ -70,7 +70,7 @@ class Calibration:
 
     @staticmethod
     def kept(path: Path) -> Calibration | None:
-        """What was written; None when there is nothing, or nothing that can be read."""
+        """Read a calibration; None if there is none, or it is unreadable."""
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
             return Calibration(
@@ -96,7 +96,7 @@ def plain_needles(seed: int = 0) -> Needles:
 
 @torch.no_grad()
 def calibrate(encoder: Encoder, needles: Needles) -> Calibration:
-    """Run the self-test: every layer and head, by the exact scores of the needle's keys."""
+    """Run the self-test: every layer and head, by exact scores of the needle's keys."""
     time = datetime(2024, 3, 1, 12, tzinfo=UTC)
     chain = _Kept(encoder)
     for seq, turn in enumerate(needles.turns, 1):
@@ -122,7 +122,7 @@ def calibrate(encoder: Encoder, needles: Needles) -> Calibration:
 
 
 def _good_heads(scores: Mapping[int, Sequence[float]]) -> dict[int, tuple[int, ...]]:
-    """By layer, the best heads that are good enough, from few layers."""
+    """The best heads that are good enough, by layer, from few layers."""
     ranked = sorted(
         ((score, layer, head) for layer, of_heads in scores.items() for head, score in enumerate(of_heads)),
         key=lambda one: (-one[0], one[1:]),
@@ -140,7 +140,7 @@ def _good_heads(scores: Mapping[int, Sequence[float]]) -> dict[int, tuple[int, .
 def listening(
     root: Path, encoder: Encoder, identity: str, needles: Needles | None
 ) -> tuple[dict[int, tuple[int, ...] | None], Calibration | None]:
-    """The layers that score, and their heads (None: all); calibrated once per model where settings say so.
+    """The scoring layers with their heads (None: all); calibrated once per model where the settings say so.
 
     Raises InvalidInput for layers that the model has not.
     """
@@ -162,7 +162,7 @@ def listening(
 
 
 class _Kept(SessionChain):
-    """A chain that keeps its turns' keys."""
+    """A session chain that keeps its turns' keys."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__(encoder, "calibration")

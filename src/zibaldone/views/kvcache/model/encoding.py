@@ -1,35 +1,41 @@
-"""From messages to blocks: turn by turn, each behind the turns before it, without positions (Eq. 5).
+"""Encoding: messages to blocks, turn by turn, without positions (Eq. 5); fingerprints of stored keys.
 
 A session is encoded in *segments*. Inside one, a turn sees the pinned prefix and the last `context_tokens`
 before it, at new positions; a new segment starts afresh. So the keys of a message depend on the earlier
-messages of its segment and on no others, which bounds what has to be made anew when one is forgotten.
+messages of its segment and on no others, which bounds what has to be encoded again when one is forgotten.
+
+A fingerprint names what stored keys depend on: keys of another model are never mixed in, however similar.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import torch
+import transformers
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV, Tap
-from zibaldone.views.kvcache.model.model_support import window_of
+from zibaldone.views.kvcache.model.inspection import window_of
 from zibaldone.views.kvcache.model.turns import Tile, TurnFormat, TurnPiece, pieces_of, tiles, tokens_of
 from zibaldone.views.kvcache.retrieve.scoring import bounding_box
+from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.kvcache.storage.codec import decode, encode
-from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _FORWARD_TOKENS = 512  # of a long turn at a time
 
 
 @dataclass(frozen=True, slots=True)
 class BlockDraft:
-    """A block's bytes, before it has a place."""
+    """A block's bytes, before it has a slot."""
 
     session: str
     segment: int
@@ -49,17 +55,17 @@ def joined(parts: Sequence[Raw]) -> Raw:
 
 
 def cut(raw: Raw, start: int, end: int | None = None) -> Raw:
-    """Tokens from `start` to `end`; a copy, so that what it is cut from can go."""
+    """Tokens from `start` to `end`, as a copy, so that the original can be freed."""
     return tuple(RawKV(kv.keys[:, start:end].clone(), kv.values[:, start:end].clone()) for kv in raw)
 
 
 def tokens_in(raw: Raw | None) -> int:
-    """How many; none for None."""
+    """Number of tokens; 0 for None."""
     return raw[0].tokens if raw else 0
 
 
 class Encoder:
-    """Makes raw keys and values with an attached model. Not for several threads at once."""
+    """Computes raw keys and values with an attached model. Not for several threads at once."""
 
     def __init__(
         self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt, layers: Sequence[int]
@@ -97,16 +103,16 @@ class Encoder:
 
     @cached_property
     def prefix(self) -> Raw | None:
-        """The pinned tokens' keys: the first token and the system prompt."""
+        """Keys and values of the pinned tokens: the first token and the system prompt."""
         return self.run(self.prefix_ids, []) if self.prefix_ids else None
 
     @property
     def standing(self) -> Raw | None:
-        """What of these stands before a question."""
+        """Keys and values that stand before every question: the prefix, if it is pinned."""
         return self.prefix if self.config.pinned else None
 
     def turn_ids(self, message: Message) -> tuple[int, ...]:
-        """A message as tokens; at least one."""
+        """Token ids of a message, at least one."""
         ids = tokens_of(self.tokenizer, self.form.turn(message))
         if ids:
             return ids
@@ -143,7 +149,7 @@ class Encoder:
 
 
 class SessionChain:
-    """The end of a session's newest segment, and what is made from there on."""
+    """The end of a session's newest segment, and the blocks made from there on."""
 
     def __init__(self, encoder: Encoder, session: str, segment: int = 0) -> None:
         self.encoder, self.session, self.segment = encoder, session, segment
@@ -160,7 +166,7 @@ class SessionChain:
         self._tail = self._unfinished(*last)
 
     def extend(self, piece: TurnPiece, time_us: int, raw: Raw | None = None) -> None:
-        """Make a piece's blocks. With `raw` its keys and values are at hand, as after a generation."""
+        """Make a piece's blocks. `raw` gives its keys and values, if a generation has computed them."""
         if self.position and self.position + len(piece.ids) > self.encoder.segment_tokens:
             self.segment, self.position, self._context, self._tail = self.segment + 1, 0, None, None
         whole = self.made(piece) if raw is None else raw
@@ -191,18 +197,69 @@ class SessionChain:
     def _unfinished(
         self, number: int | None, tile: Tile, time_us: int
     ) -> tuple[int | None, Tile, int] | None:
-        """A block that is not full and goes on (align="grid"); its number is None for the last draft."""
+        """A block that is not full and goes on (align="grid"); its number is None for a draft."""
         config = self.encoder.config
         runs_on = config.align == "grid" and len(tile.ids) < config.block_tokens
         return (number, tile, time_us) if runs_on else None
 
     def made(self, piece: TurnPiece) -> Raw:
-        """A piece's keys and values behind what came before."""
+        """Keys and values of a piece, behind the context."""
         return self.encoder.encode(piece.ids, self._context)
 
     def _see(self, parts: Sequence[Raw]) -> None:
-        """Take these as what came before; keeps what the next turn can see, and a tail."""
+        """Append to the context that the next turn can see, and cut it to what is needed."""
         known = [self._context] if self._context is not None and tokens_in(self._context) else []
         whole = joined([*known, *parts])
         needed = max(self.encoder.context_tokens, self.encoder.config.block_tokens)
         self._context = cut(whole, max(0, tokens_in(whole) - needed))
+
+
+_SAMPLED = 1024  # numbers of each tensor
+_VERSION = 2  # raise it when other bytes would be stored of the same tokens
+_VOLATILE = ("_name_or_path", "transformers_version", "dtype", "torch_dtype", "architectures", "use_cache")
+_TEXT = "Tübingen, 7 a.m.: \u201cyes\u201d?\n"
+_TIME = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
+_SAMPLES = tuple(
+    Message(_TEXT, role=role, name=name, time=time)
+    for role in ("user", "assistant", "system", "tool")
+    for name in (None, "Bo")
+    for time in (None, _TIME)
+)
+
+
+def of_model(model: Any) -> str:
+    """Digest of configuration, weights (a sample of every tensor, adapters included) and dtype."""
+    digest = blake2b(digest_size=12)
+    config = {name: value for name, value in model.config.to_dict().items() if name not in _VOLATILE}
+    config = {name: value for name, value in config.items() if not name.startswith("_")}
+    digest.update(json.dumps(config, sort_keys=True, default=str).encode())
+    digest.update(str(model.dtype).encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        flat = tensor.detach().reshape(-1)
+        step = max(1, flat.numel() // _SAMPLED)
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(flat[::step].cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def of_tokenizer(tokenizer: Any) -> str:
+    """Digest of the vocabulary, and of the tokens of a difficult text."""
+    digest = blake2b(digest_size=8)
+    vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0]))
+    digest.update(json.dumps(vocabulary).encode())
+    ids = tokenizer(f"{_TEXT} 12345  Ωmega\t日本", add_special_tokens=False)["input_ids"]
+    digest.update(str([*ids, tokenizer.bos_token_id]).encode())
+    return digest.hexdigest()
+
+
+def of_format(form: TurnFormat) -> str:
+    """Digest of how turns are written."""
+    words = (*map(form.turn, _SAMPLES), form.ask(_TIME), form.answer_end, form.pinned)
+    return blake2b(repr(words).encode(), digest_size=8).hexdigest()
+
+
+def fingerprint(model: str, tokenizer: Any, form: TurnFormat, config: MemArt, layers: tuple[int, ...]) -> str:
+    """All that stored keys depend on, with the layers whose boxes are kept and the library's version."""
+    library = ".".join(transformers.__version__.split(".")[:2])
+    parts = (_VERSION, model, of_tokenizer(tokenizer), of_format(form), config.stored, library)
+    return "/".join([*(str(part) for part in parts), ",".join(str(layer) for layer in layers)])

@@ -1,4 +1,4 @@
-"""From messages to tokens: how a message is written for the model, and where blocks begin."""
+"""Messages as tokens: how turns are written for the model, and how they are cut into blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from zibaldone.views.kvcache.config import Alignment
 
 @dataclass(frozen=True, slots=True)
 class TurnFormat:
-    """How a conversation is written for a model, in pieces that can be put together."""
+    """Format of a conversation for a model, in pieces that can be concatenated."""
 
     turn: Callable[[Message], str]  # a whole message, with all that marks its beginning and end
     ask: Callable[[datetime], str]  # what makes the model answer now: the head of its own turn
@@ -23,7 +23,7 @@ class TurnFormat:
 
 
 def plain(system: str = "") -> TurnFormat:
-    """`Ann (2 March 2024): words`, a line per message: for base models and for most others."""
+    """`Ann (2 March 2024): words`, a line per message: for base models and most others."""
 
     def date(time: datetime | None) -> str:
         return f" ({time.day} {time:%B %Y})" if time else ""
@@ -37,7 +37,7 @@ def plain(system: str = "") -> TurnFormat:
 
 
 def chat(tokenizer: Any, system: str = "") -> TurnFormat:
-    """As the tokenizer's own chat template writes it.
+    """The format of the tokenizer's own chat template.
 
     A template writes conversations, not messages: a message is what it adds to a conversation of one other.
     Raises UnsupportedModel for a tokenizer without a template, or with one that does not simply add.
@@ -79,7 +79,7 @@ def chat(tokenizer: Any, system: str = "") -> TurnFormat:
 
 @dataclass(frozen=True, slots=True)
 class TurnPiece:
-    """A message, or as much of it as one segment holds, as tokens."""
+    """A message as tokens, or as much of it as fits into one segment."""
 
     seq: int
     ids: tuple[int, ...]
@@ -87,7 +87,7 @@ class TurnPiece:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A block's place and tokens, before it has keys."""
+    """Position and tokens of a block, before it has keys."""
 
     position: int  # of its first token in the segment
     ids: tuple[int, ...]
@@ -95,18 +95,18 @@ class Tile:
 
     @property
     def seqs(self) -> tuple[int, ...]:
-        """Of the messages that it has tokens of."""
+        """Seqs of the messages that it has tokens of."""
         return tuple(dict.fromkeys(seq for seq, _ in self.runs))
 
 
 def tokens_of(tokenizer: Any, text: str) -> tuple[int, ...]:
-    """Without marks of beginning and end."""
+    """Token ids of a text, without marks of beginning and end."""
     return tuple(int(i) for i in tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTokens:
-    """A new message as tokens, and the head of the answer."""
+    """A question as tokens, and the head of its answer."""
 
     turn: tuple[int, ...]
     head: tuple[int, ...]
@@ -118,7 +118,7 @@ class QuestionTokens:
 
 
 def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> QuestionTokens:
-    """A question as it will be a turn later, and apart from it what belongs to the answer."""
+    """Tokens of a question as it will stand a turn later, and of the head of its answer."""
     turn = tokens_of(tokenizer, form.turn(Message(text, time=now)))
     frame = tokens_of(tokenizer, form.turn(Message("", time=now)))
     start = _alike(turn, frame)
@@ -127,13 +127,13 @@ def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> Q
 
 
 def _alike(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many tokens both begin with."""
+    """Number of tokens that both begin with."""
     length = min(len(first), len(second))
     return next((place for place in range(length) if first[place] != second[place]), length)
 
 
 def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[TurnPiece]:
-    """A message in pieces of at most so many tokens."""
+    """Cut a message into pieces of at most `most` tokens."""
     for start in range(0, len(ids), most):
         yield TurnPiece(seq, tuple(ids[start : start + most]))
 
@@ -141,8 +141,8 @@ def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[TurnPiece]:
 def tiles(stream: Iterable[TurnPiece], start: int, block_tokens: int, align: Alignment) -> list[Tile]:
     """Cut the pieces of a segment, of which the first begins at token `start`, into blocks.
 
-    With "turn" each piece begins a block; with "grid" blocks run on over messages, and only the last one
-    may be short.
+    With "turn" each piece begins a block; with "grid" blocks run on over messages, and only the last one may
+    be short.
     """
     laid_tiles: list[Tile] = []
     position = start
@@ -168,7 +168,7 @@ def _longer(tile: Tile, seq: int, ids: tuple[int, ...]) -> Tile:
 
 
 def pieces_of(laid_tiles: Iterable[Tile], without: frozenset[int] = frozenset()) -> Iterator[TurnPiece]:
-    """The pieces that tiles were cut from, but for those of some messages."""
+    """Pieces that tiles were cut from, without those of the messages `without`."""
     seq: int | None = None
     ids: list[int] = []
     for tile in laid_tiles:
@@ -186,7 +186,7 @@ def pieces_of(laid_tiles: Iterable[Tile], without: frozenset[int] = frozenset())
 
 
 def check_tokenizer(tokenizer: Any, size: int) -> None:
-    """Raises InvalidInput for what is no tokenizer of the model's."""
+    """Raises InvalidInput unless it is a tokenizer of the model's."""
     if not callable(tokenizer) or not hasattr(tokenizer, "decode"):
         raise InvalidInput("tokenizer must be the model's Transformers tokenizer, as AutoTokenizer loads it")
     if len(tokenizer) > size and max(tokenizer.get_vocab().values()) >= size:

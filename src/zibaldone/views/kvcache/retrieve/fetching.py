@@ -14,8 +14,7 @@ from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionC
 from zibaldone.views.kvcache.model.turns import pieces_of
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.codec import decode, decode_keys
-from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Hits, Tiers
 

@@ -18,8 +18,7 @@ from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.ranking import rank
 from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.manifest import KVBlock
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader
+from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""A pool in an engine that owns its cache: what a request carries, what is loaded, and what it leaves."""
+"""Memory in an engine that owns its cache: requests, loading, responses."""

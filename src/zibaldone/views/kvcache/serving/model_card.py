@@ -1,7 +1,7 @@
-"""What an engine has to know of the model that made a pool: how its keys are rotated, and its pinned prefix.
+"""Model card: facts about the pool's model that an engine needs (rotation of keys, pinned prefix).
 
-An engine has a model of its own and hands no rotary tables out, so whoever attaches the model writes them
-down once: of each layer the rotation that was found by asking it, and the frequencies of its tables.
+An engine has a model of its own and hands no rotary tables out, so whoever attaches the model stores them
+once: of each layer the rotation that was found by probing it, and the frequencies of its tables.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 from zibaldone.errors import ForeignKV, StorageUnusable, UnsupportedModel
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.model.encoding import Encoder
-from zibaldone.views.kvcache.model.rotary import Rotation
+from zibaldone.views.kvcache.model.inspection import Rotation
 
 _FORMAT = "zibaldone-model-card-1"
 _SLACK = 1e-4  # by which tables made of frequencies may differ from the model's own, in float32
@@ -46,7 +46,7 @@ class Frequencies:
     scaling: float
 
     def tables(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """(1, tokens, columns) float32 each, of these positions."""
+        """(cos, sin) for these positions, (1, tokens, columns) float32 each."""
         angles = positions.float()[:, None] * self.radians[None]
         return (angles.cos() * self.scaling)[None], (angles.sin() * self.scaling)[None]
 
@@ -61,14 +61,14 @@ class CardLayer:
     key_dim: int
 
     def rotate(self, keys: Tensor, positions: Tensor) -> Tensor:
-        """Raw keys (heads, tokens, key_dim) at these positions, with tables of the keys' own type."""
+        """Rotate raw keys (heads, tokens, key_dim) to these positions, with tables of the keys' dtype."""
         cos, sin = self.frequencies.tables(positions)
         return self.rotation.apply(keys[None], cos.to(keys.dtype), sin.to(keys.dtype))[0]
 
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What was written of one model, tokenizer and format: one fingerprint."""
+    """Card of one model, tokenizer and format: of one fingerprint."""
 
     prefix_ids: tuple[int, ...]
     prefix: Raw | None  # raw keys and values of these
@@ -76,7 +76,7 @@ class ModelCard:
     shape: dict[str, Any]  # as shape_of gives it
 
     def check(self, config: Any) -> None:
-        """Raises ForeignKV when this is the configuration of another model than made the pool."""
+        """Raises ForeignKV if the configuration is of another model than the pool's."""
         served = shape_of(config)
         if other := {n: (v, served[n]) for n, v in self.shape.items() if n in served and served[n] != v}:
             differences = ", ".join(f"{name} {ours} and {theirs}" for name, (ours, theirs) in other.items())
@@ -86,7 +86,7 @@ class ModelCard:
             )
 
     def write(self, path: Path) -> None:
-        """Replaces what is there. Raises StorageUnusable."""
+        """Write the card, replacing it. Raises StorageUnusable."""
         facts = {
             "format": _FORMAT,
             "prefix_ids": list(self.prefix_ids),
@@ -120,7 +120,7 @@ class ModelCard:
 
     @staticmethod
     def read(path: Path) -> ModelCard:
-        """Raises StorageUnusable when there is none, or it is not one of ours."""
+        """Read a card. Raises StorageUnusable if there is none, or it is not one of ours."""
         try:
             with safe_open(path, "pt") as file:
                 facts = json.loads((file.metadata() or {})["card"])
@@ -146,12 +146,12 @@ class ModelCard:
 
 
 def card_path(root: Path, fingerprint: str) -> Path:
-    """Where the card of a fingerprint is, in the folder of all pools."""
+    """Path of a fingerprint's card, in the folder of all pools."""
     return root / "models" / f"card-{blake2b(fingerprint.encode(), digest_size=12).hexdigest()}.safetensors"
 
 
 def shape_of(config: Any) -> dict[str, Any]:
-    """What tells models apart by their configuration alone; weights are not looked at."""
+    """Configuration values that tell models apart; weights are not looked at."""
     text = config.get_text_config(decoder=True)
     named = {name: getattr(text, name, None) for name in _SHAPE}
     return {name: value for name, value in named.items() if isinstance(value, int | str)}
@@ -168,7 +168,7 @@ def card_of(encoder: Encoder) -> ModelCard:
 
 
 def _frequencies(encoder: Encoder, number: int) -> Frequencies:
-    """Of one layer's tables, checked against them."""
+    """Frequencies of one layer's tables, checked against them."""
     tap = encoder.tap
     positions = torch.tensor([at for at in _PROBED if at < encoder.window])
     cos, sin = (table[0].cpu() for table in tap.tables(number, positions, encoder.window, torch.float32))

@@ -7,14 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from zibaldone.errors import InvalidInput
-from zibaldone.storage.database import Database
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
 from zibaldone.views.kvcache.retrieve.fetching import placed
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
-from zibaldone.views.kvcache.serving.scope import KVScope
-from zibaldone.views.kvcache.storage.manifest import KVBlock
-from zibaldone.views.kvcache.storage.pool_reader import PoolReader
+from zibaldone.views.kvcache.serving.scheduling import KVScope
+from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
 from zibaldone.views.kvcache.view import KVView
 
 
@@ -26,7 +24,7 @@ class KVPrompt:
     question_tokens: int  # at the end of these: what an engine has to compute
     scope: KVScope | None  # None: there is no memory to load
     salt: str | None
-    citations: tuple[Cited, ...]  # the messages in sight, in the order of the log
+    citations: tuple[Cited, ...]  # the selected messages, in the order of the log
     query: str
     now: datetime
     user: str
@@ -35,12 +33,12 @@ class KVPrompt:
 
     @property
     def memory_tokens(self) -> int:
-        """Tokens whose keys are loaded, the pinned ones among them."""
+        """Tokens whose keys are loaded, the pinned ones included."""
         return len(self.ids) - self.question_tokens
 
     @property
     def seqs(self) -> tuple[int, ...]:
-        """Of the messages in sight."""
+        """Seqs of the selected messages."""
         return seqs_of(self.blocks)
 
     def body(self) -> dict[str, Any]:
@@ -52,14 +50,9 @@ class KVPrompt:
 
 
 def prompt_of(
-    view: KVView,
-    database: Database,
-    reader: PoolReader | None,
-    index: Index | None,
-    user: str,
-    sought: Sought,
+    view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought
 ) -> KVPrompt:
-    """Choose, and say what stands where.
+    """Select memory, and lay out the prompt.
 
     Raises BlockMissing when a chosen block has just gone, and InvalidInput for settings that an engine has no
     place for.
@@ -88,7 +81,7 @@ def prompt_of(
         question_tokens=len(selection.question.ids),
         scope=scope,
         salt=salt,
-        citations=cited(database.read, user, seqs_of(blocks)),
+        citations=cited(reader, user, seqs_of(blocks)),
         query=sought.query,
         now=sought.now,
         user=user,

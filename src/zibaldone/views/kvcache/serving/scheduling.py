@@ -1,35 +1,87 @@
-"""Where an engine schedules: requests that name a memory, and what its workers are to do for them.
+"""The scheduler's side of serving: requests that name a memory, and load plans for the workers.
 
-Workers read the files that a plan names, and no database. Imports no engine; a request is vLLM's, of which a
-few attributes are read.
+A scope in the request says whose memory, and which blocks. Workers read the files that a plan names, and no
+database. Imports no engine; a request is vLLM's, of which a few attributes are read.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked_dataclass
 from sqlalchemy import Connection
 
+from zibaldone.core.validation import key, shown
 from zibaldone.errors import BlockMissing, ForeignKV, InvalidInput, ZibaldoneError
 from zibaldone.storage.folder_layout import database_file
 from zibaldone.storage.sqlite import SqliteDatabase
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.serving.model_card import ModelCard, card_path
-from zibaldone.views.kvcache.serving.scope import FIX, KEY, KVScope
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.layout import BlockLayout
+from zibaldone.views.kvcache.storage.block_files import BlockLayout
 from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
+
+KEY = "zibaldone"  # our part of a request's kv_transfer_params
+FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_transfer_params and cache_salt"
+Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]  # of a row
+
+
+@checked_dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class KVScope:
+    """Blocks of one user and one generation of that user's pool."""
+
+    user: Annotated[str, Field(strict=True)]
+    generation: Number
+    fingerprint: Annotated[str, Field(strict=True)]
+    pinned: Annotated[bool, Field(strict=True)]  # the pinned prefix stands before the blocks
+    blocks: tuple[Number, ...]  # in the order in which they stand in the prompt
+
+    def params(self) -> dict[str, Any]:
+        """The scope as kv_transfer_params."""
+        return {KEY: {**asdict(self), "blocks": list(self.blocks)}}  # type: ignore[call-overload, unused-ignore]
+
+    @staticmethod
+    def of(params: object) -> KVScope | None:
+        """Parse kv_transfer_params; None if they have no scope. Raises InvalidInput."""
+        if not isinstance(params, Mapping) or KEY not in params:
+            return None
+        try:
+            scope = _SCOPES.validate_python(params[KEY])
+        except ValidationError as error:
+            fault = error.errors()[0]
+            place = "".join(f"[{one!r}]" for one in (KEY, *fault["loc"]))
+            raise InvalidInput(
+                f"kv_transfer_params{place}, {shown(fault['input'])}: {fault['msg']}; {FIX}"
+            ) from error
+        key("user", scope.user)
+        return scope
+
+    def salt(self, checksums: Iterable[int | None]) -> str:
+        """Salt that separates an engine's prefix caches by user, pool, blocks and content.
+
+        `checksums` are those of the blocks, in their order. Keys of a block depend on what it was encoded
+        behind, so equal tokens do not make equal caches: an engine that only compares tokens would mix
+        memories up, and memory with text.
+        """
+        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.blocks, tuple(checksums))
+        return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+_SCOPES = TypeAdapter(KVScope)
+
 
 _logger = logging.getLogger(__name__)
 Serving = Callable[[Connection, str, KVStore], Generation | None]
 
 
 class PlacedBlock(NamedTuple):
-    """Where a block's bytes are."""
+    """Slot, checksum and size of a block."""
 
     slot: int
     checksum: int
@@ -38,7 +90,7 @@ class PlacedBlock(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """What stands at the beginning of a request's prompt, and need not be computed."""
+    """Memory at the beginning of a request's prompt, which need not be computed."""
 
     files: Path  # the folder of the pool
     layout: BlockLayout
@@ -53,7 +105,7 @@ class LoadPlan:
 
 @dataclass(frozen=True, slots=True)
 class SlotLoad:
-    """Tokens from `start` to `end` of a request, of memory, into its blocks."""
+    """Tokens from `start` to `end` of a request's memory, to be loaded into its blocks."""
 
     plan: LoadPlan
     start: int
@@ -63,7 +115,7 @@ class SlotLoad:
 
 @dataclass
 class _Served:
-    """A request, on the scheduler's side; it names no memory where there is neither plan nor error."""
+    """A request on the scheduler's side; without plan and error it names no memory."""
 
     plan: LoadPlan | None = None
     error: str = ""
@@ -71,7 +123,7 @@ class _Served:
 
 
 class SchedulerSide:
-    """Holds requests against the pools of a memory's folder, for who has no model of ours."""
+    """Checks requests against the pools of a memory's folder, without a model of ours."""
 
     def __init__(self, folder: Path, serving: Serving, config: Any) -> None:
         """`serving` says which generation serves a user (generations.serving).
@@ -94,12 +146,12 @@ class SchedulerSide:
         self._database.close()
 
     def matched(self, request: Any, computed: int) -> int:
-        """Tokens behind the computed ones that are memory and need not be computed."""
+        """Number of tokens behind the computed ones that are memory and need not be computed."""
         plan = self._served(request).plan
         return max(0, plan.tokens - computed) if plan is not None else 0
 
     def load(self, request: Any, block_ids: Sequence[int], tokens: int) -> None:
-        """These blocks are the request's: its memory's last `tokens` tokens are to be loaded."""
+        """Plan to load the last `tokens` tokens of the request's memory into these blocks."""
         served = self._served(request)
         if served.plan is not None:
             end = served.plan.tokens
@@ -107,12 +159,12 @@ class SchedulerSide:
             self._next.append(SlotLoad(served.plan, end - tokens, end, tuple(block_ids)))
 
     def take_loads(self) -> list[SlotLoad]:
-        """The blocks that workers are to load for the step that begins."""
+        """Loads for the step that begins; the next call returns new ones only."""
         loads, self._next = self._next, []
         return loads
 
     def finish(self, request: Any) -> dict[str, Any] | None:
-        """The part of the response about memory: tokens loaded, and an error."""
+        """Memory's part of the response: tokens loaded, and an error."""
         served = self._requests.pop(request.request_id, _Served())
         if served.error:
             return {KEY: {"loaded_tokens": served.loaded_tokens, "error": served.error}}
@@ -139,7 +191,7 @@ class SchedulerSide:
             return _Served(error="the memory cannot be read: the log of vLLM says why")
 
     def _plan(self, scope: KVScope, prompt: Sequence[int], salt: str | None) -> LoadPlan:
-        """Hold a request against the pool that it names; blocks that have no place end the plan before them.
+        """Check a request against the pool that it names; blocks without a slot end the plan.
 
         Whoever asks has to know the text: the prompt must begin with the very tokens of the blocks, and the
         blocks must be of the user that the scope names. Raises InvalidInput, ForeignKV or BlockMissing for

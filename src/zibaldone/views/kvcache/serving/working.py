@@ -1,47 +1,68 @@
-"""Where an engine computes: memory into one worker's paged cache.
+"""The worker's side of serving: memory into one worker's paged cache.
 
-Imports no engine.
+Imports no engine; its own kernel writes, since layouts of caches differ.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from zibaldone.errors import BlockMissing, UnsupportedModel
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.serving.model_card import ModelCard
-from zibaldone.views.kvcache.serving.paged_cache import PagedLayer
 from zibaldone.views.kvcache.serving.scheduling import SlotLoad
 from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum
 from zibaldone.views.kvcache.storage.codec import decode
+
+# Puts keys and values (tokens, heads, dim) into slots (tokens,) of a cache.
+WriteSlots = Callable[[Tensor, Tensor, Tensor], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PagedLayer:
+    """One layer of an engine's paged cache: keys and values of `heads` heads, on a device."""
+
+    device: torch.device
+    write_slots: WriteSlots
+    heads: int
+    key_dim: int
+    value_dim: int
+
+    def write(self, kv: RawKV, slots: Sequence[int]) -> None:
+        """Write rotated keys (heads, tokens, dim) and values into these slots."""
+        keys = kv.keys.transpose(0, 1).contiguous().to(self.device)
+        values = kv.values.transpose(0, 1).contiguous().to(self.device)
+        self.write_slots(keys, values, torch.tensor(slots, dtype=torch.int64, device=self.device))
+
 
 _logger = logging.getLogger(__name__)
 _NO_BLOCK = 0  # vLLM's number for a block that is not there: behind a sliding window
 
 
 class PagedSlots(NamedTuple):
-    """Some of a request's tokens that have a place; the rest lies behind a sliding window."""
+    """Tokens of a request that have a slot; the others lie behind a sliding window."""
 
     tokens: tuple[int, ...]  # positions in the request, rising
     slots: tuple[int, ...]  # block * block size + offset, of each
 
 
 class HeadRange(NamedTuple):
-    """Which key-value heads of a model a tensor-parallel rank has."""
+    """Key-value heads of a tensor-parallel rank."""
 
     start: int
     end: int
 
 
 def slots_of(block_ids: Sequence[int], block_tokens: int, start: int, end: int) -> PagedSlots:
-    """The places of the tokens from `start` to `end` of a request that has these blocks, in their order."""
+    """Slots of the tokens from `start` to `end` of a request with these blocks, in order."""
     assert 0 <= start <= end <= len(block_ids) * block_tokens, (start, end, len(block_ids), block_tokens)
     tokens = tuple(at for at in range(start, end) if block_ids[at // block_tokens] != _NO_BLOCK)
     slots = (block_ids[at // block_tokens] * block_tokens + at % block_tokens for at in tokens)
@@ -49,7 +70,7 @@ def slots_of(block_ids: Sequence[int], block_tokens: int, start: int, end: int) 
 
 
 def head_range(kv_heads: int, rank: int, ranks: int) -> HeadRange:
-    """A rank's own heads: an equal share each; where there are more ranks than heads, several share one."""
+    """A rank's heads: an equal share; with more ranks than heads, several share one."""
     assert 0 <= rank < ranks, (rank, ranks)
     assert max(kv_heads, ranks) % min(kv_heads, ranks) == 0, f"{kv_heads} heads among {ranks} ranks"
     if kv_heads >= ranks:
@@ -61,7 +82,7 @@ def head_range(kv_heads: int, rank: int, ranks: int) -> HeadRange:
 
 @dataclass(frozen=True, slots=True)
 class RankShare:
-    """Which of an engine's workers this is."""
+    """Rank of this worker."""
 
     rank: int  # among those that share every layer's heads
     ranks: int
@@ -79,7 +100,7 @@ class WorkerSide:
         self._failed: set[int] = set()
 
     def load(self, loads: Sequence[SlotLoad]) -> None:
-        """Before a step's pass: keys at their positions, and values, of all layers."""
+        """Load keys at their positions, and values, of all layers; before a step's pass."""
         for load in loads:
             try:
                 self._load(load)
@@ -89,7 +110,7 @@ class WorkerSide:
                 _logger.warning("memory was not loaded, and is computed: %s", error)
 
     def take_failed(self) -> set[int]:
-        """Blocks that were not filled since this was last asked for."""
+        """Blocks that could not be filled since the last call."""
         failed, self._failed = self._failed, set()
         return failed
 
@@ -102,15 +123,12 @@ class WorkerSide:
             return
         for number, layer in self._layers.items():
             of_layer = card.layers[number]
-            heads = slice(*self._heads(of_layer.kv_heads))
+            heads = slice(*head_range(of_layer.kv_heads, self._share.rank, self._share.ranks))
             keys = torch.cat([part[number].keys[heads] for part in parts], dim=1)[:, positions - first]
             values = torch.cat([part[number].values[heads] for part in parts], dim=1)[:, positions - first]
             _check(keys, values, layer, number)
             rotated = of_layer.rotate(keys, positions)
             layer.write(RawKV(rotated.to(self._dtype), values.to(self._dtype)), slots.slots)
-
-    def _heads(self, kv_heads: int) -> HeadRange:
-        return head_range(kv_heads, self._share.rank, self._share.ranks)
 
     def _card(self, path: Path) -> ModelCard:
         if path not in self._cards:
@@ -119,7 +137,7 @@ class WorkerSide:
 
 
 def _parts(load: SlotLoad, card: ModelCard) -> tuple[int, list[Raw]]:
-    """(position of the first, raw keys and values): prefix and blocks that reach from `start` to `end`."""
+    """(position of the first token, raw keys and values of prefix and blocks up to `end`)."""
     plan, files = load.plan, PoolFiles(load.plan.files, load.plan.layout, ())
     parts: list[Raw] = []
     if card.prefix is not None and load.start < plan.prefix_tokens:

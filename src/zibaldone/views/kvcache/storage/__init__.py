@@ -1,1 +1,1 @@
-"""Where blocks lie: the manifest, the files, the tiers."""
+"""Storage of blocks: manifest, files, tiers."""

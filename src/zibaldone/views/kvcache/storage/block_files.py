@@ -1,12 +1,12 @@
-"""The memory pool's files: blocks, bounding boxes and the keys that score, at fixed places (section 3.1 d).
+"""Files of the memory pool: blocks, bounding boxes and scoring keys, at fixed slots (section 3.1 d).
 
-Which block lies where is the manifest's to say (manifest.py); these files know places and bytes alone. A
-place is only written while no row names it, so that a crash leaves unnamed bytes and never a torn block that
-is believed: *intent* names the places that a commit was about to write, and whoever writes or purges next
-clears those that no row took.
+The manifest knows which block is in which slot (manifest.py); these files know slots and bytes alone. A slot
+is only written while no row names it, so that a crash leaves unnamed bytes and never a torn block that is
+believed: *intent* names the slots that a commit was about to write, and the next writer or purge clears those
+that no row took.
 
-`blocks` is written and read whole block by whole block. Beside it each layer that scores has `boxes-N`, with
-a row for every block.
+`blocks` is read and written block by block: a block has a fixed size with all its layers, so that it is one
+read. Beside it each scoring layer has `boxes-N`, with a row for every block.
 """
 
 from __future__ import annotations
@@ -19,18 +19,81 @@ import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 
 from zibaldone.errors import BlockMissing, StorageFull, StorageUnusable
-from zibaldone.views.kvcache.storage.layout import BlockLayout
+from zibaldone.views.kvcache.config import Codec
+
+ALIGNMENT = 4096  # bytes: of pages and of O_DIRECT
+_SCALE_BYTES = 4  # float32
+
+
+@dataclass(frozen=True, slots=True)
+class LayerSize:
+    """Sizes of one layer's keys and values."""
+
+    kv_heads: int
+    key_dim: int
+    value_dim: int
+
+
+@dataclass(frozen=True)
+class BlockLayout:
+    """[layer][keys | values][kv head][token][dim], padded to a multiple of 4 KiB.
+
+    Quantised, a layer's scales stand before its numbers: one per channel for keys, one per token for values.
+    """
+
+    layers: tuple[LayerSize, ...]
+    block_tokens: int
+    dtype: str  # "float32", "bfloat16", "float16": what the model computes keys in
+    item_bytes: int  # of that
+    codec: Codec
+
+    @cached_property
+    def payload_bytes(self) -> int:
+        return sum(self.layer_bytes(size) for size in self.layers)
+
+    @cached_property
+    def stride_bytes(self) -> int:
+        """Distance from one block to the next."""
+        return -(-self.payload_bytes // ALIGNMENT) * ALIGNMENT
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Start of each layer in a block."""
+        return (0, *accumulate(self.layer_bytes(size) for size in self.layers))[:-1]
+
+    def layer_bytes(self, size: LayerSize) -> int:
+        """Bytes of one layer in a block."""
+        return self.key_bytes(size) + self._bytes(size, size.value_dim, self.block_tokens)
+
+    def key_bytes(self, size: LayerSize) -> int:
+        """Bytes of one layer's keys with their scales."""
+        return self._bytes(size, size.key_dim, size.key_dim)
+
+    def _bytes(self, size: LayerSize, dim: int, scales: int) -> int:
+        numbers = size.kv_heads * self.block_tokens * dim
+        if self.codec == "native":
+            return numbers * self.item_bytes
+        return numbers + _SCALE_BYTES * size.kv_heads * scales
+
+    def box_bytes(self, layer: int) -> int:
+        """Bytes of a block's bounding box in one layer: (kv_heads, 2, key_dim) in the model's dtype."""
+        size = self.layers[layer]
+        return 2 * size.kv_heads * size.key_dim * self.item_bytes
+
 
 _BLOCKS, _INTENT = "blocks", "intent"
 _ZEROS_AT_ONCE = 1 << 20
 
 
 def folder_of(root: Path, user: str) -> Path:
-    """Where a user's pools are: a user's name is in no file's name."""
+    """Folder of a user's pools; no file is named after a user."""
     return root / blake2b(user.encode(), digest_size=8).hexdigest()
 
 
@@ -39,12 +102,12 @@ def pool_name(generation: int, fingerprint: str) -> str:
 
 
 def checksum(data: bytes) -> int:
-    """CRC-32."""
+    """CRC-32 of the data."""
     return zlib.crc32(data)
 
 
 class PoolFiles:
-    """One user's blocks of one generation, in a folder."""
+    """Files of one user's blocks of one generation."""
 
     def __init__(self, folder: Path, layout: BlockLayout, layers: Sequence[int]) -> None:
         """`layers` are those whose boxes are kept. Makes no file yet."""
@@ -62,7 +125,7 @@ class PoolFiles:
         return data
 
     def announce(self, slots: Sequence[int]) -> None:
-        """Say which blocks are about to be read, so that the system reads them side by side.
+        """Tell the system which blocks are about to be read, so that it reads them in parallel.
 
         Scattered blocks then come as fast as adjacent ones: no need to lay out what is read together beside
         each other, as the chunks view does.
@@ -71,7 +134,7 @@ class PoolFiles:
             _will_need(file, [slot * self.layout.stride_bytes for slot in slots], self.layout.payload_bytes)
 
     def read_keys(self, slots: Sequence[int], layer: int) -> list[bytes | None]:
-        """One layer's keys of the blocks in these slots, unchecked; None where the file ends before."""
+        """One layer's keys of the blocks in these slots, unchecked; None behind the end of the file."""
         start, size = self.layout.offsets[layer], self.layout.key_bytes(self.layout.layers[layer])
         data = self._read(_BLOCKS, [slot * self.layout.stride_bytes + start for slot in slots], size)
         return [keys if len(keys) == size else None for keys in data]
@@ -82,10 +145,10 @@ class PoolFiles:
         boxes: Mapping[int, Sequence[bytes]],
         unsettled: tuple[Sequence[int], Sequence[int]] = ((), ()),
     ) -> None:
-        """Payloads by slot and boxes by row (one per kept layer), durable when this returns.
+        """Write payloads by slot, and boxes by row (one per kept layer); durable on return.
 
-        `unsettled` are the (slots, rows) of earlier writes that were not committed: they stay noted.
-        Raises StorageFull and StorageUnusable; then no row may name what was to be written.
+        `unsettled` are the (slots, rows) of earlier writes that were not committed: they stay noted. Raises
+        StorageFull and StorageUnusable; then no row may name what was to be written.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -106,12 +169,12 @@ class PoolFiles:
             raise _as_storage_error(error, self.folder) from error
 
     def read_boxes(self, layer: int, rows: Sequence[int]) -> list[bytes]:
-        """One box per row, as far as the file has them."""
+        """One box per row; shorter behind the end of the file."""
         size = self.layout.box_bytes(layer)
         return self._read(self._box_path(layer).name, [row * size for row in rows], size)
 
     def erase(self, slots: Iterable[int], rows: Iterable[int]) -> None:
-        """Overwrite blocks and boxes with zeros, durably. What lies behind the files' ends is not there."""
+        """Overwrite blocks and boxes with zeros, durably; the ends of the files are not moved."""
         stride = self.layout.stride_bytes
         self._zero(_BLOCKS, [(slot * stride, stride) for slot in slots])
         wanted = list(rows)
@@ -120,7 +183,7 @@ class PoolFiles:
             self._zero(self._box_path(layer).name, [(row * size, size) for row in wanted])
 
     def filled(self) -> tuple[set[int], set[int]]:
-        """(slots, rows) where anything but zeros is."""
+        """(slots, rows) with anything but zeros."""
         slots = set(self._filled(_BLOCKS, self.layout.stride_bytes))
         rows: set[int] = set()
         for layer in self.layers:
@@ -136,11 +199,11 @@ class PoolFiles:
         return list(intent["slots"]), list(intent["rows"])
 
     def settle(self) -> None:
-        """Nothing is under way any more."""
+        """Forget the intent: no write is in progress."""
         (self.folder / _INTENT).unlink(missing_ok=True)
 
     def cut(self, slots: int) -> None:
-        """Give back what lies behind so many slots."""
+        """Truncate the block file to this number of slots."""
         path = self.folder / _BLOCKS
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_size > slots * self.layout.stride_bytes:
@@ -164,7 +227,7 @@ class PoolFiles:
             os.close(descriptor)
 
     def _read(self, name: str, places: Sequence[int], size: int) -> list[bytes]:
-        """So many bytes from each place on; fewer where the file ends before."""
+        """`size` bytes from each offset; fewer at the end of the file."""
         try:
             with _opened(self.folder / name, os.O_RDONLY) as file:
                 _will_need(file, places if len(places) > 1 else (), size)
@@ -177,7 +240,7 @@ class PoolFiles:
             ) from error
 
     def _filled(self, name: str, stride: int) -> Iterator[int]:
-        """Places of a file, so many bytes apart, that have anything but zeros."""
+        """Slots of a file, `stride` bytes apart, with anything but zeros."""
         try:
             size = (self.folder / name).stat().st_size
         except FileNotFoundError:
@@ -202,7 +265,7 @@ class PoolFiles:
 
 
 def remove(folder: Path) -> None:
-    """A whole generation, or a user's whole folder."""
+    """Remove the folder of a generation, or of a user."""
     try:
         shutil.rmtree(folder)
     except FileNotFoundError:
@@ -212,7 +275,7 @@ def remove(folder: Path) -> None:
 
 
 def _write(file: int, data: bytes, at: int) -> None:
-    """All of it: the system may take a part at a time."""
+    """Write all bytes; the system may take a part at a time."""
     while data:
         written = os.pwrite(file, data, at)
         if written <= 0:

@@ -1,4 +1,4 @@
-"""A block as bytes and back: as it is, or with keys quantised per channel and values per token."""
+"""Blocks as bytes and back: as they are, or with keys quantised per channel and values per token."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
-from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
+from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 
 _STEPS = 127  # of int8 on either side of 0
 
 
 def encode(raw: Raw, layout: BlockLayout) -> bytes:
-    """A block of at most block_tokens tokens; what is missing to a full one is zero."""
+    """Bytes of a block of at most block_tokens tokens, padded with zeros."""
     parts = []
     for kv in raw:
         short = layout.block_tokens - kv.tokens
@@ -25,7 +25,7 @@ def encode(raw: Raw, layout: BlockLayout) -> bytes:
 
 
 def decode(data: bytes, tokens: int, layout: BlockLayout) -> Raw:
-    """The tokens of a block, on the CPU."""
+    """Keys and values of a block's tokens, on the CPU."""
     raw = []
     for size, start in zip(layout.layers, layout.offsets, strict=True):
         keys = _unpacked(data, start, size.key_dim, size, layout, channel=True)

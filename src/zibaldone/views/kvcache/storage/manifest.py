@@ -1,32 +1,111 @@
-"""The manifest: which block is whose, of which messages and tokens, and where its bytes are."""
+"""The manifest: owner, messages, tokens and slot of every block; free slots, and slots to be overwritten."""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, select, update
 
+from zibaldone.errors import BlockMissing
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import kv_attended, kv_blocks, kv_erasures, kv_pools, messages
+from zibaldone.storage.upsert import insert_missing
 from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.config import Alignment
 from zibaldone.views.kvcache.model.turns import Tile
-from zibaldone.views.kvcache.storage.free_slots import erase
-from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
+from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.own_rows import insert, key_of, matching, of
 
 _PER_STATEMENT = 500
 _b = kv_blocks.c
 
 
+def take_slots(connection: Connection, generation: Generation, count: int) -> list[int]:
+    """Return `count` unused slots; those that waited to be overwritten first.
+
+    To be called before rows are removed in the same transaction: their places are still named by the state
+    that a rollback goes back to.
+    """
+    erased_slots = erasures(connection, generation)[0]
+    waiting = erased_slots[:count]
+    c = kv_erasures.c
+    for some in in_chunks(waiting, _PER_STATEMENT):
+        these = and_(of(kv_erasures, generation), c.kind == "slot", c.place.in_(some))
+        connection.execute(delete(kv_erasures).where(these))
+    return waiting + _free(connection, generation, count - len(waiting), set(erased_slots))
+
+
+def _free(connection: Connection, generation: Generation, count: int, unusable: set[int]) -> list[int]:
+    """The first `count` slots that no row names, without `unusable` ones."""
+    where = (of(kv_blocks, generation), _b.slot.is_not(None))
+    taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
+    end = max([-1 if last is None else int(last), *unusable])
+    if taken + len(unusable) == end + 1:
+        return list(range(end + 1, end + 1 + count))
+    unusable |= {int(slot) for (slot,) in connection.execute(select(_b.slot).where(*where))}
+    return list(itertools.islice((place for place in itertools.count() if place not in unusable), count))
+
+
+def unnamed(
+    connection: Connection, generation: Generation, slots: Sequence[int], rows: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """(slots, rows) of the given ones that no row of the manifest names."""
+    query = select(_b.slot).where(of(kv_blocks, generation))
+    named = {row.slot for row in matching(connection, query, _b.slot, slots)}
+    query = select(_b.block).where(of(kv_blocks, generation), _b.boxes_crc.is_not(None))
+    boxed = {row.block - 1 for row in matching(connection, query, _b.block, [row + 1 for row in rows])}
+    return [slot for slot in slots if slot not in named], [row for row in rows if row not in boxed]
+
+
+def named(connection: Connection, generation: Generation) -> tuple[set[int], set[int]]:
+    """(slots, rows) that the manifest names."""
+    rows = connection.execute(select(_b.block, _b.slot, _b.boxes_crc).where(of(kv_blocks, generation))).all()
+    return (
+        {row.slot for row in rows if row.slot is not None},
+        {row.block - 1 for row in rows if row.boxes_crc is not None},
+    )
+
+
+def last_slot(connection: Connection, generation: Generation) -> int:
+    """The highest slot that a row names; -1 if none does."""
+    highest = connection.execute(select(func.max(_b.slot)).where(of(kv_blocks, generation))).scalar()
+    return -1 if highest is None else int(highest)
+
+
+def erase(
+    connection: Connection, generation: Generation, slots: Iterable[int], rows: Iterable[int] = ()
+) -> None:
+    """Mark slots of blocks and rows of boxes to be overwritten."""
+    places = [("slot", slot) for slot in slots] + [("row", row) for row in rows]
+    key = key_of(generation)
+    insert_missing(connection, kv_erasures, [key | {"kind": kind, "place": place} for kind, place in places])
+
+
+def erasures(connection: Connection, generation: Generation) -> tuple[list[int], list[int]]:
+    """(slots, rows) that are to be overwritten."""
+    c = kv_erasures.c
+    rows = connection.execute(select(c.kind, c.place).where(of(kv_erasures, generation)))
+    by_kind: dict[str, list[int]] = {"slot": [], "row": []}
+    for row in rows:
+        by_kind[row.kind].append(row.place)
+    return sorted(by_kind["slot"]), sorted(by_kind["row"])
+
+
+def erased(connection: Connection, generation: Generation) -> None:
+    """Clear the marks, after everything was overwritten."""
+    own_rows.drop(connection, generation, kv_erasures)
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One generation's pool, as its row says."""
+    """One generation's pool."""
 
     generation: Generation
     layout: BlockLayout
@@ -53,23 +132,23 @@ class KVBlock:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Its order inside the conversation."""
+        """Order inside of the conversation."""
         return (self.session, self.segment, self.tile.position)
 
     @property
     def chronological(self) -> tuple[int, str, int, int]:
-        """In the order of the log: a block stands where its first message does."""
+        """Order of the log: a block stands where its first message does."""
         return (self.tile.runs[0][0], *self.place)
 
 
 def pools(connection: Connection, user: str) -> list[Pool]:
-    """Of all generations, in their order."""
+    """Pools of all generations, in their order."""
     rows = connection.execute(select(kv_pools).where(kv_pools.c.user == user).order_by(kv_pools.c.generation))
     return [_pool(row) for row in rows]
 
 
 def pool(connection: Connection, generation: Generation) -> Pool | None:
-    """The generation's, if it has any."""
+    """The generation's pool; None if it has none."""
     row = connection.execute(select(kv_pools).where(of(kv_pools, generation))).first()
     return _pool(row) if row else None
 
@@ -84,8 +163,8 @@ def open_pool(connection: Connection, made: Pool) -> None:
     )
 
 
-def numbers(connection: Connection, owner: Pool, count: int) -> range:
-    """So many numbers that no block had."""
+def reserve_numbers(connection: Connection, owner: Pool, count: int) -> range:
+    """Reserve `count` numbers that no block has had."""
     c = kv_pools.c
     where = of(kv_pools, owner.generation)
     first = int(connection.execute(select(c.blocks).where(where)).scalar_one()) + 1
@@ -116,8 +195,8 @@ def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock
     insert(connection, kv_blocks, rows)
 
 
-def place(connection: Connection, generation: Generation, block: KVBlock) -> None:
-    """Say anew where a block's bytes are."""
+def set_slot(connection: Connection, generation: Generation, block: KVBlock) -> None:
+    """Update slot and checksums of a block."""
     connection.execute(
         update(kv_blocks)
         .where(of(kv_blocks, generation), _b.block == block.number)
@@ -130,7 +209,7 @@ def after(connection: Connection, generation: Generation, number: int = 0) -> li
 
 
 def fetch(connection: Connection, generation: Generation, numbers: Sequence[int]) -> dict[int, KVBlock]:
-    """By number; those that exist."""
+    """Existing blocks, by number."""
     blocks: dict[int, KVBlock] = {}
     for part in in_chunks(numbers, _PER_STATEMENT):
         blocks.update({b.number: b for b in _blocks(connection, generation, _b.block.in_(part))})
@@ -138,13 +217,13 @@ def fetch(connection: Connection, generation: Generation, numbers: Sequence[int]
 
 
 def segment(connection: Connection, generation: Generation, session: str, number: int) -> list[KVBlock]:
-    """A segment's blocks in their order."""
+    """Blocks of a segment, in their order."""
     where = (_b.session == session, _b.segment == number)
     return _blocks(connection, generation, *where, order=(_b.position, _b.block))
 
 
 def last_segment(connection: Connection, generation: Generation, session: str) -> list[KVBlock]:
-    """The blocks of the session's newest segment; none when there is none."""
+    """Blocks of the session's newest segment; [] if there is none."""
     newest = select(func.max(_b.segment)).where(of(kv_blocks, generation), _b.session == session)
     where = (_b.session == session, _b.segment == newest.scalar_subquery())
     return _blocks(connection, generation, *where, order=(_b.position, _b.block))
@@ -161,7 +240,7 @@ def touching(connection: Connection, generation: Generation, seqs: Sequence[int]
 
 
 def of_turns(connection: Connection, generation: Generation, seqs: Sequence[int]) -> dict[int, list[KVBlock]]:
-    """By seq, the blocks of these messages in their order, where a block is of one message (align="turn")."""
+    """Blocks of these messages in their order, by seq; for align="turn", where a block is of one message."""
     by_turn: dict[int, list[KVBlock]] = {}
     for part in in_chunks(sorted(set(seqs)), _PER_STATEMENT):
         for block in _blocks(connection, generation, _b.last_seq.in_(part), order=(_b.last_seq, _b.block)):
@@ -179,7 +258,7 @@ def newest(connection: Connection, generation: Generation, session: str | None, 
 
 
 def unmade(connection: Connection, generation: Generation) -> list[tuple[str, int]]:
-    """(session, segment) of blocks whose keys are to be made."""
+    """(session, segment) of blocks whose keys are to be computed."""
     rows = connection.execute(
         select(_b.session, _b.segment).where(of(kv_blocks, generation), _b.boxes_crc.is_(None)).distinct()
     )
@@ -187,13 +266,13 @@ def unmade(connection: Connection, generation: Generation) -> list[tuple[str, in
 
 
 def users_with_unmade(connection: Connection, user: str | None = None) -> set[str]:
-    """Users, or the one given, of whom keys of blocks are to be made."""
+    """Users, or the one given, with blocks whose keys are to be computed."""
     query = select(_b.user).where(_b.boxes_crc.is_(None)).distinct()
     return set(connection.execute(query if user is None else query.where(_b.user == user)).scalars())
 
 
 def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
-    """Of messages whose blocks have no keys now."""
+    """Seqs of messages with blocks that have no keys now."""
     rows = connection.execute(select(_b.runs).where(of(kv_blocks, generation), _b.boxes_crc.is_(None)))
     return {int(seq) for row in rows for seq, _ in json.loads(row.runs)}
 
@@ -207,17 +286,17 @@ def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
 
 
 def remove(connection: Connection, generation: Generation, blocks: Sequence[KVBlock]) -> None:
-    """Delete rows; their places are to be overwritten."""
+    """Delete rows, and mark their slots to be overwritten."""
     own_rows.remove(connection, kv_blocks, generation, _b.block, [block.number for block in blocks])
     erase(
         connection, generation, [b.slot for b in blocks if b.slot is not None], [b.number - 1 for b in blocks]
     )
 
 
-def attend(
+def add_attended(
     connection: Connection, generation: Generation, seqs: Sequence[int], attended: Iterable[int]
 ) -> None:
-    """These messages' keys were made with those in sight."""
+    """Store that keys of `seqs` were computed with the messages `attended` in their context."""
     rows = [
         key_of(generation) | {"seq": seq, "attended": other}
         for other in sorted(set(attended))
@@ -227,25 +306,25 @@ def attend(
 
 
 def attending(connection: Connection, generation: Generation, seqs: Iterable[int]) -> set[int]:
-    """Messages whose keys were made with any of these in sight."""
+    """Messages whose keys were computed with any of these in their context."""
     c = kv_attended.c
     query = select(c.seq).where(of(kv_attended, generation))
     return {int(row.seq) for row in matching(connection, query, c.attended, set(seqs))}
 
 
 def forget_attended(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
-    """These messages' keys are gone, or made without a view of others."""
+    """Delete what is stored by `add_attended` of these messages: their keys are gone or computed anew."""
     for column in (kv_attended.c.seq, kv_attended.c.attended):
         own_rows.remove(connection, kv_attended, generation, column, seqs)
 
 
 def drop(connection: Connection, generation: Generation) -> None:
-    """All rows of a generation; its files go when nobody writes."""
+    """Delete all rows of a generation; its files are removed by the next `clean`."""
     own_rows.drop(connection, generation, kv_pools, kv_blocks, kv_attended, kv_erasures)
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
-    """Where rows disagree with the log and with each other."""
+    """Disagreements of rows with the log and with each other."""
     covered: dict[int, int] = {}
     disagreements: list[str] = []
     slots: dict[int, int] = {}
@@ -311,3 +390,39 @@ def _block(row: Row[Any]) -> KVBlock:
         slot=row.slot,
         crc=row.crc,
     )
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Read = Callable[[], AbstractContextManager[Connection]]  # opens a read transaction
+
+_READS = 3  # of what may just have moved
+
+
+def read_again(read: Callable[[], R]) -> R:
+    """Call `read`, which looks at rows anew, again while a block has moved. Raises BlockMissing."""
+    for _ in range(_READS - 1):
+        try:
+            return read()
+        except BlockMissing:
+            continue
+    return read()
+
+
+@dataclass(frozen=True, slots=True)
+class PoolReader:
+    """A pool, and access to its rows in short transactions.
+
+    A model may be slow or hang, so none of its passes runs inside a transaction: others' writing and
+    forgetting would wait for it. A change between two looks shows in the later one.
+    """
+
+    pool: Pool
+    read: Read
+
+    def look(
+        self, query: Callable[Concatenate[Connection, Generation, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Run one of the manifest's queries for this pool."""
+        with self.read() as connection:
+            return query(connection, self.pool.generation, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""What the kv view keeps, without the model that made it: so a message can be forgotten where no model is.
+"""The kv view without its model: so a message can be forgotten where no model is.
 
 Imports no torch.
 """
@@ -16,22 +16,18 @@ from zibaldone.errors import BlockMissing
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation
 from zibaldone.views.kvcache.model.turns import pieces_of, tiles
-from zibaldone.views.kvcache.storage import free_slots, manifest
-from zibaldone.views.kvcache.storage.block_files import (
-    PoolFiles,
-    checksum,
-    folder_of,
-    pool_name,
-    remove,
-)
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum, folder_of, pool_name, remove
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
+from zibaldone.views.own_rows import counted
 
 NAME = "kv"
+_KINDS = ("blocks", "tokens")
 FOLDER = "kv"  # inside the memory's own
 
 
 class KVStore:
-    """Manifest and files together. Part of the contract of a view: what forgetting and counting need."""
+    """Manifest and files. Implements the parts of the view contract that forgetting and counting need."""
 
     name = NAME
 
@@ -59,7 +55,7 @@ class KVStore:
         return data
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Rows, token ids, boxes, keys and values; what was made in sight of these messages is unmade.
+        """Remove rows, token ids, boxes, keys and values; blocks that attended to them lose their keys.
 
         The places are overwritten by `refresh`, once this is committed.
         """
@@ -69,7 +65,7 @@ class KVStore:
             changed = set(seqs)
             for old, new in retiled:
                 manifest.remove(connection, pool.generation, old)
-                numbers = manifest.numbers(connection, pool, len(new))
+                numbers = manifest.reserve_numbers(connection, pool, len(new))
                 numbered = [replace(block, number=n) for block, n in zip(new, numbers, strict=True)]
                 manifest.add(connection, pool.generation, numbered)
                 changed |= {seq for block in new for seq in block.tile.seqs}
@@ -85,7 +81,7 @@ class KVStore:
         return _counted([one for pool in pools for one in self._retiled(connection, pool, wanted)])
 
     def clean(self, database: Database, user: str) -> None:
-        """Overwrite every place where something forgotten lived, and remove what no row names."""
+        """Overwrite all slots of forgotten blocks, and remove files that no row names."""
         with database.read(user) as connection:
             if not self._dirty(connection, user):
                 return
@@ -94,13 +90,13 @@ class KVStore:
             for pool in manifest.pools(connection, user):
                 files = self.files(pool)
                 kept.add(files.folder.name)
-                slots, rows = free_slots.erasures(connection, pool.generation)
+                slots, rows = manifest.erasures(connection, pool.generation)
                 unsettled = self.unsettled(connection, pool)
                 slots, rows = [*slots, *unsettled[0]], [*rows, *unsettled[1]]
                 files.erase(slots, rows)
                 files.settle()
-                files.cut(free_slots.last_slot(connection, pool.generation) + 1)
-                free_slots.erased(connection, pool.generation)
+                files.cut(manifest.last_slot(connection, pool.generation) + 1)
+                manifest.erased(connection, pool.generation)
             folder = folder_of(self.root, user)
             for path in sorted(folder.iterdir()) if folder.is_dir() else []:
                 if path.name not in kept:
@@ -109,7 +105,7 @@ class KVStore:
                 remove(folder)
 
     def clean_all(self, database: Database) -> None:
-        """What an earlier process left to be overwritten, of every user."""
+        """Overwrite what an earlier process has left, of every user."""
         if not self.root.is_dir():
             return
         remove(self.root / "left")  # where an engine left keys of what requests computed, once
@@ -123,16 +119,16 @@ class KVStore:
         self.clean(database, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
-        """All rows of a generation; its files go with the next `clean`."""
+        """Delete all rows of a generation; its files are removed by the next `clean`."""
         manifest.drop(connection, generation)
 
     def stats(self, connection: Connection, user: str) -> tuple[Counted, ...]:
-        """Blocks and tokens, of all generations."""
-        totals = [manifest.totals(connection, pool.generation) for pool in manifest.pools(connection, user)]
-        return (Counted("blocks", sum(b for b, _ in totals)), Counted("tokens", sum(t for _, t in totals)))
+        """Blocks and tokens of all generations."""
+        pools = manifest.pools(connection, user)
+        return counted(_KINDS, (manifest.totals(connection, pool.generation) for pool in pools))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Rows against the log, and files against rows."""
+        """Disagreements of rows with the log, and of files with rows."""
         disagreements = manifest.faults(connection, generation)
         pool = manifest.pool(connection, generation)
         if pool is None:
@@ -144,7 +140,7 @@ class KVStore:
         return disagreements
 
     def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[KVBlock, bool]]:
-        """Blocks whose bytes are not what was written; True if it is their boxes that are not."""
+        """Blocks whose bytes differ from what was written; True if their boxes do."""
         files = self.files(pool)
         for block in manifest.after(connection, pool.generation):
             if block.slot is None:
@@ -160,11 +156,11 @@ class KVStore:
                     yield block, torn
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
-        """(slots, rows) that a write was about to fill, and that no row names: it was not committed."""
-        return free_slots.unnamed(connection, pool.generation, *self.files(pool).intended())
+        """(slots, rows) of an uncommitted write, which no row names."""
+        return manifest.unnamed(connection, pool.generation, *self.files(pool).intended())
 
     def unnamed_bytes(self, connection: Connection, user: str) -> list[str]:
-        """Where something is in the user's files that no row names, and that nobody is about to name."""
+        """Places with data in the user's files that no row names, and no write is about to fill."""
         folder = folder_of(self.root, user)
         left = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         places = []
@@ -175,7 +171,7 @@ class KVStore:
             for kind, filled, named, awaited in zip(
                 ("slot", "row"),
                 files.filled(),
-                free_slots.named(connection, pool.generation),
+                manifest.named(connection, pool.generation),
                 intended,
                 strict=True,
             ):
@@ -190,7 +186,7 @@ class KVStore:
         for pool in manifest.pools(connection, user):
             files = self.files(pool)
             names.add(files.folder.name)
-            if any(free_slots.erasures(connection, pool.generation)) or any(files.intended()):
+            if any(manifest.erasures(connection, pool.generation)) or any(files.intended()):
                 return True
         folder = folder_of(self.root, user)
         return folder.is_dir() and (not names or any(path.name not in names for path in folder.iterdir()))
@@ -198,7 +194,7 @@ class KVStore:
     def _retiled(
         self, connection: Connection, pool: Pool, seqs: frozenset[int]
     ) -> list[tuple[list[KVBlock], list[KVBlock]]]:
-        """For each segment that has seen these messages: (blocks that go, unmade ones in their place).
+        """For each segment that attended to these messages: (blocks that go, keyless ones instead).
 
         The closure: a segment's later messages saw the earlier ones, and a message that was generated saw
         those that were recalled for it.
@@ -239,8 +235,8 @@ class KVStore:
 
 
 def _counted(retiled: Sequence[tuple[Sequence[KVBlock], Sequence[KVBlock]]]) -> tuple[Counted, ...]:
-    """How many blocks and tokens go, of (blocks that go, those in their place)."""
-    tokens = sum(block.tokens for old, _ in retiled for block in old)
-    tokens -= sum(block.tokens for _, new in retiled for block in new)
-    blocks = sum(len(old) - len(new) for old, new in retiled)
-    return (Counted("blocks", blocks), Counted("tokens", tokens))
+    """Numbers of blocks and tokens that go, of (blocks that go, those instead)."""
+    tokens = (sum(b.tokens for b in old) - sum(b.tokens for b in new) for old, new in retiled)
+    return counted(
+        _KINDS, ((len(old) - len(new), fewer) for (old, new), fewer in zip(retiled, tokens, strict=True))
+    )

@@ -1,4 +1,4 @@
-"""Where blocks are kept on the way to the model: device, host, disk; the least lately used goes first."""
+"""Caches of blocks on device and host, in front of the disk; the least recently used goes first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _READERS = 8  # reads from disk under way at a time
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Where blocks came from."""
+    """Numbers of blocks by the tier that they came from."""
 
     device: int = 0
     host: int = 0
@@ -28,7 +28,7 @@ class Hits:
 
 
 class Lru:
-    """Blocks up to so many bytes. Safe to share among threads."""
+    """A cache of blocks up to a number of bytes. Safe to share among threads."""
 
     def __init__(self, capacity_bytes: int) -> None:
         self._capacity, self._bytes = capacity_bytes, 0
@@ -36,7 +36,7 @@ class Lru:
         self._lock = ForkSafeLock()
 
     def get(self, key: Hashable) -> Raw | None:
-        """The block, which is now the last to go."""
+        """The block, marked as recently used; None if it is not cached."""
         with self._lock:
             raw = self._blocks.get(key)
             if raw is not None:
@@ -44,7 +44,7 @@ class Lru:
             return raw
 
     def put(self, key: Hashable, raw: Raw) -> None:
-        """Keep it, if it has room at all."""
+        """Cache a block, if it fits at all."""
         size = size_of(raw)
         if size > self._capacity:
             return
@@ -57,7 +57,7 @@ class Lru:
                 self._bytes -= size_of(gone)
 
     def drop(self, unwanted: Callable[[Hashable], bool]) -> None:
-        """Forget blocks by their keys."""
+        """Remove blocks by their keys."""
         with self._lock:
             for key in [key for key in self._blocks if unwanted(key)]:
                 self._bytes -= size_of(self._blocks.pop(key))
@@ -68,10 +68,10 @@ class Lru:
 
 
 class Tiers:
-    """Device over host over whatever reads from disk. Keys begin with the user."""
+    """Device cache over host cache over a reader. Keys begin with the user."""
 
     def __init__(self, device: torch.device, device_bytes: int, host_bytes: int) -> None:
-        """Where the device is the CPU itself, its tier is the host's."""
+        """Set the capacities; on a CPU device the device tier is the host's."""
         self._device = device
         self._on_device = Lru(device_bytes if device.type != "cpu" else 0)
         self._on_host = Lru(host_bytes)
@@ -80,11 +80,11 @@ class Tiers:
         start_anew_in_children(self)
 
     def start_anew(self) -> None:
-        """In a forked child: the reading threads stayed with the parent; what they have read is here too."""
+        """Start new reader threads in a forked child; cached blocks are kept."""
         self._readers = _readers()
 
     def get(self, wanted: Sequence[tuple[Hashable, Callable[[], Raw]]]) -> tuple[list[Raw], Hits]:
-        """(key, how to read it) -> blocks on the device, in the same order; reads go side by side."""
+        """Blocks on the device for (key, reader) pairs, in order; missing ones are read in parallel."""
         blocks: dict[Hashable, Raw] = {}
         hits = Hits()
         waiting = []
@@ -105,11 +105,11 @@ class Tiers:
         return [blocks[key] for key, _ in wanted], hits
 
     def held(self, key: Hashable) -> Raw | None:
-        """A block that is in memory now, wherever."""
+        """A block that is cached anywhere; None if it is not."""
         return self._on_device.get(key) or self._on_host.get(key)
 
     def drop(self, user: str) -> None:
-        """Nothing of this user is in memory any more, nor will be of what is being read now."""
+        """Remove a user's blocks; blocks that are being read now are not cached either."""
         self._drops[user] = self._drops.get(user, 0) + 1
         for tier in (self._on_device, self._on_host):
             tier.drop(lambda key: isinstance(key, tuple) and key[0] == user)

@@ -1,4 +1,4 @@
-"""The pool is updated asynchronously (Algorithm 1, lines 7-8): one thread, and a queue that has an end."""
+"""Asynchronous updates of the pool (Algorithm 1, lines 7-8): one thread and a bounded queue."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Writer:
-    """Does jobs one by one. What fails is not lost: the log has the messages, the pool catches up."""
+    """Runs jobs one by one. A failed job loses nothing: the log has the messages, the pool catches up."""
 
     def __init__(self, size: int) -> None:
-        """At most `size` jobs wait; who brings one more waits until there is room."""
+        """Bound the queue to `size` jobs: `put` blocks while it is full."""
         self._size = size
         self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(size)
         self._thread: threading.Thread | None = None
@@ -25,13 +25,13 @@ class Writer:
         start_anew_in_children(self)
 
     def start_anew(self) -> None:
-        """In a forked child: the thread and its jobs stayed with the parent."""
+        """Reset queue and thread in a forked child: both stayed with the parent."""
         self._queue = queue.Queue(self._size)
         self._thread = None
         self._starting = threading.Lock()
 
     def put(self, job: Callable[[], None]) -> None:
-        """To be done in its turn."""
+        """Enqueue a job."""
         with self._starting:  # held while a full queue makes it wait: `close` comes after what was put before
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, name="zibaldone-kv-write", daemon=True)
@@ -39,12 +39,12 @@ class Writer:
             self._queue.put(job)
 
     def wait(self) -> None:
-        """Until all that was put is done. Does nothing in the writer itself."""
+        """Wait until all jobs are done; returns at once in the writer's own thread."""
         if threading.current_thread() is not self._thread:
             self._queue.join()
 
     def close(self) -> None:
-        """Do what waits, and end."""
+        """Finish waiting jobs, and stop."""
         with self._starting:
             thread, self._thread = self._thread, None
             if thread is not None and thread.is_alive():

@@ -1,7 +1,7 @@
-"""WriteAndConsolidate (Algorithm 1), as a function from a library to the next one.
+"""WriteAndConsolidate (Algorithm 1) as a function from a library to the next one, with CURRENT (Eq. 1).
 
-What comes out depends on the log and the settings alone: messages go in one by one in the order of their
-seqs, and CURRENT is flushed at the same places whatever the batches are.
+The result depends on the log and the settings alone: messages go in one by one in the order of their seqs,
+and CURRENT is flushed at the same places however messages are batched.
 """
 
 from __future__ import annotations
@@ -11,21 +11,42 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from zibaldone.core import Message
-from zibaldone.views.topics.consolidate.buffer import append, is_due, is_full
-from zibaldone.views.topics.consolidate.duplicates import Sameness, sameness
-from zibaldone.views.topics.consolidate.merging import merge_small
+from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.planning import Plan, plan
+from zibaldone.views.topics.consolidate.resizing import merge_small, split
 from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
-from zibaldone.views.topics.consolidate.splitting import split
 from zibaldone.views.topics.consolidate.summaries import finished, tokens_of
-from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.consolidate.workbench import Sameness, Work, Workbench, sameness
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of, order
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
 
 
+def append(library: Library, entries: Sequence[Entry], time: datetime, work: Work) -> Library:
+    """Append the entries of a message, said at `time`, to CURRENT."""
+    if not entries:
+        return library
+    current = library.current
+    grown = replace(
+        current,
+        body=(*current.body, *entries),
+        token_count=current.token_count + work.tokens(entries),
+        created_time=current.created_time or When.of(time),
+    )
+    return replace(library, current=grown, opened=library.opened or time)
+
+
+def is_full(library: Library, settings: Consolidation) -> bool:
+    return library.current.token_count >= settings.current_threshold_tokens
+
+
+def is_due(library: Library, now: datetime, settings: Consolidation) -> bool:
+    """True if CURRENT's window is over (Eq. 1); `now` is the time of the next message, or the clock's."""
+    return library.opened is not None and now - library.opened >= settings.current_window
+
+
 def add(library: Library, message: Message, entries: Sequence[Entry], workbench: Workbench) -> Library:
-    """The library with one more message, of which these are the entries.
+    """The library with one more message, whose entries these are.
 
     A CURRENT whose window is over is flushed first, and a full one afterwards. Raises ModelFailed when the
     embedder does not answer, and what the asking of a model raises: the library given is as it was.
@@ -39,12 +60,12 @@ def add(library: Library, message: Message, entries: Sequence[Entry], workbench:
 
 
 def flush_due(library: Library, now: datetime, workbench: Workbench) -> Library:
-    """What a background worker does by the clock, when nobody writes."""
+    """Flush CURRENT if its window is over by the clock, though nobody writes."""
     return flush(library, workbench) if is_due(library, now, workbench.settings) else library
 
 
 def flush(library: Library, workbench: Workbench) -> Library:
-    """CURRENT filed into the documents, and CURRENT empty."""
+    """File CURRENT into the documents, and empty it."""
     if not library.current.entries:
         return library
     work = Work(workbench, library)
@@ -58,24 +79,24 @@ def flush(library: Library, workbench: Workbench) -> Library:
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """What happened to a document last, for its update log."""
+    """The last change to a document, for its update log."""
 
     name: str
     summary: str = ""  # a model's, if it wrote one
 
 
 class _Shelf:
-    """The documents while one flush goes on."""
+    """The documents during one flush."""
 
     def __init__(self, library: Library, work: Work) -> None:
         self.before, self.work = library, work
         self.documents: dict[str, Document] = dict(library.documents)
         self.events: dict[str, _Event] = {}  # of the documents that are changed
-        self.time = _latest(library.current.entries)
+        self.time = max(library.current.entries, key=lambda entry: entry.last).time
         work.survey(self.documents.values(), library.current.entries)
 
     def carry_out(self, planned: Plan) -> None:
-        """RewriteDoc for every document that the plan updates; what is too big is split before.
+        """RewriteDoc for every document that the plan updates; documents that are too big are split first.
 
         A new one has the blocks as they are: nothing is in it that they could be put in order with.
         """
@@ -97,7 +118,7 @@ class _Shelf:
             self.events[document.id] = _Event("created", planned.summaries.get(name, ""))
 
     def tidy(self) -> None:
-        """Splits, merges, and what follows from all that was done: summaries, token counts, update logs."""
+        """Split, merge, and renew summaries, token counts and update logs."""
         for doc_id, event in list(self.events.items()):
             document = self.documents[doc_id]
             self.documents[doc_id] = replace(
@@ -140,7 +161,7 @@ class _Shelf:
         )
 
     def fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Those that no document says already; the others are folded into what says so."""
+        """Merge entries that a document has already into the ones there; returns the others."""
         left = []
         known: dict[str, dict[Key, Entry]] = {}
         known_entries: dict[Sameness, tuple[str, Entry]] = {}
@@ -158,7 +179,7 @@ class _Shelf:
         return left
 
     def _change(self, doc_id: str, changed: Mapping[Key, Entry]) -> None:
-        """Entries of a document replaced by others, in their places."""
+        """Replace entries of a document in their places."""
         document = self.documents[doc_id]
         self.documents[doc_id] = document.map_entries(lambda entry: (changed.get(key_of(entry), entry),))
         self.events.setdefault(doc_id, _Event("updated"))
@@ -174,7 +195,3 @@ class _Shelf:
             self.documents.update({part.id: part for part in parts})
             self.events |= {part.id: _Event("split") for part in parts}
         return [part.id for part in parts]
-
-
-def _latest(entries: Sequence[Entry]) -> When | None:
-    return max(entries, key=lambda entry: entry.last).time if entries else None

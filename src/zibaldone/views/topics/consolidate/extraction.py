@@ -15,7 +15,6 @@ from datetime import date
 from itertools import groupby
 
 from zibaldone.core import Message
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.text.dated_text import in_iso, resolved
 from zibaldone.text.dates import find_days
@@ -24,9 +23,8 @@ from zibaldone.text.faithfulness import REACH, SourceTexts, names_and_numbers, w
 from zibaldone.text.salience import is_phatic
 from zibaldone.text.sentences import passages, sentences
 from zibaldone.text.words import terms
-from zibaldone.views.topics.consolidate.grouping import bundles
 from zibaldone.views.topics.consolidate.rewrite_checks import left_out
-from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.consolidate.workbench import Work, bundles
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, FactNoted
 
@@ -34,7 +32,7 @@ _QUOTED = '" — '  # between a question and its answer
 
 
 def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry, ...]:
-    """A lone message's entries, in its order; none for what says nothing to remember.
+    """Entries of a single message, in its order; () if it says nothing to remember.
 
     `before` is the message before it in its session. An entry that has words of it names it as a source too.
     """
@@ -46,7 +44,7 @@ def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry
 def extracted(
     messages: Sequence[Message], previous: Mapping[str, Message], work: Work
 ) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
-    """Each message with its entries; `previous` is, by session, the message before the first of them.
+    """Each message with its entries; `previous` has, by session, the message before the first of them.
 
     A model is shown `extraction_tokens` at a time, without the messages in which nothing but politeness is
     said; of what it answers about a message, only what that message and the one before it bear out is taken.
@@ -62,7 +60,7 @@ def extracted(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A message, and what it says without a model."""
+    """A message, and its entries without a model."""
 
     message: Message
     earlier: tuple[Message, ...]  # of its session, the nearest first; as far as a fact may reach
@@ -75,7 +73,8 @@ class _Reading:
     @property
     def tells(self) -> bool:
         """True if there is anything to ask a model about."""
-        return bool(self.plain) or not _says_nothing(self.message)
+        content = self.message.content
+        return bool(self.plain) or not all(is_phatic(content[slice(*span)]) for span in sentences(content))
 
 
 def _readings(messages: Sequence[Message], previous: Mapping[str, Message], work: Work) -> Iterator[_Reading]:
@@ -87,7 +86,10 @@ def _readings(messages: Sequence[Message], previous: Mapping[str, Message], work
 
 
 def _batches(readings: Sequence[_Reading], work: Work) -> Iterator[list[_Reading]]:
-    """In order, of `extraction_tokens` at most, unless a lone message is longer; one each without a model."""
+    """Readings in order, at most `extraction_tokens` each unless one message is longer.
+
+    One each without a model.
+    """
     if not work.has_model:
         return ([reading] for reading in readings)
     sizes = work.workbench.count([reading.message.content for reading in readings])
@@ -95,7 +97,7 @@ def _batches(readings: Sequence[_Reading], work: Work) -> Iterator[list[_Reading
 
 
 def _noted(batch: Sequence[_Reading], work: Work) -> dict[int, list[FactNoted]]:
-    """By seq what a model says of each message; of those that it cannot read, nothing."""
+    """A model's facts by seq; messages of batches that it could not answer are left out."""
     noted: dict[int, list[FactNoted]] = {}
     for part, extracted in ask_in_parts(work.ask, batch, _task):
         mine = {reading.message.seq: list[FactNoted]() for reading in part}
@@ -120,7 +122,7 @@ def _task(batch: Sequence[_Reading], failed: int) -> Extract:
 
 
 def answer_alone(entry: Entry) -> Entry | None:
-    """What is left of an entry that quotes a question, when the question is forgotten; None for any other."""
+    """The entry's answer without the question that it quotes; None for any other entry."""
     question, mark, answer = entry.text.partition(_QUOTED)
     if not mark or len(entry.sources) != 2 or entry.first != entry.sources[1] or not question:
         return None
@@ -128,7 +130,7 @@ def answer_alone(entry: Entry) -> Entry | None:
 
 
 def source_of(message: Message) -> str | None:
-    """As an entry names it: AI, a speaker's name, or None for a user without one."""
+    """Source of an entry from this message: AI, a speaker's name, or None for a user without one."""
     if message.role in {"assistant", "model", "ai"}:
         return AI
     if message.name:
@@ -137,17 +139,17 @@ def source_of(message: Message) -> str | None:
 
 
 def _numbered(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """By their order where there are several: they may be filed in different documents."""
+    """Number entries by their order if there are several: they may be filed in different documents."""
     if len(entries) < 2:
         return tuple(entries)
     return tuple(replace(entry, part=part) for part, entry in enumerate(entries, 1))
 
 
 def _borne_out(facts: Sequence[FactNoted], reading: _Reading) -> list[Entry]:
-    """Entries of a model's facts, each with the messages that bear it out as its sources.
+    """Entries of a model's facts, each with the messages that bear it out as sources.
 
-    A fact that they don't bear out is dropped; a plain entry whose names or numbers are then in no
-    fact stands beside the others.
+    A fact that they don't bear out is dropped; a plain entry whose names or numbers are then in no fact
+    stands beside the others.
     """
     message, before, offline = reading.message, reading.before, reading.plain
     assert message.time is not None  # what is stored has one
@@ -160,18 +162,14 @@ def _borne_out(facts: Sequence[FactNoted], reading: _Reading) -> list[Entry]:
         return SourceTexts([texts[seq] for seq in seqs], context)
 
     taken: list[Entry] = []
-    refused: list[str] = []
     for fact in facts:
         entry = _entry(message, " ".join(fact.text.split()), _day(fact, message))
         earlier = [one.seq for one in reading.earlier]
         sources, fault = with_sources(entry.text, [message.seq], earlier, read)
         if fault and before is not None and not read([before.seq, message.seq]).refusal(entry.text):
             sources, fault = [before.seq, message.seq], ""  # what is said there is denied here, by "no"
-        if fault:
-            refused.append(f"{entry.text!r} {fault}")
-        else:
+        if not fault:
             taken.append(entry if len(sources) == 1 else replace(entry, sources=tuple(sources)))
-    note_parts("topics.extract", len(facts), refused)
     missing = left_out(taken, offline, message.content, speakers)
     if len(taken) < len(facts):
         covered = {term for entry in taken for term in terms(entry.text)}
@@ -184,7 +182,7 @@ def _borne_out(facts: Sequence[FactNoted], reading: _Reading) -> list[Entry]:
 
 
 def _day(fact: FactNoted, message: Message) -> date | None:
-    """The day that a model gave a fact, if the message names it; else the message's own will do."""
+    """The day that a model gave a fact, if the message names it; None stands for the message's own."""
     assert message.time is not None
     try:
         given = date.fromisoformat(fact.date)
@@ -203,7 +201,7 @@ def _entry(message: Message, text: str, day: date | None = None) -> Entry:
 
 
 def _shown(messages: Sequence[Message]) -> tuple[str, ...]:
-    """A line each in the JSON: its seq, its day where that is another than before, who said it, and what."""
+    """Messages for a prompt, a line each: seq, day where it changes, speaker, content."""
     lines: list[str] = []
     day = None
     for message in messages:
@@ -212,11 +210,6 @@ def _shown(messages: Sequence[Message]) -> tuple[str, ...]:
         lines.append(f"{message.seq}{new} {source_of(message) or 'the user'}: {message.content}")
         day = message.time.date()
     return tuple(lines)
-
-
-def _says_nothing(message: Message) -> bool:
-    spans = sentences(message.content)
-    return all(is_phatic(message.content[start:end]) for start, end in spans)
 
 
 def _plain(message: Message, before: Message | None, work: Work) -> Iterator[Entry]:

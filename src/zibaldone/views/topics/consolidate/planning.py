@@ -7,19 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from zibaldone.models.answer_log import note_parts
-from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
 from zibaldone.views.topics.consolidate.summaries import title
-from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.tasks import (
-    BlockShown,
-    Planned,
-    PlanUpdates,
-)
+from zibaldone.views.topics.tasks import BlockShown, Planned, PlanUpdates
 
 _SHOWN_DOCUMENTS = 64  # of a catalogue; a model is shown those most like the content
 _SHOWN_ENTRIES = 6  # of a block; its heading says what the others are about
@@ -33,7 +26,7 @@ class Plan:
     summaries: dict[str, str] = field(default_factory=dict)  # of new ones by title, "" where nobody wrote one
 
     def add(self, other: Plan) -> None:
-        """MergePlans: what goes to one place is put together, and a summary of a part of it is none."""
+        """MergePlans: join portions of one place; a summary of only a part of them is dropped."""
         for name in other.new:
             self.summaries[name] = "" if name in self.new else other.summaries.get(name, "")
         for own, others in ((self.updates, other.updates), (self.new, other.new)):
@@ -42,7 +35,7 @@ class Plan:
 
 
 def plan(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:
-    """Every portion goes to one place.
+    """Assign every portion to one place.
 
     A model is shown no more than `split_tokens` at a time: content above that is cut between headings, and a
     portion above it between entries. Without a model all is planned at once.
@@ -74,14 +67,14 @@ def _pieces(portion: Portion, limit: int, work: Work) -> list[Portion]:
 
 
 def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work, depth: int) -> Plan:
-    """The model's plan; where it is invalid twice, plans of the halves, and in the end a document each."""
+    """The model's plan; if it is invalid twice, plans of the halves, and in the end a document each."""
     near = _nearest(portions, documents, work)
     task = PlanUpdates(
         blocks=tuple(
             BlockShown(
                 number,
                 portion.title,
-                tuple(_with_speaker(entry) for entry in portion.entries[:_SHOWN_ENTRIES]),
+                tuple(f"{one.source or 'user'}: {one.text}" for one in portion.entries[:_SHOWN_ENTRIES]),
             )
             for number, portion in enumerate(portions, 1)
         ),
@@ -103,12 +96,8 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
     return _realised(answer.result, portions)
 
 
-def _with_speaker(entry: Entry) -> str:
-    return f"{entry.source or 'user'}: {entry.text}"
-
-
 def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:
-    """By similarity of centroids; what no document is like makes new ones, like with like."""
+    """Plan by similarity of centroids; portions that no document is like make new ones, like with like."""
     plan = Plan()
     if not portions:
         return plan
@@ -133,7 +122,7 @@ def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work
 
 
 def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> list[Document]:
-    """The documents a model is shown, in the order of their ids."""
+    """The documents that a model is shown, by rising id."""
     if len(documents) <= _SHOWN_DOCUMENTS:
         return list(documents.values())
     centres = work.centres([portion.entries for portion in portions])
@@ -152,11 +141,6 @@ def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
             entries = [entry for n in new.blocks for entry in portions[n - 1].entries]
             name = heading_of(new.title, entries, "")
             fault = summary_fault(new.summary, entries) if new.summary else ""
-            refused = [
-                *([] if name else [f"title {new.title!r}"]),
-                *([f"{new.summary!r} {fault}"] if fault else []),
-            ]
-            note_parts("topics.plan_updates", 1 + bool(new.summary), refused)
             name = name or portions[new.blocks[0] - 1].title
             plan.add(
                 Plan(

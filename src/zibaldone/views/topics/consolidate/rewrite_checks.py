@@ -1,4 +1,4 @@
-"""True if a rewriting kept everything that it was given: compared entry by entry, and never trusted.
+"""Checks of a model's rewriting, entry by entry, against the entries that it was given.
 
 Each entry has one place: the first that it is given, or its own. A line whose text its entries do not bear
 out keeps their own words, and the rest stands.
@@ -15,7 +15,7 @@ from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.titles import is_party
 from zibaldone.text.words import as_written, terms, words
-from zibaldone.views.topics.consolidate.duplicates import sameness
+from zibaldone.views.topics.consolidate.workbench import sameness
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
 _NUMBER = regex.compile(r"\p{N}")
@@ -36,7 +36,7 @@ class LineWritten:
 def placed_once(
     given: Collection[int], sections: Sequence[Sequence[LineWritten]]
 ) -> tuple[list[list[LineWritten]], list[str]]:
-    """The sections' lines with each given entry at its first place only, and what was wrong with the others.
+    """The sections' lines with each given entry at its first place only, and the faults of the others.
 
     A number that was not given is left out, and so is a line without any. What is in no line, is not here.
     """
@@ -57,7 +57,7 @@ def placed_once(
 
 
 def faithful(given: Mapping[int, Entry], line: LineWritten) -> list[LineWritten]:
-    """The line, if it says what its entries say; else a line for each of them, in its own words."""
+    """[line] if it says what its entries say; else a line for each of them, in its own words."""
     entries = [given[number] for number in line.entries]
     if line_fault(line, entries):
         return [LineWritten((number,)) for number in line.entries]
@@ -65,7 +65,7 @@ def faithful(given: Mapping[int, Entry], line: LineWritten) -> list[LineWritten]
 
 
 def may_supersede(given: Mapping[int, Entry], older: int, newer: int) -> bool:
-    """True if the newer can take the older's place: both are given, and of one thing, and it is newer."""
+    """True if `newer` can supersede `older`: both are given, about one thing, and it is newer."""
     if older == newer or older not in given or newer not in given:
         return False
     if (*given[older].recency, older) > (*given[newer].recency, newer):
@@ -76,7 +76,7 @@ def may_supersede(given: Mapping[int, Entry], older: int, newer: int) -> bool:
 def left_out(
     taken: Iterable[Entry], plain: Iterable[Entry], message: str, speakers: Sequence[str]
 ) -> list[Entry]:
-    """Of a plain extraction the entries with a name or number of the message that is not told.
+    """Entries of a plain extraction with a name or number that no taken entry tells.
 
     `speakers` has who says it first, and then who else talks; they may be called by name, or not.
     """
@@ -95,7 +95,7 @@ def left_out(
 
 
 def line_fault(line: LineWritten, entries: Sequence[Entry]) -> str:
-    """Why the line does not say what its entries say; "" when it does."""
+    """Reason why a line does not say what its entries say; "" if it does."""
     if len(entries) == 1 and not line.text:
         return ""
     if len({entry.current for entry in entries}) > 1:
@@ -124,7 +124,7 @@ def _is_call(word: str, parties: frozenset[str]) -> bool:
 
 
 def _of_one_thing(older: Entry, newer: Entry) -> bool:
-    """True if the one can take the other's place: they share a subject and a word.
+    """True if two entries share a subject and a word.
 
     The subject is shared when one person says both; else it must be a second word that they share. Neither
     who speaks nor the name that a text begins with is that word, and no number: days are shared by anything.
@@ -144,5 +144,5 @@ def _content(text: str) -> set[str]:
 
 
 def _first(entry: Entry) -> set[str]:
-    """The word that the text begins with: in capitals, what it is about or nothing."""
+    """Terms of the text's first word, which is written with a capital whatever it is."""
     return set(terms(" ".join(as_written(entry.text)[:1])))

@@ -1,4 +1,4 @@
-"""RewriteCurrent and RewriteDoc of Algorithm 1; what a model writes is kept only when it is faithful."""
+"""RewriteCurrent and RewriteDoc of Algorithm 1; a model's text is kept only if its entries bear it out."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zibaldone.models.answer_log import note_parts
 from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.views.topics.consolidate.grouping import bundles, cluster
 from zibaldone.views.topics.consolidate.rewrite_checks import (
     LineWritten,
     faithful,
-    line_fault,
     may_supersede,
     placed_once,
 )
 from zibaldone.views.topics.consolidate.summaries import title
-from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, superseding
 from zibaldone.views.topics.tasks import (
@@ -44,21 +41,21 @@ _BATCH = 1.5  # of split_tokens: a CURRENT beyond this is shown to a model in pa
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """A block of REWRITE_CURRENT: entries that belong under one heading."""
+    """A block of REWRITE_CURRENT: entries for one heading."""
 
     title: str
     entries: tuple[Entry, ...]
 
 
 def rewrite_current(entries: Sequence[Entry], work: Work) -> list[Portion]:
-    """REWRITE_CURRENT: entries in blocks. Duplicates and contradictions are dealt with before."""
+    """REWRITE_CURRENT: entries in blocks; duplicates and contradictions are resolved before."""
     if not work.has_model:
         return grouped(entries, work)
     return [one for batch in _batches(entries, work) for one in _rewritten(batch, work)]
 
 
 def grouped(entries: Sequence[Entry], work: Work) -> list[Portion]:
-    """By similarity, in the order of the first of each block."""
+    """Blocks by similarity, in the order of each one's first entry."""
     if not entries:
         return []
     vectors = work.lean(_in_context(entries, work))
@@ -72,7 +69,7 @@ def grouped(entries: Sequence[Entry], work: Work) -> list[Portion]:
 def rewrite_documents(
     changes: Sequence[tuple[Document, Sequence[Portion]]], work: Work
 ) -> Iterator[tuple[Document, str]]:
-    """Documents that there are, each with its portions, and the model's summary ("" without one).
+    """Existing documents, each with its new portions, and the model's summary ("" without one).
 
     A model is shown them together, `split_tokens` at a time.
     """
@@ -98,7 +95,7 @@ def rewrite_documents(
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What comes into a document, or nothing into one that was merged; its entries have numbers."""
+    """New entries of a document, or none for a merged one; all entries are numbered."""
 
     document: Document
     portions: Sequence[Portion]
@@ -136,16 +133,14 @@ class _Change:
         )
 
     def realised(self, answer: DocumentRewritten, work: Work) -> tuple[Document, str]:
-        """As the model wrote it, as far as the entries bear it out."""
-        task, entries, summary = "topics.rewrite_documents", list(self.entries.values()), answer.summary
-        if summary:
-            fault = summary_fault(summary, entries)
-            note_parts(f"{task}.summary", 1, [f"{summary!r} {fault}"] if fault else [])
-            summary = "" if fault else summary
+        """Build the document as the model wrote it, as far as the entries bear it out."""
+        entries, summary = list(self.entries.values()), answer.summary
+        if summary and summary_fault(summary, entries):
+            summary = ""
         # A merged one, into which nothing comes, may be called anew.
         title = self.document.title
         name = title if self.portions else heading_of(answer.title, entries, self.offline.title)
-        made = realised(answer, self.entries, self.headings, work, task)
+        made = realised(answer, self.entries, self.headings, work)
         return self.document.with_body(body_of(name, made)), summary
 
 
@@ -158,7 +153,7 @@ def _task(changes: Sequence[_Change], failed: int) -> RewriteDocuments:
 
 
 def _nearest(old: Sequence[Entry], new: Sequence[Entry], headings: Sequence[str], work: Work) -> list[int]:
-    """Rows of the old entries that a model is shown: the most like of each new one. None grows.
+    """Rows of the old entries that a model is shown: the most similar to each new one, at most _MOST_SHOWN.
 
     Of a document into which nothing comes, those most like one below another of its headings.
     """
@@ -178,7 +173,7 @@ def _nearest(old: Sequence[Entry], new: Sequence[Entry], headings: Sequence[str]
 
 
 def inserted(document: Document, portions: Sequence[Portion], work: Work, name: str = "") -> Document:
-    """Each portion below the heading that it is most like, or a new one; a lone entry below the title.
+    """Insert each portion below the most similar heading, or a new one; a lone entry below the title.
 
     `name` is the title that was planned for a new document.
     """
@@ -194,13 +189,13 @@ def inserted(document: Document, portions: Sequence[Portion], work: Work, name: 
 
 
 def realised(
-    result: Rewritten, numbered: Mapping[int, Entry], headings: Mapping[int, str], work: Work, task: str
+    result: Rewritten, numbered: Mapping[int, Entry], headings: Mapping[int, str], work: Work
 ) -> list[Portion]:
-    """What a model wrote for the task, as far as the entries bear it out, with their own metadata.
+    """A model's sections as portions, as far as the entries bear them out, with the entries' metadata.
 
     Entries that it does not name stand below their own headings.
     """
-    places, refused = placed_once(numbered, [lines_of(part) for part in result.sections])
+    places, _ = placed_once(numbered, [lines_of(part) for part in result.sections])
     line_of = {n: line for lines in places for line in lines for n in line.entries}
     marked = dict(numbered)
     for pair in result.superseded:
@@ -208,39 +203,30 @@ def realised(
         if apart and may_supersede(numbered, pair.older, pair.newer):
             newer, older = superseding(marked[pair.newer], marked[pair.older])
             marked |= {pair.newer: newer, pair.older: older}
-        else:
-            refused.append(f"{pair}: not of one thing, or not newer")
     sections: dict[str, list[LineWritten]] = {}
     for part, lines in zip(result.sections, places, strict=True):
         if lines:
             entries = [marked[n] for line in lines for n in line.entries]
             there = part.heading in headings.values()
             name = part.heading if there else heading_of(part.heading, entries, "")
-            if not name:
-                refused.append(f"heading {part.heading!r}")
             sections.setdefault(name or title(entries, work), []).extend(lines)
-    for line in (line for lines in places for line in lines):
-        if fault := line_fault(line, [numbered[n] for n in line.entries]):
-            refused.append(f"{line.text!r}: {fault}")
     for number in numbered.keys() - line_of.keys():
         name = headings.get(number, "") or title([marked[number]], work)
         sections.setdefault(name, []).append(LineWritten((number,)))
-    given = sum(len(lines_of(part)) + 1 for part in result.sections)
-    note_parts(task, given + len(result.superseded), refused)
     return [Portion(name, tuple(_written(lines, numbered, marked, work))) for name, lines in sections.items()]
 
 
 def _written(
     lines: Iterable[LineWritten], numbered: Mapping[int, Entry], marked: Mapping[int, Entry], work: Work
 ) -> Iterator[Entry]:
-    """In the order of their numbers."""
+    """Merged entries of these lines, in the order of their numbers."""
     for line in sorted(lines, key=lambda line: min(line.entries)):
         for true in faithful(numbered, line):
             yield work.merge([marked[n] for n in true.entries], true.text)
 
 
 def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
-    """A heading that a model wrote, if its names and numbers are the entries'; else the other.
+    """The heading that a model wrote if its names and numbers are the entries'; else `other`.
 
     Its other words may be new: it states nothing, and goes when one of them is forgotten.
     """
@@ -250,7 +236,7 @@ def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
 
 
 def summary_fault(text: str, entries: Iterable[Entry]) -> str:
-    """Why the entries do not bear out a summary: telling words, a semicolon, and a sentence.
+    """Reason why the entries do not bear out a summary; its form is keywords, a semicolon, a sentence.
 
     Telling words state nothing: as in a heading, those that are no names or numbers may be new.
     """
@@ -264,7 +250,7 @@ def summary_fault(text: str, entries: Iterable[Entry]) -> str:
 
 
 def body_of(name: str, portions: Iterable[Portion]) -> tuple[Block, ...]:
-    """A title, and below it a subheading for each portion; none for the only one, or one of the same name."""
+    """A title, and below it a subheading for each portion but an only one, or one of the title's name."""
     blocks: list[Block] = [Heading(name, 1)]
     together: dict[str, list[Entry]] = {}
     for portion in portions:
@@ -279,7 +265,7 @@ def body_of(name: str, portions: Iterable[Portion]) -> tuple[Block, ...]:
 def _without_lone(
     groups: list[list[int]], vectors: Vectors, sizes: Sequence[int], work: Work
 ) -> list[list[int]]:
-    """With lone entries in the group that they are most like, if half as like it as those in it are.
+    """Move single entries to the most similar group, if they are half as similar as its members must be.
 
     A heading for each would tell little.
     """
@@ -301,7 +287,7 @@ def _without_lone(
 
 
 def _in_context(entries: Sequence[Entry], work: Work) -> Vectors:
-    """(n, d) each entry's vector with those of the messages around it: short turns say little alone.
+    """(n, d) each entry's vector, averaged with those of messages around it: short turns say little.
 
     The more entries a message has, the less they have to do with each other: lines of a list stand alone.
     """
@@ -347,20 +333,17 @@ def _place(document: Document, portion: Portion, work: Work) -> tuple[Heading, .
 def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     offline = grouped(entries, work)
     numbered = dict(enumerate(entries, 1))
-    task = RewriteCurrent(
-        entries=shown_entries(numbered),
-        given=numbered,
-    )
+    task = RewriteCurrent(entries=shown_entries(numbered), given=numbered)
     answer = work.ask(task)
     if answer.degraded:
         return offline
     number = {id(entry): n for n, entry in numbered.items()}
     headings = {number[id(entry)]: one.title for one in offline for entry in one.entries}
-    return realised(answer.result, numbered, headings, work, task.name)
+    return realised(answer.result, numbered, headings, work)
 
 
 def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
-    """In order, of like size, none above the limit unless a single entry is."""
+    """Entries in order, in batches of similar size; none above the limit unless one entry is."""
     limit = work.settings.split_tokens
     total = work.tokens(entries)
     if total <= limit * _BATCH:

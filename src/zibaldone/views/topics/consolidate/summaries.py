@@ -1,4 +1,4 @@
-"""Titles and summaries without a model, and what every document gets after it was changed."""
+"""Titles and summaries without a model, and bookkeeping after a document has changed."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _EVENTS = 32  # kept of an update log: the first, and the newest
 
 
 def title(entries: Sequence[Entry], work: Work) -> str:
-    """What the entries speak of and the user's others do not: "Adoption agencies", "Pottery & painting"."""
+    """Title from terms that the entries have and others lack: "Adoption agencies"."""
     likeness, parties, texts = _about(entries, work)
     return headline(texts, parties=parties, df=work.df, n=work.entries, likeness=likeness) or "Notes"
 
 
 def summary(entries: Sequence[Entry], work: Work) -> str:
-    """Telling words, and the most central of the current entries; at most `summary_tokens`."""
+    """Keywords, and the most central of the current entries; at most `summary_tokens`."""
     current = [entry for entry in entries if entry.current and entry.text]
     if not current:
         return ""
@@ -42,12 +42,12 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
 
 
 def own_words(text: str) -> str:
-    """Without what was only shown ("[image: a cat]") and the question before an answer, if more is left."""
+    """The text without captions ("[image: a cat]") and a question that it answers, if more is left."""
     return without_captions(_QUESTION.sub("", text))
 
 
 def _states(entry: Entry) -> bool:
-    """Says something of its speaker, or a name or number: no praise, no question back."""
+    """True if the entry tells of its speaker, or has a number, and asks nothing."""
     text = own_words(entry.text)
     if "?" in text:
         return False
@@ -56,20 +56,20 @@ def _states(entry: Entry) -> bool:
 
 
 def fitted(text: str, work: Work) -> str:
-    """On one line, cut to `summary_tokens`."""
+    """Put the text on one line, cut to `summary_tokens`."""
     line = " ".join(text.split())
     spans = passages(line, work.settings.summary_tokens - 1, work.workbench.count)
     return line if len(spans) < 2 else line[: spans[0][1]].rstrip(" ,;") + "…"
 
 
 def _telling(entries: Sequence[Entry], work: Work, room: int) -> list[str]:
-    """So many words that tell what the entries are about, against the user's others; see `telling`."""
+    """Keywords that tell these entries from the user's others; see `telling`."""
     likeness, parties, texts = _about(entries, work)
     return telling(texts, room, parties=parties, df=work.df, n=work.entries, likeness=likeness)
 
 
 def _about(entries: Sequence[Entry], work: Work) -> tuple[Likeness, frozenset[str], list[str]]:
-    """How near phrases are to the entries, who speaks in them, and what they say."""
+    """(similarity of phrases to the entries, words of speakers' names, texts)."""
 
     def likeness(phrases: Sequence[str]) -> list[float]:
         rows = work.lean(work.workbench.vectors(phrases)) @ work.centres([entries])[0]
@@ -80,12 +80,12 @@ def _about(entries: Sequence[Entry], work: Work) -> tuple[Likeness, frozenset[st
 
 
 def finished(document: Document, work: Work, event: str, time: When | None, text: str = "") -> Document:
-    """With its tokens, summary (`text`, or an offline one) and update log brought up to date."""
+    """Renew a document's tokens, summary (`text`, or an offline one) and update log."""
     return logged(summed_up(document, work, text), event, time)
 
 
 def summed_up(document: Document, work: Work, text: str = "") -> Document:
-    """With its tokens and its summary (`text`, or an offline one) brought up to date."""
+    """Renew tokens and summary (`text`, or an offline one) of a document."""
     return replace(
         document,
         summary=fitted(text, work) if text else summary(document.entries, work),
@@ -94,7 +94,7 @@ def summed_up(document: Document, work: Work, text: str = "") -> Document:
 
 
 def logged(document: Document, event: str, time: When | None) -> Document:
-    """With one more line in its update log."""
+    """Append an event to the update log, which keeps its first and its newest lines."""
     events = (*document.update_log, Event(event, time))
     if len(events) > _EVENTS:
         events = (events[0], *events[1 - _EVENTS :])
@@ -102,10 +102,10 @@ def logged(document: Document, event: str, time: When | None) -> Document:
 
 
 def tokens_of(document: Document, work: Work) -> int:
-    """Of what its headings, entries and texts say."""
+    """Tokens of a document's headings and entries, without metadata."""
     return content_tokens(document.body, work)
 
 
 def content_tokens(blocks: Sequence[Block], work: Work) -> int:
-    """Of what they say, without the metadata of entries."""
+    """Tokens of blocks, without metadata."""
     return sum(work.workbench.tokens([one.title if isinstance(one, Heading) else one.text for one in blocks]))

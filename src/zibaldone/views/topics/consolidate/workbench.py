@@ -1,9 +1,9 @@
-"""What consolidation works with: settings, vectors, token counts, a model."""
+"""Shared tools of consolidation: clusters, duplicates, settings, vectors, token counts, and the model."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,14 +15,76 @@ from zibaldone.models.asker import TaskAnswer
 from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import Asks
 from zibaldone.models.task import Task
-from zibaldone.search.clustering import unit
+from zibaldone.search.clustering import agglomerate, unit
 from zibaldone.text.purgeable_cache import remembered
-from zibaldone.text.words import terms
+from zibaldone.text.words import terms, words
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidate.duplicates import Sameness, groups, sameness
 from zibaldone.views.topics.library import Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document
 from zibaldone.views.topics.markdown.entry import Entry, merged
+
+T = TypeVar("T")
+_AT_ONCE = 2_000  # rows that are compared with each other
+
+
+def cluster(vectors: Vectors, sizes: Sequence[int], threshold: float, most: float) -> list[list[int]]:
+    """Rows (n, d) in groups, each in rising order, in the order of their first.
+
+    The two groups whose centroids have the highest cosine are joined, as long as it is `threshold` or more
+    and their sizes add up to `most` or less. More rows than _AT_ONCE are grouped in runs of so many.
+    """
+    clusters = []
+    for start in range(0, len(vectors), _AT_ONCE):
+        end = start + _AT_ONCE
+        rows = vectors[start:end]
+        groups = agglomerate(
+            rows @ rows.T, linkage="centroid", least=threshold, sizes=sizes[start:end], most=most
+        )
+        clusters += [[start + row for row in group] for group in groups]
+    return clusters
+
+
+def bundles(things: Iterable[T], sizes: Iterable[int], limit: float) -> Iterator[list[T]]:
+    """Consecutive runs whose sizes sum up to `limit` at most, unless a single one exceeds it."""
+    some: list[T] = []
+    total = 0
+    for thing, size in zip(things, sizes, strict=True):
+        if some and total + size > limit:
+            yield some
+            some, total = [], 0
+        some.append(thing)
+        total += size
+    if some:
+        yield some
+
+
+Sameness = tuple[str, ...]
+_SPEAKER = frozenset("i me my mine myself we us our ours you your yours im ive id ill".split())
+
+
+def sameness(entry: Entry) -> Sameness:
+    """Key by which current entries are duplicates; () matches nothing.
+
+    Words alike are not enough: "I" of two speakers is not the same person, and "We went hiking" of two days
+    is not the same hike.
+    """
+    spoken = words(entry.text)
+    if not spoken or not entry.current:
+        return ()
+    who = (entry.source or "") if not _SPEAKER.isdisjoint(spoken) else "*"
+    when = entry.time.text if entry.time else ""
+    return (who, when, *spoken)
+
+
+def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Entries with duplicates grouped together, in the order of each group's newest."""
+    grouped: dict[Sameness, list[Entry]] = {}
+    for number, entry in enumerate(entries):
+        key = sameness(entry) or (str(number),)
+        group = grouped.pop(key, [])
+        grouped[key] = [*group, entry]
+    return list(grouped.values())
+
 
 R = TypeVar("R", bound=BaseModel)
 _FEW = 20  # entries before which the mean of all is not trusted
@@ -31,7 +93,7 @@ _REMEMBERED = 50_000  # texts whose vectors and token counts are kept
 
 @dataclass(frozen=True, slots=True)
 class DocumentProfile:
-    """What is looked up in a document again and again; a function of its body."""
+    """Statistics of a document, as a function of its body."""
 
     total: Vectors  # (d,) sum of its entries' vectors
     entries: int
@@ -40,7 +102,7 @@ class DocumentProfile:
 
 
 class Workbench:
-    """One user's and one thread's, kept from step to step: it remembers what it computed.
+    """Caches of one user, kept from step to step; not to be shared among threads.
 
     `embed` gives (n, d) unit rows and raises ModelFailed; `ask` answers a task, None is the offline answer.
     """
@@ -59,7 +121,7 @@ class Workbench:
         self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}  # by id
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """(n, d) of some texts, at least one."""
+        """(n, d) vectors of some texts, at least one."""
         if len(self._vectors) > _REMEMBERED:
             self._vectors.clear()
         if missing := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
@@ -67,7 +129,7 @@ class Workbench:
         return np.stack([self._vectors[text] for text in texts])
 
     def total(self, entries: Sequence[Entry]) -> Vectors:
-        """(d,) the sum of the entries' vectors."""
+        """(d,) sum of the entries' vectors."""
         return np.asarray(
             self.vectors([entry.text for entry in entries] or [""]).sum(axis=0), dtype=np.float32
         )
@@ -81,7 +143,7 @@ class Workbench:
         return [self._tokens[line] for line in lines]
 
     def profile(self, document: Document) -> DocumentProfile:
-        """Computed once for each body."""
+        """Statistics of a document, computed once for each body."""
         held = self._profiles.get(document.id)
         if held is not None and held[0] is document.body:
             return held[1]
@@ -106,7 +168,7 @@ class Workbench:
 
 
 class Work:
-    """One step: the workbench, and the parts of the entries that it merges."""
+    """One step: the workbench, and the parts of the entries that the step merges."""
 
     def __init__(self, workbench: Workbench, library: Library) -> None:
         self.workbench, self.settings = workbench, workbench.settings
@@ -127,7 +189,7 @@ class Work:
         return next(self._ids)
 
     def merge(self, entries: Sequence[Entry], text: str = "") -> Entry:
-        """One entry for all, whose parts are remembered; an empty text leaves the words as they are."""
+        """Merge entries into one, and remember its parts; an empty `text` keeps the words of the newest."""
         if len(entries) == 1 and text in {"", entries[0].text}:
             return entries[0]
         whole = merged(entries, text or None)
@@ -141,11 +203,11 @@ class Work:
         return [self.merge(group) for group in groups(entries)]
 
     def tokens(self, entries: Sequence[Entry]) -> int:
-        """Of what they say: their metadata is ours, and nobody's to fit into a threshold."""
+        """Tokens of the entries' texts, without metadata."""
         return sum(self.workbench.tokens([entry.text for entry in entries]))
 
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
-        """Take the statistics from these: of terms for titles and summaries, of vectors for likeness."""
+        """Take term statistics for titles and summaries, and the mean vector, from these."""
         total = self.workbench.total(entries)
         for document in documents:
             profile = self.workbench.profile(document)
@@ -158,7 +220,7 @@ class Work:
         self._mean = np.asarray(total / (self.entries + _FEW), dtype=np.float32)
 
     def lean(self, rows: Vectors, counts: npt.ArrayLike | None = None) -> Vectors:
-        """(n, d) unit rows: how sums of so many vectors differ from what all of this user's have in common.
+        """(n, d) unit rows of sums of `counts` vectors, less what all of this user's texts have in common.
 
         Without that, big documents would be like anything: the mean of many texts is the mean of all.
         """
@@ -168,14 +230,14 @@ class Work:
         return unit(rows - of[:, None] * self._mean)
 
     def centres(self, groups: Iterable[Sequence[Entry]]) -> Vectors:
-        """(n, d) of groups of entries."""
+        """(n, d) centroids of groups of entries, see `lean`."""
         listed = list(groups)
         return self.lean(
             np.stack([self.workbench.total(group) for group in listed]), [len(group) for group in listed]
         )
 
     def document_centres(self, documents: Iterable[Document]) -> Vectors:
-        """(n, d) of documents."""
+        """(n, d) centroids of documents, see `lean`."""
         profiles = [self.workbench.profile(document) for document in documents]
         return self.lean(np.stack([one.total for one in profiles]), [one.entries for one in profiles])
 

@@ -51,7 +51,7 @@ class Section:
 
     @property
     def title(self) -> str:
-        """Its own heading's; empty before the first heading."""
+        """Title of its heading; "" before the first heading."""
         return self.path[-1] if self.path else ""
 
     @property
@@ -60,7 +60,7 @@ class Section:
 
     @property
     def body(self) -> tuple[Block, ...]:
-        """With the heading: the body of a document of this section alone."""
+        """Blocks with the heading in front."""
         return (self.heading, *self.blocks) if self.heading else self.blocks
 
 
@@ -94,7 +94,7 @@ class Document:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """In the order of the document, superseded ones too."""
+        """Entries in the order of the document, superseded ones included."""
         return tuple(block for block in self.body if isinstance(block, Entry))
 
     @property
@@ -103,7 +103,7 @@ class Document:
 
     @property
     def title(self) -> str:
-        """Of its first heading; else its id."""
+        """Title of the first heading that has one; else the id."""
         return next((heading.title for heading in self.headings if heading.title), self.id)
 
     def partitions(self, level: int = 6) -> tuple[Section, ...]:
@@ -132,14 +132,14 @@ class Document:
         return replace(self, body=tuple(body))
 
     def map_entries(self, change: Callable[[Entry], Iterable[Entry]]) -> Document:
-        """Every entry replaced by none, one or several; headings without entries go."""
+        """Replace every entry by none, one or several; headings left without entries go."""
         body: list[Block] = []
         for block in self.body:
             body.extend(change(block) if isinstance(block, Entry) else (block,))
         return self.with_body(_without_empty(body))
 
     def with_entries(self, entries: Iterable[Block], under: Iterable[Heading] = ()) -> Document:
-        """With blocks at the end of the section below these headings, topmost first, or at the end of all.
+        """Insert blocks at the end of the section below these headings (topmost first), or at the end.
 
         Headings that there are not yet are added, below those that there are.
         """
@@ -147,7 +147,7 @@ class Document:
         return self.with_body((*self.body[:at], *missing, *entries, *self.body[at:]))
 
     def _place(self, under: tuple[Heading, ...]) -> tuple[int, tuple[Heading, ...]]:
-        """Where the section with these headings ends in the body, and which of them are missing there."""
+        """(place in the body where the section with these headings ends, headings missing there)."""
         sections = self.partitions()
         titles = tuple(heading.title for heading in under)
         for depth in range(len(titles), 0, -1):
@@ -168,7 +168,7 @@ def one_line(text: str) -> str:
 
 
 def _without_empty(body: list[Block]) -> list[Block]:
-    """The body without the headings that have no entry below them, not even below a subheading."""
+    """The body without headings that have no entry below them, subheadings included."""
     kept: list[Block] = []
     below = 0  # level of what was kept last; of an entry one below all headings
     for block in reversed(body):

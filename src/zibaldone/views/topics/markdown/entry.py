@@ -16,13 +16,80 @@ A value with a comma, quote, bracket or such in it stands in double quotes, esca
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from zibaldone.errors import InvalidInput
-from zibaldone.views.topics.markdown.signature import quoted, read_runs, read_signature, runs, span
+
+KNOWN = ("seq", "part", "time", "source", "label", "msgs", "supersedes", "superseded_by")
+MAX_SPAN = 1_000  # a longer range names its two ends, and not every message between them
+MAX_SEQS = 100_000  # more are not read as messages of one entry
+
+_PLAIN = re.compile(r"[^\s,=<>\"\\]+(?: [^\s,=<>\"\\]+)*")
+_RUN = re.compile(r"([0-9]{1,18})(?:\s*[-–]\s*([0-9]{1,18}))?")
+_PAIR = r"\s*(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\"|[^,<>\"]*+)\s*"
+_PAIRS = re.compile(_PAIR)
+_SIGNATURE = re.compile(rf"<{_PAIR}(?:,{_PAIR})*>")
+
+
+def read_signature(line: str) -> tuple[dict[str, str], int] | None:
+    """Attributes of the signature that begins a line, and where the text starts; None without one.
+
+    Attributes that nobody knows, or that stand twice, make it a text like any other.
+    """
+    signature = _SIGNATURE.match(line)
+    if signature is None:
+        return None
+    attributes: dict[str, str] = {}
+    for pair in _PAIRS.finditer(signature[0], 1):
+        name, value = pair[1].lower(), pair[2].strip()
+        if name not in KNOWN or name in attributes:
+            return None
+        try:
+            attributes[name] = str(json.loads(value, strict=False)) if value[:1] == '"' else value
+        except ValueError:
+            return None
+    return attributes, signature.end()
+
+
+def quoted(value: str) -> str:
+    """The value as it stands in a signature: in quotes where it would be misread without."""
+    if value.isprintable() and _PLAIN.fullmatch(value):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def span(first: int, last: int) -> tuple[int, ...]:
+    """Every seq from first to last; () without a first, only both ends if there are more than MAX_SPAN."""
+    if last - first > MAX_SPAN:
+        return (first, last)
+    return tuple(range(first, last + 1)) if first else ()
+
+
+def runs(seqs: Sequence[int]) -> str:
+    """Rising seqs in short form: `3+12-15`."""
+    spans: list[list[int]] = []
+    for seq in seqs:
+        if spans and seq == spans[-1][1] + 1 and seq - spans[-1][0] <= MAX_SPAN:
+            spans[-1][1] = seq
+        else:
+            spans.append([seq, seq])
+    return "+".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def read_runs(text: str) -> tuple[int, ...] | None:
+    """Parse the short form of seqs; None if it is malformed."""
+    seqs: set[int] = set()
+    for part in text.split("+"):
+        run = _RUN.fullmatch(part.strip())
+        if not run or not int(run[1]) or len(seqs) > MAX_SEQS:
+            return None
+        seqs.update(span(*sorted((int(run[1]), int(run[2] or run[1])))))
+    return tuple(sorted(seqs))
+
 
 AI = "AI"  # the source of what the assistant said
 
@@ -33,13 +100,13 @@ _NO_TIME = frozenset({"", "empty", "none", "null", "unknown", "?"})
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A time as precise as it was written; what is no time is kept as text."""
+    """A time as precise as it was written; text that is no time is kept as it is."""
 
     text: str
 
     @classmethod
     def of(cls, moment: date) -> When:
-        """A date to the day; a datetime to the minute, or to what it has beyond that, with its offset."""
+        """A date to the day; a datetime to the minute, or more precise if it is, with its offset."""
         if not isinstance(moment, datetime):
             return cls(moment.isoformat())
         precise = "auto" if moment.second or moment.microsecond else "minutes"
@@ -110,7 +177,7 @@ class Entry:
 
     @property
     def seq(self) -> str:
-        """As it is printed: `12`, `12-15`, or nothing."""
+        """Seqs as printed: `12`, `12-15`, or ""."""
         return str(self.first or "") if self.first == self.last else f"{self.first}-{self.last}"
 
     @property
@@ -119,12 +186,12 @@ class Entry:
 
     @property
     def by_person(self) -> bool:
-        """True if a person said it, who is believed before the assistant at equal recency."""
+        """True if a person said it: believed before the assistant at equal recency."""
         return self.source != AI
 
     @property
     def recency(self) -> tuple[int, bool, int]:
-        """Of two entries that contradict each other the greater holds; of one message the one said later.
+        """Sort key: of two entries that contradict each other, the greater holds.
 
         The assistant's reply is as recent as the message that it replies to, so that there a person is
         believed before it (§A.1, prompt B).
@@ -133,7 +200,7 @@ class Entry:
 
     @property
     def line(self) -> str:
-        """As it stands in a document, without its bullet; lines after the first are not indented."""
+        """The entry as it stands in a document, without bullet; further lines are not indented."""
         signature = _signature(self)
         if not signature and read_signature(self.text.partition("\n")[0]):
             signature = "<seq=?>"
@@ -141,7 +208,7 @@ class Entry:
 
 
 def merged(entries: Sequence[Entry], text: str | None = None) -> Entry:
-    """One entry for several that say the same: as the one that holds (`recency`), with all their sources.
+    """Merge entries that say the same: fields of the most recent one, sources of all.
 
     What superseded one of them superseded the merged entry only if it superseded all.
     """
@@ -160,7 +227,7 @@ def merged(entries: Sequence[Entry], text: str | None = None) -> Entry:
 
 
 def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
-    """Both with the marks that the one took the other's place."""
+    """Both entries, marked: the newer supersedes the older."""
     return (
         replace(newer, supersedes=(*newer.supersedes, older.last)) if older.last else newer,
         replace(older, superseded_by=(*older.superseded_by, newer.last)) if newer.last else older,
@@ -168,12 +235,12 @@ def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
 
 
 def known(time: When | None) -> When | None:
-    """The time, or None for one that says nothing, such as `empty`."""
+    """The time; None for text that says nothing, such as `empty`."""
     return time if time and time.text.strip().lower() not in _NO_TIME else None
 
 
 def tidy(text: str) -> str:
-    """Trimmed, lines ending in LF, lines of white space empty."""
+    """Trim, normalise line ends to LF, and empty lines of white space."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\n" in text:
@@ -182,7 +249,7 @@ def tidy(text: str) -> str:
 
 
 def read_entry(text: str) -> Entry:
-    """An entry from what stands after its bullet; never fails: what is no signature is text."""
+    """Parse an entry from the text behind its bullet; never fails: an invalid signature is text."""
     signature = read_signature(text.partition("\n")[0])
     if signature is None:
         return Entry(text)
@@ -213,7 +280,7 @@ def read_entry(text: str) -> Entry:
 
 
 def _signature(entry: Entry) -> str:
-    """The attributes in brackets; nothing when there are none."""
+    """Attributes in angle brackets; "" if there are none."""
     other = entry.sources if entry.sources != span(entry.first, entry.last) else ()
     known = {
         "seq": entry.seq,

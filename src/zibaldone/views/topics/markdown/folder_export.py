@@ -1,4 +1,4 @@
-"""An exported folder on disk: a Markdown file for each document, and `index.md`, which says whose they are.
+"""Export of topic documents to a folder: a Markdown file for each, and `index.md`, which names the owner.
 
 The front matter of each file has its document's id and, as `exported`, the fingerprint that the document had:
 a file of another fingerprint was edited. It is written whole, and never over what somebody edited.
@@ -18,11 +18,10 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.views.topics.edit.document_diff import Edit, conflict_diff, diff, fingerprint
+from zibaldone.views.topics.edit_messages import Edit, conflict_diff, diff, fingerprint
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import When
-from zibaldone.views.topics.markdown.parsing import parse, read_front_matter
-from zibaldone.views.topics.markdown.printing import front_matter, render
+from zibaldone.views.topics.markdown.text_format import front_matter, parse, read_front_matter, render
 
 INDEX = "index.md"
 _NAME_CHARACTERS = 60
@@ -35,7 +34,7 @@ _EXPORTED = re.compile(r"^exported: .*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A document that a person edited while memory changed it too: nothing of the edit is taken over."""
+    """A document that was edited both in a file and in memory: the file's edits are not taken over."""
 
     file: str
     document: str  # id
@@ -53,12 +52,12 @@ class ExportedFile:
 
     @property
     def is_edited(self) -> bool:
-        """True if it says something that memory was not told."""
+        """True if the file differs from its last export or import."""
         return fingerprint(self.document) != self.exported
 
 
 def read_folder(folder: Path, user: str) -> list[ExportedFile]:
-    """Raises InvalidImport when it is no export of this user, or when a file cannot be read."""
+    """Read an exported folder. Raises InvalidImport if it is not an export of this user or unreadable."""
     try:
         if not folder.is_dir():
             raise InvalidImport(f"{str(folder)!r} is no folder: give one that was exported")
@@ -81,7 +80,7 @@ def read_folder(folder: Path, user: str) -> list[ExportedFile]:
 
 
 def write_folder(folder: Path, documents: Sequence[Document], user: str, time: When) -> tuple[str, ...]:
-    """Write the documents and the index; the names of the files, the index last.
+    """Write documents and index; returns the names of the files, the index last.
 
     A new folder appears whole or not at all. In an earlier export of the same user the files of that export
     are replaced, or removed when their documents are gone, and the index comes last. Raises InvalidInput, and
@@ -118,7 +117,7 @@ def write_folder(folder: Path, documents: Sequence[Document], user: str, time: W
 def review(
     files: Iterable[ExportedFile], documents: Mapping[str, Document]
 ) -> tuple[list[tuple[str, Edit]], list[Conflict], list[ExportedFile]]:
-    """What edited files ask for, by the documents' ids; conflicts; and the files without a conflict.
+    """(edits by document id, conflicts, files without a conflict) of edited files.
 
     Raises InvalidImport for a file that was emptied.
     """
@@ -144,7 +143,7 @@ def review(
 
 
 def mark_imported(files: Iterable[ExportedFile]) -> None:
-    """Note in these files that memory was told of what they say."""
+    """Note in these files that their edits were imported."""
     for file in files:
         try:
             _replace(
@@ -158,12 +157,12 @@ def mark_imported(files: Iterable[ExportedFile]) -> None:
 
 
 def owner_of(user: str) -> str:
-    """By this a folder is known to be a user's."""
+    """Digest by which a folder is known to be a user's."""
     return hashlib.blake2b(user.encode(), digest_size=8, person=b"owner").hexdigest()
 
 
 def file_names(documents: Iterable[Document]) -> dict[str, str]:
-    """A file name for each id, after the title; no two alike, also where capitals do not count."""
+    """A file name for each id, from the title; distinct also where case is ignored."""
     names: dict[str, str] = {}
     taken = {INDEX}
     for document in documents:
@@ -218,7 +217,7 @@ def _write_new(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """The file has the old text or the new one, whatever happens."""
+    """Replace a file atomically: it has the old text or the new one, whatever happens."""
     written = path.with_name(f".{path.name[:40]}.{uuid4().hex}")
     try:
         with written.open("w", encoding="utf-8", newline="") as file:

@@ -1,4 +1,4 @@
-r"""The five tools of §3.4 over one state of a user's topic documents, for our agent and for anybody's.
+r"""The five tools of section 3.4 over one state of a user's topic documents, for our agent and for others'.
 
     tools = memory.user(name).topics.tools()
     tools.schemas()                                  # for the `tools` of a chat request
@@ -13,33 +13,213 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import regex
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zibaldone.core.validation import shown, whole, words
 from zibaldone.errors import InvalidInput
 from zibaldone.text.words import terms
-from zibaldone.views.topics.read.document_index import DocumentIndex, best_blocks, bm25
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.tool_arguments import (
-    LONGEST_PATTERN,
-    MOST_CONTEXT,
-    MOST_HITS,
-    MOST_LINES,
-    MOST_LISTED,
-    TOOLS,
-    Arguments,
-    DocumentLine,
-    Excerpt,
-    Grepped,
-    Hit,
-    ListedDocument,
-    Page,
-    described,
-)
-from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text
+from zibaldone.views.topics.read.index import DocumentIndex, ReadingIndex, best_blocks, bm25
+
+MOST_HITS = 30
+MOST_CONTEXT = 5
+MOST_LINES = 100
+MOST_LISTED = 50
+LONGEST_PATTERN = 200  # characters
+LONGEST_QUERY = 1000
+
+DocId = Annotated[str, Field(description="id of a document, as in the catalogue; CURRENT is one too")]
+Pattern = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=LONGEST_PATTERN,
+        description="regular expression; upper and lower case are the same",
+    ),
+]
+Context = Annotated[
+    int, Field(ge=0, le=MOST_CONTEXT, description="lines shown before and after each line that matches")
+]
+HitLimit = Annotated[int, Field(ge=1, le=MOST_HITS, description="most results")]
+
+
+class Arguments(BaseModel):
+    """Base of tool arguments: no others are accepted; the docstring is what the model is told."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Grep(Arguments):
+    """Find lines in all documents that match a regular expression."""
+
+    pattern: Pattern
+    limit: HitLimit = MOST_HITS
+    context_lines: Context = 0
+
+
+class GrepDoc(Arguments):
+    """Find lines of one document that match a regular expression."""
+
+    doc_id: DocId
+    pattern: Pattern
+    context_lines: Context = 2
+
+
+class Search(Arguments):
+    """Find the parts of all documents that fit some words best (BM25 over their headings' blocks)."""
+
+    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="words to look for")]
+    limit: HitLimit = 8
+
+
+class ListDocs(Arguments):
+    """List documents with their summaries, page by page."""
+
+    offset: Annotated[int, Field(ge=0, description="how many documents to skip")] = 0
+    limit: Annotated[int, Field(ge=1, le=MOST_LISTED, description="most documents")] = 20
+
+
+class ReadLines(Arguments):
+    """Read a range of lines of one document."""
+
+    doc_id: DocId
+    start_line: Annotated[int, Field(ge=1, description="first line, counted from 1")]
+    end_line: Annotated[int, Field(ge=1, description=f"last line; at most {MOST_LINES} lines are read")]
+
+
+TOOLS: Mapping[str, type[Arguments]] = {
+    "grep": Grep,
+    "grep_doc": GrepDoc,
+    "search": Search,
+    "list_docs": ListDocs,
+    "read_lines": ReadLines,
+}
+
+
+def described(name: str, arguments: type[Arguments]) -> dict[str, Any]:
+    """One tool in the form of the `tools` of an OpenAI request."""
+    schema = arguments.model_json_schema()
+    description = schema.pop("description", "")
+    schema.pop("title", None)
+    for field in schema["properties"].values():
+        field.pop("title", None)
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLine:
+    """One line of a document's body."""
+
+    number: int  # from 1
+    text: str  # cut where it is very long
+    matched: bool = True  # False: shown for its context
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Consecutive lines of a document."""
+
+    doc_id: str
+    heading: tuple[str, ...]  # above the first line, from the topmost down
+    lines: tuple[DocumentLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grepped:
+    """Lines that a pattern matched."""
+
+    excerpts: tuple[Excerpt, ...]
+    matches: int  # lines shown that match
+    complete: bool  # False: there may be more; the limit or the time was up
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A heading's block."""
+
+    doc_id: str
+    heading: tuple[str, ...]
+    start_line: int
+    end_line: int
+    score: float
+    lines: tuple[DocumentLine, ...]  # of the entries that fit best
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document in the catalogue."""
+
+    doc_id: str
+    title: str
+    summary: str
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the catalogue."""
+
+    documents: tuple[ListedDocument, ...]
+    offset: int
+    total: int
+
+
+ToolAnswer = Grepped | Page | Excerpt | tuple[Hit, ...]
+
+LONGEST_ANSWER = 12_000  # characters of one call's answer
+LONGEST_SUMMARY = 200
+
+
+def answer_text(answer: ToolAnswer) -> str:
+    """Render a tool's answer for a model, at most LONGEST_ANSWER characters."""
+    match answer:
+        case Grepped():
+            parts = [_excerpt(shown) for shown in answer.excerpts] or ["no line matches"]
+            parts += [f"({answer.note})"] if answer.note else []
+        case Page():
+            parts = [
+                f"documents {answer.offset + 1} to {answer.offset + len(answer.documents)} of {answer.total}"
+            ]
+            parts = parts if answer.documents else [f"no more: there are {answer.total} documents"]
+            parts += [
+                f"{shown.doc_id} ({shown.lines} lines): {shortened(shown.summary or shown.title)}"
+                for shown in answer.documents
+            ]
+        case Excerpt():
+            parts = [_excerpt(answer)]
+        case _:
+            parts = [_hit_text(shown) for shown in answer] or ["nothing has these words"]
+    text = "\n".join(parts)
+    if len(text) > LONGEST_ANSWER:
+        cut = text.rfind("\n", 0, LONGEST_ANSWER - 100)
+        text = f"{text[:cut]}\n(cut here: ask for less, or read on with read_lines)"
+    return text
+
+
+def shortened(summary: str) -> str:
+    return summary if len(summary) <= LONGEST_SUMMARY else f"{summary[: LONGEST_SUMMARY - 1]}…"
+
+
+def _excerpt(excerpt: Excerpt) -> str:
+    return f"{_where(excerpt.doc_id, excerpt.heading)}\n{_lines(excerpt.lines)}"
+
+
+def _hit_text(hit: Hit) -> str:
+    where = f"{_where(hit.doc_id, hit.heading)}, lines {hit.start_line} to {hit.end_line}"
+    return f"{where}, score {hit.score:.1f}\n{_lines(hit.lines)}"
+
+
+def _where(doc_id: str, heading: Sequence[str]) -> str:
+    return f"[{doc_id}]{' ' if heading else ''}{' > '.join(heading)}"
+
+
+def _lines(lines: Sequence[DocumentLine]) -> str:
+    return "\n".join(f"{line.number}{':' if line.matched else '-'} {line.text}" for line in lines)
+
 
 LONGEST_LINE = 500  # characters; what is longer is cut
 _SECONDS = 0.5  # for all that one pattern is matched against
@@ -62,7 +242,7 @@ class Toolset:
         return [described(name, arguments) for name, arguments in TOOLS.items()]
 
     def call(self, name: str, arguments: Mapping[str, Any] | str | None) -> str:
-        """A tool's answer as text; so is every error, in words that a model can act on. Never raises.
+        """A tool's answer as text; errors too are text that a model can act on. Never raises.
 
         The arguments may be an object or its JSON, as chat models give them.
         """
@@ -72,7 +252,7 @@ class Toolset:
             return f"error: {error}"
 
     def invoke(self, name: str, arguments: Mapping[str, Any] | str | None) -> ToolAnswer:
-        """What a tool gives back, by its name. Raises InvalidInput on anything wrong with the call."""
+        """Call a tool by its name. Raises InvalidInput on anything wrong with the call."""
         given = _validated(name, arguments)
         answer: ToolAnswer = getattr(self, name)(**given.model_dump())
         return answer
@@ -86,7 +266,7 @@ class Toolset:
         return _grepped([self._document(doc_id)], pattern, _MOST_IN_DOCUMENT, context_lines)
 
     def search(self, query: str, limit: int = 8) -> tuple[Hit, ...]:
-        """The heading blocks that fit the words best, best first; none that has none of them."""
+        """The heading blocks with the best BM25 score, best first; () if none has any of the words."""
         held = list(self._documents.values())
         sought = dict.fromkeys(terms(words("query", query))[:_MOST_TERMS], 1.0)
         if not sought:
@@ -112,7 +292,7 @@ class Toolset:
         return Page(tuple(listed), max(offset, 0), len(held))
 
     def read_lines(self, doc_id: str, start_line: int, end_line: int) -> Excerpt:
-        """Lines of one document, both ends included; no more than 100."""
+        """Lines of one document, both ends included; at most 100."""
         index = self._document(doc_id)
         count = len(index.lines)
         start_line, end_line = whole("start_line", start_line), whole("end_line", end_line)
@@ -132,7 +312,7 @@ class Toolset:
         )
 
     def document(self, doc_id: str) -> DocumentIndex | None:
-        """The document, as it was when the tools were made."""
+        """The document, as it was when the tools were made; None if there is none."""
         return self._documents.get(words("doc_id", doc_id))
 
     def _document(self, doc_id: str) -> DocumentIndex:
@@ -188,7 +368,7 @@ def _grepped(documents: Iterable[DocumentIndex], pattern: str, limit: int, aroun
 
 
 class _Matcher:
-    """A pattern with a time limit that holds for all its matching together."""
+    """A pattern with a time limit for all its matching together."""
 
     def __init__(self, pattern: regex.Pattern[str]) -> None:
         self._pattern = pattern
@@ -220,7 +400,7 @@ def _matching(index: DocumentIndex, matches: Callable[[str], bool], most: int) -
 
 
 def _excerpts(index: DocumentIndex, numbers: Sequence[int], around: int) -> Iterator[Excerpt]:
-    """The matching lines with those around them; what touches is one excerpt."""
+    """The matching lines with their context; overlapping ones joined."""
     matched = set(numbers)
     runs: list[list[int]] = []
     for number in numbers:

@@ -22,7 +22,7 @@ import regex
 from zibaldone.models.base import Vectors
 from zibaldone.search.lexical import Doubles
 from zibaldone.text.words import STOP_WORDS, terms, words
-from zibaldone.views.topics.read.names import Name
+from zibaldone.views.topics.read.index import Name
 from zibaldone.views.topics.read.ranking import RankedEntries
 
 MOST_HOPS = 4
@@ -52,7 +52,7 @@ class Chain:
 
 
 class Follower:
-    """Follows one question through an index."""
+    """Follows one question's names through an index."""
 
     def __init__(self, ranked: RankedEntries) -> None:
         self._index, self._ranked = ranked.index, ranked
@@ -70,7 +70,7 @@ class Follower:
         self._covers: dict[int, Doubles] = {}
 
     def chains(self) -> list[Chain]:
-        """Best first; none where the question names nothing that the memory has a name for."""
+        """Chains, best first; none if no name of the question is known."""
         nothing = np.zeros(len(self._weights))
         edge = [Chain((), (name,), nothing, 0.0) for name in self.starts]
         grown: list[Chain] = []
@@ -83,7 +83,7 @@ class Follower:
         return sorted(grown, key=lambda chain: (-chain.score, chain.rows))
 
     def rows_of(self, name: Name) -> list[int]:
-        """The entries that hold the name's words one behind the other; none when they are too many."""
+        """Entries that hold the name's words in a row; none if they are too many."""
         if name not in self._rows:
             rows = [row for row in self._holding(name) if not self._index.superseded[row]]
             texts = [self._index.places[row].entry.text for row in rows]
@@ -105,7 +105,7 @@ class Follower:
                 yield row
 
     def _longer(self, chain: Chain) -> Iterator[Chain]:
-        """The chain with one more entry, by every name that its last one has and the chain does not."""
+        """The chain extended by one entry, for every new name in its last one."""
         for name in self._onward(chain):
             for row in self.rows_of(name):
                 if row in chain.rows:
@@ -126,10 +126,10 @@ class Follower:
         return self._names[row]
 
     def _real(self, names: Sequence[Name]) -> list[Name]:
-        """Those that some entry may hold; of names within each other the longest.
+        """Names that some entry may hold; of nested names the longest.
 
-        Not those of who talks here: they are called by their names everywhere, and what they said is found by
-        its source.
+        Names of the speakers are left out: people call each other by name everywhere, and what they said is
+        found by source.
         """
         kept: list[Name] = []
         for name in names:
@@ -144,7 +144,7 @@ class Follower:
         return bool(wanted) and all(len(self._index.postings(term)[0]) for term in wanted)
 
     def _learn(self, rows: Sequence[int]) -> None:
-        """How far these entries cover each of the question's words: by itself, or by what they say."""
+        """Compute how far these entries cover each word of the question, by terms or by vectors."""
         rows = [row for row in rows if row not in self._covers]
         wordings = [_without(self._index.places[row].entry.text, self._named(row)) for row in rows]
         distinct = list(dict.fromkeys(wordings))
@@ -160,7 +160,7 @@ class Follower:
         return self._vectors
 
     def outdated(self, chains: Sequence[Chain]) -> dict[int, int]:
-        """Entries that a later one replaces, seen from the names that these chains went through.
+        """Entries that a later one replaces, as seen from the names that these chains went through.
 
         Not from all names that they hold: of `Ann works for Acme` and `Bob works for Acme` neither replaces
         the other, and only what is asked says which name is the subject.
@@ -174,7 +174,7 @@ class Follower:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What following the question's names brought."""
+    """Result of following the question's names."""
 
     rows: tuple[int, ...]  # entries as the chains name them, best chain first
     outdated: Mapping[int, int]  # entry -> the later one that says otherwise of the same name
@@ -182,7 +182,7 @@ class Followed:
 
 
 def follow(ranked: RankedEntries) -> Followed:
-    """Nothing where the question holds no name that the memory knows."""
+    """Follow a question's names; empty if it holds no known name."""
     follower = Follower(ranked)
     chains = follower.chains()
     rows = tuple(dict.fromkeys(row for chain in chains for row in chain.rows))
@@ -192,7 +192,7 @@ def follow(ranked: RankedEntries) -> Followed:
 
 
 def _usual(weights: Doubles, known: npt.NDArray[np.bool_]) -> Doubles:
-    """Words that the memory does not have weigh as the others do on average: rarity says nothing of them."""
+    """Give words that the memory lacks the mean weight of the others: their rarity says nothing."""
     mean = float(weights[known].mean()) if known.any() else 1.0
     return np.where(known, weights, mean)
 
@@ -205,7 +205,7 @@ def _without(text: str, names: Sequence[Name]) -> str:
 def outdated(
     rows: Iterable[int], texts: Sequence[str], subject: Name, names: Mapping[int, Sequence[Name]]
 ) -> dict[int, int]:
-    """Of rising rows that hold the subject, each that a later one replaces, and which that is.
+    """Map rows that a later one replaces to that later one, of rising rows that hold the subject.
 
     `names` are the names in each row's text, the subject included.
     """
@@ -223,7 +223,7 @@ def outdated(
 
 
 def wordings(text: str, subject: Name, names: Sequence[Name]) -> Iterator[tuple[tuple[str, ...], Name]]:
-    """The text with the subject and a value taken out, and that value; for every value it may be about."""
+    """The text with subject and value taken out, and the value; for every possible value."""
     tokens = [_POSSESSIVE.sub("", word) for word in _WORD.findall(text)]
     if len(tokens) > _MOST_WORDS:
         return

@@ -1,12 +1,13 @@
-"""How well every entry fits a question: what the one ranker says of its unit, and its document's heading."""
+"""Scores of every entry for a question: its unit's by the common ranker, plus BM25 of its heading's block."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
 from zibaldone.search.explanation import Explanation
 from zibaldone.search.lexical import Doubles, Ints, inverse_frequency
@@ -16,9 +17,57 @@ from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
 from zibaldone.views.topics.entry_units import sources_of
-from zibaldone.views.topics.read.document_index import bm25
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import EntryHit
+from zibaldone.views.topics.read.index import EntryPlace, ReadingIndex, bm25
+
+
+@dataclass(frozen=True, slots=True)
+class EntryHit:
+    """One entry, and why it was found."""
+
+    place: EntryPlace
+    score: float  # falls along a reading's list; comparable inside one reading only
+    why: str  # such as "picked", "searched", "followed", "selected", "seen", "fallback"
+    superseded: bool  # by what was written later: to be shown with a mark, or not at all
+    channels: tuple[ChannelScore, ...] = ()
+    later: int | None = None  # seq of an entry that says otherwise, seen at this question; no one marked it
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        return self.place.entry.sources
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingResult:
+    """Entries found for one question."""
+
+    hits: tuple[EntryHit, ...]  # best first, each entry once
+    considered: int  # entries that were scored
+    documents: tuple[str, ...] = ()  # ids that were picked or searched, best first
+    stopped: str = ""  # of the agent: "done", "rounds", "evidence", "nothing new", "no model"
+    rounds: int = 0
+    model_calls: int = 0
+    note: str = ""  # in words, when something was degraded or cut
+
+
+def ordered(tiers: Iterable[Sequence[EntryHit]]) -> tuple[EntryHit, ...]:
+    """Merge several lists, better ones first; each entry stands where it is named first."""
+    kept: dict[tuple[str, int], EntryHit] = {}
+    for tier in tiers:
+        for hit in tier:
+            kept.setdefault((hit.place.document, hit.place.start), hit)
+    return tuple(kept.values())
+
+
+def falling(hits: Sequence[EntryHit]) -> tuple[EntryHit, ...]:
+    """Current entries first, with scores that never rise along the list, so that it can be fused by score."""
+    order = sorted(hits, key=lambda hit: hit.later is not None)
+    least = float("inf")
+    kept = []
+    for hit in order:
+        least = min(least, hit.score)
+        kept.append(hit if hit.score == least else replace(hit, score=least))
+    return tuple(kept)
+
 
 PARTITION = 0.1  # weight of BM25 of an entry's heading partition (k1 = 1.5, b = 0.75)
 _OLD = 1.0  # what a superseded entry loses
@@ -32,7 +81,7 @@ Embed = Callable[[Sequence[str]], Vectors]  # texts -> (n, d), rows of unit leng
 
 @dataclass(frozen=True, slots=True)
 class ScoredUnits:
-    """What the one ranker says of a question, taken out of a shared index: nobody waits for a reader."""
+    """The common ranker's scores for a question, copied out of a shared index."""
 
     units: tuple[Unit, ...]
     scores: Scores
@@ -43,7 +92,7 @@ class ScoredUnits:
 
     @staticmethod
     def of(index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None) -> ScoredUnits:
-        """Of all units of an index, which has some; `inside` says which may be recalled."""
+        """Score all units of a non-empty index; `inside` masks those that may be recalled."""
         scores = score(index, question, vector, inside=inside)
         near = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
         explanation = Explanation.of(index, scores)
@@ -52,7 +101,7 @@ class ScoredUnits:
 
 @dataclass(frozen=True, slots=True)
 class RankedEntries:
-    """A question, and every entry's scores, (n,) each, in the index's order; its embedder may be asked."""
+    """A question, and every entry's scores, (n,) each, in the index's order."""
 
     index: ReadingIndex
     question: str
@@ -83,7 +132,7 @@ class RankedEntries:
         ]
 
     def best(self, rows: Sequence[int] | None = None) -> list[int]:
-        """Rows by score, best first; of equals the later message, and a message in its own order."""
+        """Rows by score, best first; of equals the later message, and within a message its own order."""
         rows = range(len(self.total)) if rows is None else rows
         chosen = np.array(list(rows), dtype=np.int64)
         order = np.lexsort((chosen, -self.index.seqs[chosen], -np.round(self.total[chosen], 6)))
@@ -91,7 +140,7 @@ class RankedEntries:
 
 
 def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) -> RankedEntries:
-    """All entries of an index, which has some, for a question."""
+    """Score all entries of a non-empty index for a question."""
     row_of = {(unit.sources, unit.text): row for row, unit in enumerate(scored.units)}
     keys = [(sources_of(place.entry), place.entry.text) for place in index.places]
     unit = np.array([row_of.get(key, -1) for key in keys], dtype=np.int64)
@@ -106,7 +155,7 @@ def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) 
 
 
 def _covered(index: ReadingIndex, scored: ScoredUnits) -> tuple[Doubles, Doubles]:
-    """How far entries have each word of the question, by itself or by one of like meaning; words' weights."""
+    """(m, n) how far each entry has each word of the question, itself or a synonym; and (m,) word weights."""
     covered, weights = np.zeros((len(scored.terms), len(index))), np.zeros(len(scored.terms))
     for number, ((_, term), like) in enumerate(zip(scored.terms, scored.near, strict=True)):
         rows, _ = index.postings(term)

@@ -9,20 +9,18 @@ from datetime import date
 from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Tokenizer
-from zibaldone.views.topics.read.agent_tools import Toolset
-from zibaldone.views.topics.read.ranking import RankedEntries
-from zibaldone.views.topics.read.reader_h import MOST_FOUND, catalogue, likeliest, offline, partitions
-from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling, ordered
-from zibaldone.views.topics.read.tasks import (
-    MOST_CALLS,
-    AgentMove,
-    Call,
-    Called,
-    Round,
-    SearchMemory,
+from zibaldone.views.topics.read.agent_tools import (
+    Excerpt,
+    Grepped,
+    Hit,
+    Page,
+    ToolAnswer,
+    Toolset,
+    answer_text,
 )
-from zibaldone.views.topics.read.tool_arguments import Excerpt, Grepped, Hit, Page
-from zibaldone.views.topics.read.tool_text import ToolAnswer, answer_text
+from zibaldone.views.topics.read.ranking import EntryHit, RankedEntries, ReadingResult, falling, ordered
+from zibaldone.views.topics.read.reader_h import MOST_FOUND, catalogue, likeliest, offline, partitions
+from zibaldone.views.topics.tasks import MOST_CALLS, AgentMove, Call, Called, Round, SearchMemory
 
 _IDLE = 2  # rounds without anything new, one behind the other, after which there is nothing to wait for
 
@@ -44,7 +42,7 @@ DEFAULT = AgenticSettings()
 
 @dataclass(slots=True)
 class _Seen:
-    """What the tools have shown so far."""
+    """Lines and documents that the tools have shown so far."""
 
     lines: dict[str, set[int]] = field(default_factory=dict)
     documents: set[str] = field(default_factory=set)  # in the catalogue, or listed
@@ -69,7 +67,7 @@ def read_agentic(
     today: date,
     settings: AgenticSettings = DEFAULT,
 ) -> ReadingResult:
-    """Entries best first; without a model as Infini-H reads offline.
+    """Entries best first; without a model as reader H reads offline.
 
     Raises QuestionOpen only, where somebody is going to answer for the model.
     """
@@ -144,7 +142,7 @@ class _AgentSearch:
         return self._asker.ask(task, user=self._user, timeout_s=self._settings.timeout_s)
 
     def _play(self, move: AgentMove) -> tuple[bool, bool]:
-        """Call the tools; whether they showed anything new, and whether any call was one at all."""
+        """Call the tools; returns (showed anything new, any call was valid)."""
         called = []
         new = useful = False
         for call in move.tool_calls[:MOST_CALLS]:
@@ -160,7 +158,7 @@ class _AgentSearch:
         return new, useful
 
     def _call(self, call: Call) -> tuple[str, bool, bool]:
-        """The answer's text, whether it shows anything new, and whether the call was a right one."""
+        """(text of the answer, shows anything new, call was valid)."""
         try:
             answer = self._tools.invoke(call.name, call.arguments)
         except InvalidInput as error:
@@ -181,7 +179,8 @@ class _AgentSearch:
             tiers.append(self._hits(self._ranked.best(self._seen_rows()), "seen"))
         hits = ordered(tiers)
         note = self._note
-        if self._tokens(hits) < self._settings.min_retrieval_tokens:
+        tokens = self._tokenizer.count([hit.place.entry.text for hit in hits])
+        if sum(tokens) < self._settings.min_retrieval_tokens:
             hits = ordered((hits, self._fallback(), offline(self._ranked)))
             note = note or "the agent found little; words and vectors added the rest"
         else:
@@ -197,9 +196,11 @@ class _AgentSearch:
         )
 
     def _chosen(self, move: AgentMove) -> tuple[list[int], list[int]]:
-        """The entries on the lines that the agent chose; those of their heading blocks and whole documents.
+        """Entries on the lines that the agent chose.
 
-        So §3.4 has it. Ranges that do not exist choose nothing.
+        And those of their heading blocks and of whole documents (section 3.4).
+
+        Ranges that do not exist choose nothing.
         """
         rows: list[int] = []
         around: list[int] = []
@@ -233,7 +234,7 @@ class _AgentSearch:
         return self._hits(rows, "fallback")
 
     def _recent(self) -> list[EntryHit]:
-        """CURRENT is in every context that has room for it (line 17), by how well its entries fit."""
+        """Entries of CURRENT, which belong to every context that has room (line 17), best first."""
         rows = [row for row, place in enumerate(self._index.places) if place.document == self._index.current]
         return self._hits(self._ranked.best(rows), "recent")
 
@@ -243,9 +244,6 @@ class _AgentSearch:
     def _global(self, id_: str, local: Iterable[int]) -> list[int]:
         where = self._index.of_document[id_]
         return [int(where[row]) for row in local]
-
-    def _tokens(self, hits: Sequence[EntryHit]) -> int:
-        return sum(self._tokenizer.count([hit.place.entry.text for hit in hits]))
 
 
 def _excerpts(answer: ToolAnswer) -> list[Excerpt]:

@@ -9,13 +9,11 @@ import numpy as np
 
 from zibaldone.models.asker import Asker
 from zibaldone.text.words import terms
-from zibaldone.views.topics.read.document_index import best_blocks
+from zibaldone.views.topics.read.agent_tools import shortened
 from zibaldone.views.topics.read.fact_chains import follow
-from zibaldone.views.topics.read.ranking import RankedEntries
-from zibaldone.views.topics.read.reading_index import ReadingIndex
-from zibaldone.views.topics.read.reading_result import EntryHit, ReadingResult, falling, ordered
-from zibaldone.views.topics.read.tasks import Listed, PickDocuments
-from zibaldone.views.topics.read.tool_text import shortened
+from zibaldone.views.topics.read.index import ReadingIndex, best_blocks
+from zibaldone.views.topics.read.ranking import EntryHit, RankedEntries, ReadingResult, falling, ordered
+from zibaldone.views.topics.tasks import Listed, PickDocuments
 
 MOST_FOUND = 200  # entries of one reading
 _PER_CHAINED = 3  # selected entries per followed one, where no chain leads
@@ -57,13 +55,13 @@ def read_hybrid(ranked: RankedEntries, asker: Asker | None = None, *, user: str)
 
 
 def catalogue(index: ReadingIndex, ids: Sequence[str]) -> tuple[Listed, ...]:
-    """Documents as a model is shown them."""
+    """Documents in the form in which a model is shown them."""
     held = [index.documents[id_].document for id_ in ids]
     return tuple(Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in held)
 
 
 def offline(ranked: RankedEntries) -> tuple[EntryHit, ...]:
-    """By words, vectors and what the question's names lead to; nothing of it needs a model."""
+    """Entries by words, vectors and chains of the question's names; needs no model."""
     index = ranked.index
     followed = follow(ranked)
     chained, rest = followed.rows[:MOST_FOUND], ranked.best()[:MOST_FOUND]
@@ -80,7 +78,7 @@ def offline(ranked: RankedEntries) -> tuple[EntryHit, ...]:
 
 
 def _woven(many: Sequence[int], few: Sequence[int]) -> list[int]:
-    """After every few of the one list, one of the other."""
+    """Merge two lists: after every _PER_CHAINED of `many` one of `few`."""
     rows: list[int] = []
     rest = iter(few)
     for at, row in enumerate(many, 1):
@@ -91,7 +89,7 @@ def _woven(many: Sequence[int], few: Sequence[int]) -> list[int]:
 
 
 def likeliest(ranked: RankedEntries) -> tuple[str, ...]:
-    """Documents with anything in them, by the mean of their best entries' scores."""
+    """Non-empty documents by the mean score of their best entries, best first."""
     best = {}
     for id_, rows in ranked.index.of_document.items():
         if len(rows):
@@ -102,7 +100,7 @@ def likeliest(ranked: RankedEntries) -> tuple[str, ...]:
 def partitions(
     index: ReadingIndex, question: str, most: int, without: Sequence[str] = ()
 ) -> list[tuple[str, int]]:
-    """(document, number) of the heading blocks that BM25 finds in documents beside these, best first."""
+    """(document, number) of heading blocks by BM25, best first, outside of the documents `without`."""
     held = [document for id_, document in index.documents.items() if id_ not in without]
     return [(one.document.id, number) for one, number, _ in best_blocks(held, terms(question))[:most]]
 
@@ -110,7 +108,7 @@ def partitions(
 def _joined(
     ranked: RankedEntries, picked: Sequence[str], missed: Sequence[tuple[str, int]], gain: float
 ) -> tuple[EntryHit, ...]:
-    """Heading blocks: those of picked documents, and those that BM25 added, gain."""
+    """Rank again, with a bonus for entries of picked documents and half of it for blocks that BM25 added."""
     index = ranked.index
     bonus = np.zeros(len(index))
     for id_ in picked:
@@ -124,7 +122,7 @@ def _joined(
 
 
 def in_blocks(ranked: RankedEntries, hits: Sequence[EntryHit]) -> tuple[EntryHit, ...]:
-    """What is followed first; then whole heading blocks where their best entries stand, best first inside."""
+    """Followed entries first; then whole heading blocks in the order of their best entries."""
     index = ranked.index
     blocks: dict[tuple[str, int], list[int]] = {}
     for row, place in enumerate(index.places):
@@ -146,7 +144,7 @@ def in_blocks(ranked: RankedEntries, hits: Sequence[EntryHit]) -> tuple[EntryHit
 def _said_otherwise(
     index: ReadingIndex, hits: Sequence[EntryHit], outdated: Mapping[int, int]
 ) -> list[EntryHit]:
-    """With what a later entry replaces marked; the later one is named."""
+    """Mark hits that a later entry replaces, and name the later one."""
     replaced = {id(index.places[row]): index.places[later].entry.last for row, later in outdated.items()}
     return [
         replace(hit, superseded=True, later=replaced[id(hit.place)]) if id(hit.place) in replaced else hit

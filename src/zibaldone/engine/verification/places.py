@@ -1,0 +1,326 @@
+"""The places that a verification reads whole: tables, files, objects of a bucket, and exports.
+
+Texts in saved indexes are compressed with zlib wherever a piece of an index may lie, so every stream among
+the bytes is inflated, too.
+"""
+
+from __future__ import annotations
+
+import binascii
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, inspect, select
+
+from zibaldone.core.validation import shown
+from zibaldone.engine.verification.needles import Occurrence, TextNeedles
+from zibaldone.engine.verification.receipts import Leftover, LookedAt
+from zibaldone.errors import StorageError
+from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
+from zibaldone.storage.database import Database
+from zibaldone.storage.keyring import Keyring, beginnings
+from zibaldone.storage.objects import owner_of
+from zibaldone.storage.raw_files import OVERLAP_BYTES, pieces, pieces_read_apart
+from zibaldone.storage.schema import SERVING_ROLES, metadata, stored_objects
+
+_HEADER = b"\x78\x9c"  # of zlib, at its usual level
+_MOST = 1 << 16  # bytes of a stream: ours have some thousand
+
+
+class Inflating:
+    """Inflate the zlib streams in bytes that come in order, in pieces; a stream may span two pieces."""
+
+    def __init__(self) -> None:
+        self._rest = b""  # from where a stream began that was not whole
+
+    def feed(self, data: bytes, *, last: bool = False) -> bytes:
+        """Return the text of streams completed by this piece; with `last` also of incomplete ones."""
+        data, self._rest = self._rest + data, b""
+        texts, at = [], 0
+        while (at := data.find(_HEADER, at)) >= 0:
+            piece = data[at : at + _MOST]
+            stream = zlib.decompressobj()
+            try:
+                texts.append(stream.decompress(piece))
+            except zlib.error:  # two bytes that look like a beginning
+                at += 1
+                continue
+            if not stream.eof and len(piece) < _MOST and not last:
+                self._rest = data[at:]
+                break
+            at += len(piece) - len(stream.unused_data) if stream.eof else 1
+        if not self._rest and data.endswith(_HEADER[:1]):
+            self._rest = _HEADER[:1]
+        return b"\n".join(texts)
+
+
+def inflated(read: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, inflated text) for pieces that follow each other and may overlap."""
+    reading, end = Inflating(), 0
+    for begin, piece in read:
+        if not 0 <= end - begin < len(piece):  # another file, or this one again in another form
+            yield begin, reading.feed(b"", last=True)
+            reading, end = Inflating(), begin
+        yield begin, reading.feed(piece[end - begin :])
+        end = begin + len(piece)
+    yield end, reading.feed(b"", last=True)
+
+
+_PAGE_BYTES = 4096  # of a database; a leftover's place is told as finely as this
+Hit = tuple[str, bytes, Occurrence]  # where, the bytes around, what was found
+
+
+def look_through_folder(
+    database: Database, own_folders: Iterable[str], of_user: TextNeedles, of_all: TextNeedles
+) -> Iterator[tuple[LookedAt, list[Hit]]]:
+    """Search every file of the memory's folder: the database, its logs, blocks, indexes, crash remains.
+
+    Files in `own_folders` (names of the user's folders) are searched for `of_user`, all others for `of_all`.
+    """
+    own = set(own_folders)
+    for path in sorted(database.folder.rglob("*")):
+        if not path.is_file() or path.is_symlink():
+            continue
+        inside = path.relative_to(database.folder)
+        needles = of_user if own.intersection(inside.parts[:-1]) else of_all
+        yield _look_at_file(_forms_of(database, path), inside.as_posix(), "file", needles)
+
+
+def look_through_bucket(
+    database: Database, own_folders: Iterable[str], of_user: TextNeedles, of_all: TextNeedles
+) -> Iterator[tuple[LookedAt, list[Hit]]]:
+    """Search every object of the memory's bucket, as `look_through_folder` does. Raises StorageError."""
+    if database.bucket is None:
+        return
+    own = set(own_folders)
+    for key, _, _ in database.bucket.list():
+        try:
+            data = database.bucket.get(key)
+        except KeyError:  # deleted meanwhile
+            continue
+        needles = of_user if own.intersection(key.split("/")[:-1]) else of_all
+        if database.keyring is not None:
+            with suppress(ValueError, StorageError):
+                data = database.keyring.decrypt(data, key.partition("/")[2])
+        hits = list(_pages_with_hits(f"object {key}", 0, data, needles)) if needles.first_in(data) else []
+        texts = Inflating().feed(data, last=True)
+        if hit := needles.first_in(texts):
+            hits.append((f"object {key}, compressed", texts, hit))
+        yield LookedAt("object", key, 0, len(data)), hits
+
+
+def look_through_exports(paths: Iterable[Path], needles: TextNeedles) -> Iterator[tuple[LookedAt, list[Hit]]]:
+    """Search exported files and folders, with the temporary files that a crash left beside them."""
+    for path in paths:
+        beside = path.parent.glob(f".{escape(path.name)}.*") if path.parent.is_dir() else ()
+        inside = path.rglob("*") if path.is_dir() else [path]
+        for file in sorted({*inside, *beside}):
+            if file.is_file():
+                yield _look_at_file(pieces(file), str(file), "export", needles)
+
+
+def _stored_pieces(database: Database, path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, bytes) of a file; the open database is read without disturbing its locks."""
+    is_open = path.name.startswith(Path(database.name).name)
+    yield from pieces_read_apart(path) if is_open else pieces(path)
+
+
+def _forms_of(database: Database, path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield a file's pieces as stored, and decrypted where that is possible."""
+    yield from _stored_pieces(database, path)
+    with suppress(ValueError, FileNotFoundError, KeyError, StorageError):
+        yield from database.decrypted(path) or ()
+
+
+def _look_at_file(
+    read: Iterable[tuple[int, bytes]], name: str, kind: str, needles: TextNeedles
+) -> tuple[LookedAt, list[Hit]]:
+    size = 0
+    hits: list[Hit] = []
+
+    def pieces_seen() -> Iterator[tuple[int, bytes]]:
+        nonlocal size
+        for begin, piece in read:
+            size = max(size, begin + len(piece))
+            if needles.first_in(piece) is not None:
+                hits.extend(_pages_with_hits(name, begin, piece, needles))
+            yield begin, piece
+
+    for begin, texts in inflated(pieces_seen()):
+        if hit := needles.first_in(texts):
+            hits.append((f"{name}, compressed about byte {begin}", texts, hit))
+    return LookedAt("export" if kind == "export" else "file", name, 0, size), hits
+
+
+def _pages_with_hits(name: str, begin: int, piece: bytes, needles: TextNeedles) -> Iterator[Hit]:
+    """Yield the pages of a piece that have an occurrence, or the piece if only all of it has one."""
+    any_page = False
+    for start in range(0, len(piece), _PAGE_BYTES):
+        page = piece[max(0, start - OVERLAP_BYTES) : start + _PAGE_BYTES]
+        if hit := needles.first_in(page):
+            any_page = True
+            end = min(start + _PAGE_BYTES, len(piece))
+            yield f"{name}, bytes {begin + start} to {begin + end}", page, hit
+    if not any_page and (hit := needles.first_in(piece)):
+        yield f"{name}, bytes {begin} to {begin + len(piece)}", piece, hit
+
+
+_ROWS = 500
+_REFERRING = ("seq", "source", "attended", "clause_seq", "ended_by")  # columns that name a message
+_PER_STATEMENT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    names: list[str]
+    key: list[int]  # places of those by which a row is known
+    whose: int | None  # the place of the one that says whose it is
+
+
+def look_through_tables(
+    database: Database, user: str, of_user: TextNeedles, of_all: TextNeedles
+) -> Iterator[tuple[LookedAt, list[Hit]]]:
+    """Search every table; yields with each the (place, bytes, occurrence) of its rows.
+
+    The user's rows are searched for `of_user`, all others for `of_all`.
+    """
+    with database.read() as connection:
+        names = inspect(connection).get_table_names()
+    for name in names:
+        if name == SERVING_ROLES:  # nobody's words, and not for us to read
+            continue
+        with database.read() as connection:
+            looked, hits = _look_at_table(connection, name, user, of_user, of_all)
+            if name == stored_objects.name:
+                hits += _in_objects(connection, database.keyring, user, of_user, of_all)
+            yield looked, hits
+
+
+def _look_at_table(
+    connection: Connection, table: str, user: str, of_user: TextNeedles, of_all: TextNeedles
+) -> tuple[LookedAt, list[Hit]]:
+    columns = _columns(connection, table)
+    quoted = connection.dialect.identifier_preparer.quote(table)
+    rows = size = 0
+    hits: list[Hit] = []
+    opened = _opener(connection)
+    query = f"SELECT * FROM {quoted}"  # noqa: S608 - a table's own name
+    result = connection.exec_driver_sql(query)
+    while batch := result.fetchmany(_ROWS):
+        rows += len(batch)
+        for needles, of_whom in (
+            (of_user, [row for row in batch if _is_of(row, columns, user)]),
+            (of_all, [row for row in batch if not _is_of(row, columns, user)]),
+        ):
+            contents = [_bytes(row, opened) for row in of_whom]
+            size += sum(map(len, contents))
+            if needles.first_in(b"\n".join(contents)) is None:
+                continue
+            for row, content in zip(of_whom, contents, strict=True):
+                if hit := needles.first_in(content):
+                    hits.append((_where(table, row, columns), content, hit))
+    return LookedAt("table", table, rows, size), hits
+
+
+def _in_objects(
+    connection: Connection, keyring: Keyring | None, user: str, of_user: TextNeedles, of_all: TextNeedles
+) -> Iterator[Hit]:
+    """Search objects stored in rows, opened and inflated."""
+    c = stored_objects.c
+    for owner, kind, name in connection.execute(select(c.owner, c.kind, c.name).where(c.part == 0)).all():
+        mine = select(c.data).where(c.owner == owner, c.kind == kind, c.name == name).order_by(c.part)
+        data = b"".join(connection.execute(mine).scalars())
+        if keyring is not None:
+            with suppress(ValueError, StorageError):
+                data = keyring.decrypt(data, name)
+        needles = of_user if owner == owner_of(user) else of_all
+        for texts in (data, Inflating().feed(data, last=True)):
+            if hit := needles.first_in(texts):
+                yield f"table {stored_objects.name}, {kind} {name}", texts, hit
+
+
+def references(database: Database, user: str, seqs: Sequence[int]) -> list[Leftover]:
+    """Find the user's rows, of any table, that refer to one of these messages."""
+    left = []
+    with database.read(user) as connection:
+        for table in metadata.sorted_tables:
+            for column in (table.c[name] for name in _REFERRING if name in table.c and "user" in table.c):
+                for some in in_chunks(seqs, _PER_STATEMENT):
+                    query = select(column).where(table.c.user == user, column.in_(some)).distinct()
+                    left += [
+                        Leftover("reference", f"table {table.name}", f"{column.name} {seq}")
+                        for seq in connection.execute(query).scalars()
+                    ]
+    return left
+
+
+def _columns(connection: Connection, table: str) -> _Columns:
+    looking = inspect(connection)
+    names = [column["name"] for column in looking.get_columns(table)]
+    key = looking.get_pk_constraint(table)["constrained_columns"]
+    whose = next((names.index(name) for name in ("user", "owner") if name in names), None)
+    return _Columns(names, [names.index(name) for name in key], whose)
+
+
+def _is_of(row: Sequence[Any], columns: _Columns, user: str) -> bool:
+    return columns.whose is not None and row[columns.whose] in (user, owner_of(user))
+
+
+def _bytes(row: Sequence[Any], opened: Callable[[bytes], bytes]) -> bytes:
+    """Return a row's columns as bytes, with a line break between two."""
+    parts = (
+        value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+        for value in row
+        if value is not None
+    )
+    return b"\n".join(map(opened, parts))
+
+
+def _opener(connection: Connection) -> Callable[[bytes], bytes]:
+    """Return a function that opens sealed values whose key is available, and passes on all others."""
+    seals = seals_of(connection)
+    if seals is None:
+        return lambda value: value
+
+    def opened(value: bytes) -> bytes:
+        bare = value.removeprefix(PLAIN_BEGINNING.encode())
+        for form in (value, bare):
+            try:
+                return seals.open(form if form[:1] in b"\1\2" else binascii.a2b_base64(form))
+            except (ValueError, StorageError):
+                continue
+        return value
+
+    return opened
+
+
+def _where(table: str, row: Sequence[Any], columns: _Columns) -> str:
+    key = ", ".join(f"{columns.names[place]} {shown(row[place])}" for place in columns.key)
+    return f"table {table}, {key}" if key else f"table {table}"
+
+
+def sealed_by(database: Database, number: str, elsewhere: Iterable[Path]) -> int:
+    """Count values sealed by the key `number` in the memory's files and objects and in `elsewhere`.
+
+    Tables are left out: rows of the user are listed as leftovers anyway. Files are read in pieces that
+    overlap, so a value at a border counts twice.
+    """
+    raw = beginnings(number)
+    marks = [*raw, *(binascii.b2a_base64(begin, newline=False) for begin in raw)]
+    return sum(piece.count(mark) for piece in _sealed_pieces(database, elsewhere) for mark in marks)
+
+
+def _sealed_pieces(database: Database, elsewhere: Iterable[Path]) -> Iterator[bytes]:
+    for place in (database.folder, *elsewhere):
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            if path.is_file() and not path.is_symlink():
+                yield from (piece for _, piece in _stored_pieces(database, path))
+    if database.bucket is not None:
+        for key, _, _ in database.bucket.list():
+            yield database.bucket.get(key)

@@ -1,0 +1,188 @@
+"""Sessions and messages: read, corrected, forgotten."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from starlette.datastructures import FormData, QueryParams
+from starlette.responses import Response
+
+from zibaldone.core import EDITOR, Message
+from zibaldone.errors import InvalidInput
+from zibaldone.log.filters import Filter
+from zibaldone.log.message_objects import ATTACHMENTS
+from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
+from zibaldone.server.problems import Problem
+
+_SESSIONS, _MESSAGES = 40, 40  # on a page
+_BEFORE = 5  # messages before the one that a link leads to
+_LONGEST_EDITED = 20_000  # characters
+_LONGEST_METADATA = 4000  # characters shown
+
+
+async def sessions(call: PageCall) -> Response:
+    """List sessions, the newest first."""
+    words, skip = call.text("words"), call.number("skip", 0, most=10**9)
+    page, total = await call.memory.user(call.user).titled_sessions(limit=_SESSIONS, skip=skip, words=words)
+    template = "session_list.html" if call.is_fragment else "sessions.html"
+    return call.page(template, sessions=page, total=total, words=words, skip=skip, step=_SESSIONS)
+
+
+async def session(call: PageCall) -> Response:
+    """Show a part of a session: from its beginning, around a message, after one, or before one."""
+    name = call.request.query_params.get("name", "")
+    of_session = partial(call.memory.messages, user=call.user, filter=Filter(session=name))
+    at, before = call.number("at", 0, most=2**62), call.number("before", 0, most=2**62)
+    after = call.number("after", 0, most=2**62)
+    first = await of_session(limit=1) if name else []
+    if not first:
+        raise Problem(404, "no-session", "there is no session of this name")
+    if before:
+        messages = await of_session(before=before, last=_MESSAGES)
+    elif at:
+        earlier = await of_session(before=at, last=_BEFORE)
+        messages = [*earlier, *await of_session(after=at - 1, limit=_MESSAGES)]
+    else:
+        messages = await of_session(after=after, limit=_MESSAGES)
+    last = await of_session(last=1)
+    return call.page(
+        "session.html",
+        name=name,
+        title=title_of(first[0]),
+        messages=messages,
+        at=at,
+        earlier=messages[0].seq if messages and messages[0].seq > first[0].seq else None,
+        later=messages[-1].seq if messages and last and messages[-1].seq < last[0].seq else None,
+        editor=EDITOR,
+    )
+
+
+async def message(call: PageCall) -> Response:
+    """Show a message with its versions, attachments and metadata."""
+    held = await message_of(call)
+    versions = await call.memory.user(call.user).versions(held.seq)
+    attachments = await call.memory.user(call.user).attachments(held.seq)
+    metadata = {name: value for name, value in held.metadata.items() if name != ATTACHMENTS}
+    written = json.dumps(metadata, ensure_ascii=False, indent=2) if metadata else ""
+    return call.page(
+        "message.html",
+        message=held,
+        versions=versions,
+        attachments=attachments,
+        metadata=written[:_LONGEST_METADATA],
+        says_now=_editable(held, versions),
+    )
+
+
+def _editable(held: Message, versions: Sequence[Message]) -> str | None:
+    """Return the text for the form that corrects a message; None for an edit, and for a text too long."""
+    if held.role == EDITOR and not held.corrects:
+        return None
+    now = versions[-1].content if versions else held.content
+    return now if len(now) <= _LONGEST_EDITED else None
+
+
+async def text(call: PageCall) -> Response:
+    """Return a message as plain text."""
+    held = await message_of(call)
+    return Response(held.content, media_type="text/plain; charset=utf-8", headers=HEADERS)
+
+
+async def message_of(call: PageCall) -> Message:
+    """Return the message of the path. Raises a 404 Problem."""
+    held = await call.memory.get(call.request.path_params["seq"], user=call.user)
+    if held is None:
+        raise Problem(404, "no-message", "there is no message of this number")
+    return held
+
+
+async def correct(call: PageCall) -> Response:
+    """Correct a message; the log keeps both versions."""
+    held = await message_of(call)
+    await call.memory.update(held.seq, field(await call.form(), "text"), user=call.user)
+    return call.see(f"/message/{held.seq}")
+
+
+def title_of(first: Message) -> str:
+    """Return a session's title from its first message: of the metadata, or else the first words."""
+    title = first.metadata.get("title")
+    return title if isinstance(title, str) and title.strip() else " ".join(first.content[:400].split())
+
+
+_SHOWN = 8  # messages of a dry run
+
+
+async def preview_forget(call: PageCall) -> Response:
+    """Show a dry run of what is chosen; or the form to choose."""
+    chosen = _selected(call.request.query_params)
+    if not chosen:
+        return call.page("forget.html")
+    receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
+    shown = [await call.memory.get(seq, user=call.user) for seq in receipt.seqs[:_SHOWN]]
+    return call.page(
+        "forget_look.html",
+        chosen=chosen,
+        receipt=receipt,
+        views=_touched(receipt),
+        messages=[message for message in shown if message],
+        fault="",
+    )
+
+
+async def forget(call: PageCall) -> Response:
+    """Forget what is chosen; everything only if the user's name was typed."""
+    form = await call.form()
+    chosen = _selected(form)
+    if not chosen:
+        raise InvalidInput("choose what is to be forgotten")
+    if "everything" in chosen and field(form, "name").strip() != call.user:
+        receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
+        return call.page(
+            "forget_look.html",
+            status=422,
+            chosen=chosen,
+            receipt=receipt,
+            views=_touched(receipt),
+            messages=[],
+            fault=f"Type the name {call.user} to forget everything.",
+        )
+    receipt = await call.memory.forget(user=call.user, **chosen)
+    return call.page("receipt.html", receipt=receipt, views=_touched(receipt))
+
+
+def _selected(given: QueryParams | FormData) -> Mapping[str, Any]:
+    """Return the selector of `forget` in a form; empty if nothing is chosen."""
+    seqs = [value for value in given.getlist("seq") if isinstance(value, str) and value]
+    if seqs:
+        if not all(seq.isdecimal() and len(seq) < 19 for seq in seqs):
+            raise InvalidInput("messages are chosen by their numbers")
+        return {"seqs": [int(seq) for seq in seqs]}
+    session, before = given.get("session", ""), given.get("before", "")
+    if isinstance(session, str) and session:
+        return {"session": session}
+    if isinstance(before, str) and before:
+        return {"before": before}
+    return {"everything": True} if given.get("everything") == "yes" else {}
+
+
+def _touched(receipt: Any) -> list[tuple[str, str]]:
+    """Describe what each view loses."""
+    lost = (
+        (view.view, ", ".join(f"{counted.rows:,} {counted.kind}" for counted in view.counts if counted.rows))
+        for view in receipt.views
+    )
+    return [(view, words) for view, words in lost if words]
+
+
+ACTIONS = (
+    PageAction("/sessions", sessions),
+    PageAction("/session", session),
+    PageAction("/message/{seq:int}", message),
+    PageAction("/message/{seq:int}", correct, posts=True),
+    PageAction("/message/{seq:int}/text", text),
+    PageAction("/forget", preview_forget),
+    PageAction("/forget", forget, posts=True),
+)

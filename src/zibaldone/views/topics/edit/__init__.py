@@ -1,1 +1,0 @@
-"""What a person changed in a document becomes messages, and messages changes."""
