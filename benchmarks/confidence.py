@@ -36,14 +36,17 @@ from benchmarks.data import Conversation, Question, load
 from benchmarks.pin import SETS
 from zibaldone import Memory, Message
 from zibaldone.cli.compare.table import Column, tabulate
+from zibaldone.core import Scope
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.recall import DEFAULT_FLOOR
 from zibaldone.search.confidence import SIGNS, WEIGHTS, Signs, signs
-from zibaldone.search.ranker import features, read_question, score
+from zibaldone.search.question import Question as ReadQuestion
+from zibaldone.search.question import parse_question
+from zibaldone.search.ranker import features, score
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.messages import MessagesView
-from zibaldone.views.toolkit import question_vector, to_units
+from zibaldone.views.toolkit import to_units
 
 SIZES = (20, 200, 2000, 20_000)
 _SOURCES = ("beam together", "beam 10M", "realmem", "beam 100K", "locomo", "beam 1M", "longmemeval", "felt")
@@ -222,12 +225,12 @@ def _memories(chat: Chat, chance: random.Random) -> list[tuple[int, int]]:
 
 
 def _sure(index: UnitIndex, text: str, now: datetime) -> tuple[float, Signs | None]:
-    question = read_question(text, now.date(), index)
-    vector, _ = question_vector(shared_static_embedder(), question)
-    shipped = score(index, question, vector)
+    question = parse_question(ReadQuestion(text, Scope("u"), 0, now), index)
+    question = question.embedded(shared_static_embedder())
+    shipped = score(index, question)
     if shipped.confidence in (0.0, 0.5, 1.0):
         return shipped.confidence, None
-    _, coverage = features(index, question, vector)
+    _, coverage = features(index, question)
     return shipped.confidence, signs(index, question, coverage, None)
 
 

@@ -35,22 +35,21 @@ from zibaldone.models.base import Embedder
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.packing import choose
-from zibaldone.recall.planning import plan
 from zibaldone.search.lexical import Floats
+from zibaldone.search.question import Question as ReadQuestion
+from zibaldone.search.question import parse_question
 from zibaldone.search.ranker import (
     DEFAULT_WEIGHTS,
     FEATURES,
     AssistantShare,
     TalkWeights,
     Weights,
-    read_question,
     score,
 )
 from zibaldone.search.ranker import features as features_of
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.views.base import Query
 from zibaldone.views.messages import MessagesView
-from zibaldone.views.toolkit import evidence_of, question_vector, rows_offered, to_units
+from zibaldone.views.toolkit import evidence_of, rows_offered, said_in_asked_time, to_units
 
 _FITTED_ON = ("locomo", "beam 100K", "beam 500K", "realmem", "longmemeval")
 _JUDGED_ON = (*_FITTED_ON, "beam 1M")
@@ -67,6 +66,7 @@ class Asked:
     data: str
     talk: Talk
     question: Question
+    read: ReadQuestion
     wanted: list[str]
     features: Floats  # (n, d)
     visible: npt.NDArray[np.bool_]  # (n,)
@@ -97,11 +97,9 @@ class Asked:
         """The share of its evidence that is recalled from messages alone when these weights rank."""
         index = self.talk.index
         scores = np.sum(self.features * weights.of_units(index), axis=1)
-        asked_at = self.question.asked_at or max(unit.time for unit in self.talk.units)
-        query = Query(self.question.text, Scope("u"), budget, asked_at)
-        rows = rows_offered(index, scores, self.assistant, query, self.visible)
-        planned = plan(query.text, budget)
-        chosen = choose([self.talk.units[row] for row in rows], query, count, planned)
+        asked_time = said_in_asked_time(index, self.read, self.visible)
+        rows = rows_offered(index, scores, self.assistant, budget, inside=self.visible, asked_time=asked_time)
+        chosen = choose([self.talk.units[row] for row in rows], budget, count, stems=self.read.stems)
         texts: dict[tuple[int, ...], list[str]] = {}
         for unit in chosen.evidence:
             texts.setdefault(unit.sources, []).append(unit.text)
@@ -133,14 +131,15 @@ def ask(data: str, conversation: Conversation, every: int, embedder: Embedder) -
     asked = []
     for data_, question in [*given[::every], *asked_of_one[::every]]:
         now = question.asked_at or units[-1].time
-        read = read_question(question.text, now.date(), index)
-        vector, _ = question_vector(embedder, read)
         visible = index.seqs <= question.visible
-        values, _ = features_of(index, read, vector, visible)
+        within = frozenset(index.seqs[visible].tolist())
+        read = parse_question(ReadQuestion(question.text, Scope("u"), 0, now, within=within), index)
+        read = read.embedded(embedder)
+        values, _ = features_of(index, read, visible)
         matrix = np.stack([values[name] for name in FEATURES], axis=1)
-        shared = score(index, read, vector).assistant
+        shared = score(index, read).assistant
         wanted = conversation.evidence(question)
-        asked.append(Asked(data_, talk, question, wanted, matrix, visible, shared))
+        asked.append(Asked(data_, talk, question, read, wanted, matrix, visible, shared))
     return asked
 
 

@@ -44,7 +44,7 @@ SETS = {
     "mab": "mab",
 }
 _MADE_OF = ("locomo", "beam 100K", "realmem", "longmemeval")
-_DEMO = Path(zibaldone.__file__).parent / "demo" / "conversation.jsonl"
+_DEMO = Path(zibaldone.__file__).parent / "cli" / "demo" / "conversation.jsonl"
 _FELT = Path(__file__).parent / "felt"
 _CHATS = ("demo", "nurse", "workshop", "agent")
 _FOUND = 0.8

@@ -316,28 +316,28 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 662,
     "adapters": 2_022,
-    "api": 3_285,
+    "api": 3_288,
     "cli": 5_014,
-    "core": 719,
+    "core": 721,
     "engine": 4_329,
     "importers": 3_387,
     "log": 2_525,
     "models": 2_548,
-    "recall": 1_698,
-    "search": 2_783,
+    "recall": 1_727,
+    "search": 2_771,
     "server": 9_458,
     "storage": 4_827,
     "testing": 507,
     "text": 2_860,
-    "views": 2_095,
-    "views/chunks": 2_863,
-    "views/hierarchy": 3_112,
-    "views/kvcache": 5_290,
-    "views/messages": 179,
-    "views/notes": 1_933,
-    "views/topics": 6_129,
+    "views": 1_958,
+    "views/chunks": 2_839,
+    "views/hierarchy": 3_106,
+    "views/kvcache": 5_291,
+    "views/messages": 218,
+    "views/notes": 1_932,
+    "views/topics": 6_126,
 }
-TESTS_CEILING = 52_270
+TESTS_CEILING = 52_440
 
 
 def lines_in(path: Path) -> int:

@@ -18,12 +18,16 @@ from zibaldone import log
 from zibaldone.core import Message, Scope
 from zibaldone.engine import forgetting, generations, maintenance
 from zibaldone.engine.forgetting import Receipt, Selector
+from zibaldone.log.filters import Narrowing
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall.question import read_question
+from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
 from zibaldone.text.purgeable_cache import forget_texts, sweeping
-from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, Snapshot, View
+from zibaldone.views.base import Generation, PrepareContext, Retrieved, Snapshot, View
+from zibaldone.views.messages import MessagesView
 
 STATIC = shared_static_embedder()
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -159,21 +163,21 @@ class Rig:
             self.database, [self.view], user, Selector(seqs=tuple(seqs)), dry_run=dry_run
         )
 
-    def recall_while(self, query: Query, happens: Callable[[], None], snapshot: int) -> None:
+    def recall_while(self, question: Question, happens: Callable[[], None], snapshot: int) -> None:
         """Let something happen behind the back of a retrieval's first, second, ... snapshot, or after it."""
         taken = 0
 
         @contextmanager
         def take() -> Iterator[Snapshot]:
             nonlocal taken
-            with generations.snapshots(self.database, query.scope.user, self.view)() as now:
+            with generations.snapshots(self.database, question.scope.user, self.view)() as now:
                 taken += 1
                 if taken == snapshot:
                     happens()
                 yield now
 
         with sweeping():  # as every recall reads messages
-            self.view.retrieve(take, query)
+            self.view.retrieve(take, question)
         if taken < snapshot:
             happens()
 
@@ -196,17 +200,24 @@ class Rig:
         said = []
         with self.database.read() as connection:
             last = log.state(connection, user).last_seq
-        for question in QUESTIONS:
-            query = Query(question, Scope(user, session), self.case.budget_tokens, NOW)
-            offer = self.retrieve(query, asked)
+        for text_ in QUESTIONS:
+            offer = self.retrieve(self.question(text_, user, session), asked)
             explained = [offer.explain(seq) for seq in range(1, last + 2)]
             said.append((offer.evidence, offer.considered, offer.confidence, offer.note, explained))
         return said
 
-    def retrieve(self, query: Query, view: View | None = None) -> Retrieved:
-        """What the view retrieves for one query."""
+    def question(
+        self, asked: str, user: str = USER, session: str | None = None, budget_tokens: int | None = None
+    ) -> Question:
+        """A question as recall makes it, of messages that no view has read: whatever view is asked."""
+        room = self.case.budget_tokens if budget_tokens is None else budget_tokens
+        unread = Question(asked, Scope(user, session), room, NOW)
+        return read_question(self.database, MessagesView(STATIC, STATIC, STATIC), unread, Narrowing())
+
+    def retrieve(self, question: Question, view: View | None = None) -> Retrieved:
+        """The view's answer to one question."""
         asked = view or self.view
-        return asked.retrieve(generations.snapshots(self.database, query.scope.user, asked), query)
+        return asked.retrieve(generations.snapshots(self.database, question.scope.user, asked), question)
 
     def sources(self, user: str = USER, view: View | None = None) -> set[int]:
         """Every message that some unit of some offer names; of an overlay, that some row was made from."""

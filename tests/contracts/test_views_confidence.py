@@ -1,11 +1,9 @@
 """Relevance means the same in every view: how much of a question memory knows of."""
 
 import pytest
-from rig import CONVERSATION, NOW, USER, messages_from
+from rig import CONVERSATION, NOW, messages_from
 
-from zibaldone.core import Scope
 from zibaldone.recall.recall import DEFAULT_FLOOR
-from zibaldone.views.base import Query
 
 pytestmark = pytest.mark.usefixtures("finds")
 DATED = "What happened in December?"  # memory has messages of that month
@@ -17,7 +15,7 @@ EMPTY = ""
 
 def relevance(built, question: str) -> float:
     """What the view says of it."""
-    return built.retrieve(Query(question, Scope(USER), built.case.budget_tokens, NOW)).confidence
+    return built.retrieve(built.question(question)).confidence
 
 
 @pytest.mark.parametrize("question", [DATED, SPEAKERS])

@@ -3,11 +3,9 @@
 from itertools import count
 
 import pytest
-from rig import CONVERSATION, NOW, QUESTIONS, USER, Crash, Hooked, held_by, mentions
+from rig import CONVERSATION, QUESTIONS, Crash, Hooked, held_by, mentions
 
-from zibaldone.core import Scope
 from zibaldone.errors import ModelFailed
-from zibaldone.views.base import Query
 
 SECRET = "Marguerite"  # only message 6 has it
 SECRET_SEQ = 6
@@ -63,8 +61,8 @@ def test_a_recall_that_began_before_brings_nothing_back(rig, read, snapshot):
     rig.append(CONVERSATION)
     if read:
         assert rig.advance()
-    query = Query("Who played the bassoon in Vienna?", Scope(USER), rig.case.budget_tokens, NOW)
-    rig.recall_while(query, lambda: rig.unlog([SECRET_SEQ]), snapshot)
+    question = rig.question("Who played the bassoon in Vienna?")
+    rig.recall_while(question, lambda: rig.unlog([SECRET_SEQ]), snapshot)
     assert not mentions(held_by(vars(rig.view)), SECRET)
     assert not mentions([rig.offers()], SECRET)
 

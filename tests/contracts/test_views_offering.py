@@ -3,12 +3,10 @@
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from rig import CONVERSATION, NOW, QUESTIONS, STATIC, USER, Rig, mentions, messages_from
+from rig import CONVERSATION, QUESTIONS, STATIC, Rig, mentions, messages_from
 from sqlalchemy import text
 
-from zibaldone.core import Scope
 from zibaldone.text.rendering import line, line_tokens
-from zibaldone.views.base import Query
 
 OTHERS = messages_from(
     ("1", "Zoe", "The orchestra pays me for the bassoon, and Ann moved to Lisbon."),
@@ -94,16 +92,15 @@ def test_a_session_narrows(built, session):
 @pytest.mark.usefixtures("finds", "finds_everything")
 def test_a_small_budget_still_gets_an_offer_and_a_large_one_more(built):
     """The offer grows with the budget."""
-    queries = [Query(QUESTIONS[0], Scope(USER), budget, NOW) for budget in (1, 100, 10_000)]
-    sizes = [len(built.retrieve(query).evidence) for query in queries]
+    questions = [built.question(QUESTIONS[0], budget_tokens=budget) for budget in (1, 100, 10_000)]
+    sizes = [len(built.retrieve(question).evidence) for question in questions]
     assert 1 <= sizes[0] <= sizes[1] <= sizes[2]
     assert sizes[0] < sizes[1] < sizes[2] or not built.case.fills
 
 
 def test_explanations_outlive_what_happens_afterwards(built):
     """A message that came after the question is unknown to its answer, however the view went on."""
-    query = Query(QUESTIONS[0], Scope(USER), 200, NOW)
-    offer = built.retrieve(query)
+    offer = built.retrieve(built.question(QUESTIONS[0], budget_tokens=200))
     explained = offer.explain(4)
     (late,) = built.add(OTHERS[:1])
     built.offers()
@@ -113,8 +110,7 @@ def test_explanations_outlive_what_happens_afterwards(built):
 
 def test_explanations_outlive_forgetting(built):
     """After a message was forgotten, an older answer explains the others as it did before."""
-    query = Query(QUESTIONS[0], Scope(USER), 200, NOW)
-    offer = built.retrieve(query)
+    offer = built.retrieve(built.question(QUESTIONS[0], budget_tokens=200))
     before = {seq: offer.explain(seq) for seq in range(4, 13)}
     built.forget([1, 2, 3])
     built.offers()

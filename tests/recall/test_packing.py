@@ -6,13 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from zibaldone import Evidence, Message
-from zibaldone.core import Outdated, Scope
+from zibaldone.core import Outdated
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.packing import choose
-from zibaldone.recall.planning import RecallPlan
-from zibaldone.search.request import Aim
+from zibaldone.recall.packing import choose, standing_room
 from zibaldone.text.rendering import line, line_tokens, render
-from zibaldone.views.base import Query
+from zibaldone.text.words import terms
 
 START = datetime(2024, 1, 8, 9, tzinfo=UTC)
 STATIC = shared_static_embedder()
@@ -31,10 +29,9 @@ def unit(text, seq, *, view="messages", speaker="user", standing=False, session=
     return Evidence(text, speaker, (seq,), time, session, view, "message", 1.0, tokens, standing=standing)
 
 
-def chosen(candidates, budget, plan=None, **parts):
+def chosen(candidates, budget, room=0, **parts):
     """With the promise that every choice keeps."""
-    query = Query("What did the kettles cost?", Scope("ann"), budget, START)
-    made = choose(candidates, query, count, plan, **parts)
+    made = choose(candidates, budget, count, stems=terms("kettles cost"), standing_tokens=room, **parts)
     assert made.tokens == count(render(made.evidence)[0]) <= budget
     return made
 
@@ -52,52 +49,52 @@ def views(made):
 
 
 def test_what_stands_comes_first_and_in_its_room():
-    """Its title, its order, and no more than the plan gives it."""
-    plan = RecallPlan(Aim.FACT, 24)
-    made = chosen(EVIDENCE, 200, plan, standing=STANDING)
+    """Its title, its order, and no more than that."""
+    room = 24
+    made = chosen(EVIDENCE, 200, room, standing=STANDING)
     text = render(made.evidence)[0]
     assert text.startswith("Always known:\n- Always answer in crowns. (Mon 8 Jan 2024)\nMon 8 Jan 2024\n")
     (part, _) = made.parts
     assert (part.name, part.room_tokens, part.units) == ("standing", 24, 1)
     assert count(text.split("\nMon 8")[0]) <= 24
-    assert views(chosen(EVIDENCE, 400, RecallPlan(Aim.FACT, 100), standing=STANDING))["notes"] == 3
+    assert views(chosen(EVIDENCE, 400, 100, standing=STANDING))["notes"] == 3
 
 
 def test_what_is_known_stands_once():
     """A message that says nothing else goes; evidence that says more stays beside the rule."""
-    plan = RecallPlan(Aim.FACT, 100)
+    room = 100
     longer = unit("The rain stopped. I live in Porto. Kettles are dear there.", 203)
-    made = chosen([longer, unit("I hate kettles.", 202), *EVIDENCE], 400, plan, standing=STANDING)
+    made = chosen([longer, unit("I hate kettles.", 202), *EVIDENCE], 400, room, standing=STANDING)
     assert [e.text for e in made.evidence if e.standing] == [e.text for e in STANDING]
     assert [sum(seq in e.sources for e in made.evidence) for seq in (201, 202, 203)] == [1, 1, 2]
 
 
 def test_what_only_outdated_or_other_evidence_says_is_known_all_the_same():
     """The words alone do not say that it holds, nor who says it."""
-    plan = RecallPlan(Aim.FACT, 100)
+    room = 100
     other = unit("She said: I live in Porto. I laughed.", 7)
     mark = Outdated(None, 9, "state", "", "", 9)
     old = replace(unit("It rained. I live in Porto. So what?", 203), outdated=mark)
     for evidence in (other, old):
-        made = chosen([evidence], 400, plan, standing=STANDING[2:])
+        made = chosen([evidence], 400, room, standing=STANDING[2:])
         assert [e.standing for e in made.evidence] == [True, False]
 
 
 @pytest.mark.parametrize("budget", range(30, 130, 6))
 def test_nothing_is_lost_for_standing_once(budget):
     """At no budget does an entry that would be known go without its evidence, cut or whole."""
-    plan = RecallPlan(Aim.FACT, budget // 2)
+    room = budget // 2
     long = " ".join(["I live in Porto.", *FACTS[:4]])
     candidates = [unit(long, 203), *EVIDENCE[:5]]
-    made = chosen(candidates, budget, plan, standing=STANDING[2:])
-    alone = chosen([], budget, plan, standing=STANDING[2:])
+    made = chosen(candidates, budget, room, standing=STANDING[2:])
+    alone = chosen([], budget, room, standing=STANDING[2:])
     assert not alone.evidence or any("I live in Porto." in e.text for e in made.evidence)
 
 
 def test_what_stands_is_never_cut():
     """An entry that is longer than its room is left out, and does not take the room of evidence."""
     long = unit(" ".join(f"Always name the kettle number {i}." for i in range(20)), 201, standing=True)
-    made = chosen(EVIDENCE, 300, RecallPlan(Aim.FACT, 36), standing=[long, *STANDING[:1]])
+    made = chosen(EVIDENCE, 300, 36, standing=[long, *STANDING[:1]])
     assert [e.text for e in made.evidence if e.standing] == [STANDING[0].text]
     assert views(made)["messages"] >= 5
 
@@ -108,7 +105,7 @@ def test_a_named_speaker_of_what_stands_is_told():
         unit("I hate kettles.", 1, standing=True),
         unit("I love them.", 2, speaker="Bea", standing=True),
     ]
-    made = chosen([], 100, RecallPlan(Aim.FACT, 100), standing=standing)
+    made = chosen([], 100, 100, standing=standing)
     assert render(made.evidence)[0].splitlines() == [
         "Always known:",
         "- I hate kettles. (Mon 8 Jan 2024)",
@@ -128,7 +125,7 @@ def test_room_for_gaps_that_are_none_is_used():
 def test_a_message_is_told_by_one_view():
     """Another view's unit whose message is in already adds nothing."""
     again = unit("The kettle cost 3 crowns.", 1, view="topics")
-    made = chosen([EVIDENCE[0], again], 300, RecallPlan(Aim.OVERVIEW, 60))
+    made = chosen([EVIDENCE[0], again], 300, 60)
     assert [e.view for e in made.evidence] == ["messages"]
     assert "another view's units of the same messages are in already" in [d.reason for d in made.decisions]
 
@@ -161,7 +158,7 @@ def test_a_recall_says_what_its_parts_took(memory):
 def test_evidence_is_cut_to_what_is_left_beside_what_is_standing(budget):
     """A long unit does not leave the text with standing lines alone."""
     long = unit(" ".join(FACTS), 1)
-    made = chosen([long], budget, RecallPlan(Aim.FACT, 30), standing=STANDING)
+    made = chosen([long], budget, 30, standing=STANDING)
     assert {"messages", "notes"} <= {piece.view for piece in made.evidence}
 
 
@@ -245,3 +242,8 @@ def test_another_value_is_no_repetition():
     made = chosen([*units, *others], 2000)
     assert {1, 2} <= {seq for e in made.evidence for seq in e.sources}
     assert not any(e.also_said for e in made.evidence)
+
+
+def test_rules_have_a_small_room_that_does_not_grow():
+    """Evidence loses a fifth of a small budget at most, and less of a large one; too small a room is none."""
+    assert [standing_room(budget) for budget in (100, 300, 1000, 20_000)] == [0, 60, 80, 80]

@@ -1,6 +1,7 @@
 """From candidates to a context: what fits, in order, cited, or nothing at all."""
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from itertools import count, pairwise, zip_longest
 
 import pytest
@@ -11,10 +12,10 @@ from zibaldone import Config, Evidence, Memory, Message
 from zibaldone.core import Scope
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.recall import in_period_first
-from zibaldone.search.request import Aim
+from zibaldone.search.question import Question
+from zibaldone.text.periods import Period
 from zibaldone.text.rendering import header, mark, verbatim
 from zibaldone.text.sentences import sentences
-from zibaldone.views.base import Query
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 START = datetime(2023, 11, 1, 8, tzinfo=UTC)
@@ -514,12 +515,11 @@ def test_an_overview_of_a_day_begins_with_that_day_and_those_after_it():
         time = datetime(2024, 3, day, tzinfo=UTC)
         return Evidence(f"{seq}", "user", (seq,), time, "s", "messages", "message", 1.0, 3, is_dated=is_dated)
 
-    query = Query(
-        "Give me an overview of what happened on 5 March 2024.", Scope("ann"), 100, START.replace(year=2025)
-    )
+    question = Question("What happened on 5 March 2024?", Scope("ann"), 100, START.replace(year=2025))
+    of_day = replace(question, period=Period(date(2024, 3, 5), date(2024, 3, 5)))
     units = [said(1, 4), said(2, 8), said(3, 5, is_dated=False), said(4, 16), said(5, 15), said(6, 5)]
-    assert [unit.sources[0] for unit in in_period_first(units, query, Aim.OVERVIEW)] == [2, 5, 6, 1, 3, 4]
-    assert in_period_first(units, query, Aim.FACT) == units
+    assert [unit.sources[0] for unit in in_period_first(units, of_day)] == [2, 5, 6, 1, 3, 4]
+    assert in_period_first(units, question) == units
 
 
 def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its_words(memory, new_user):

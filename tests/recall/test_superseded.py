@@ -9,8 +9,8 @@ from zibaldone import Filter, Message
 from zibaldone.core import Scope
 from zibaldone.recall.packing import choose
 from zibaldone.recall.superseded import current_first
+from zibaldone.search.question import Question
 from zibaldone.text.rendering import render
-from zibaldone.views.base import Query
 
 START = datetime(2024, 1, 8, 9, tzinfo=UTC)
 OLD, NEW = "My manager is Ines Patel.", "My manager is Tom Lee now."
@@ -49,9 +49,9 @@ def ask(memory, question=QUESTION, user="ann", **options):
     )
 
 
-def query(memory, **options):
+def question(memory, **options):
     """The question, as views get it."""
-    return Query(QUESTION, Scope("ann"), 500, START, **options)
+    return Question(QUESTION, Scope("ann"), 500, START, **options)
 
 
 def lines(found):
@@ -93,7 +93,7 @@ def test_the_successor_comes_though_nobody_offered_it(filled):
     (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
     candidates = [unit for unit in filled.search("soup", user="ann") if unit.sources == (2,)]
     ranked = current_first(
-        filled._database, filled._wiring.notes, [*candidates, old], query(filled), filled._wiring.tokenizer
+        filled._database, filled._wiring.notes, [*candidates, old], question(filled), filled._wiring.tokenizer
     )
     assert [unit.text for unit in ranked] == ["I made soup.", NEW, OLD]
     assert ranked[1].score == old.score
@@ -113,7 +113,7 @@ def test_of_a_chain_the_newest_comes(filled):
     say(filled, "My manager is Ada Moss now.", start=START + timedelta(days=9))
     (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
     ranked = current_first(
-        filled._database, filled._wiring.notes, [old], query(filled), filled._wiring.tokenizer
+        filled._database, filled._wiring.notes, [old], question(filled), filled._wiring.tokenizer
     )
     assert [unit.text for unit in ranked] == ["My manager is Ada Moss now.", OLD]
     assert sum("no longer holds" in line for line in lines(ask(filled))) == 2
@@ -181,7 +181,7 @@ def test_a_chain_is_the_same_wherever_the_view_has_read_to(memory, read):
     assert sum("no longer holds" in line for line in lines(found)) == 2
     (old,) = (unit for unit in memory.search(QUESTION, user="ann") if unit.sources == (1,))
     ranked = current_first(
-        memory._database, memory._wiring.notes, [old], query(memory), memory._wiring.tokenizer
+        memory._database, memory._wiring.notes, [old], question(memory), memory._wiring.tokenizer
     )
     assert ranked[0].text == "My manager is Ada Moss now."
 
@@ -223,9 +223,9 @@ def test_the_mark_says_what_holds_now_though_its_message_does_not_fit(memory):
     candidates = memory.search("book budget", user="ann")
     (old,) = (unit for unit in candidates if unit.outdated)
     assert old.outdated.instead == "My book budget is $50 for now."
-    (alone,) = choose([old], query(memory), memory.admin.count_tokens).evidence
+    (alone,) = choose([old], 500, memory.admin.count_tokens).evidence
     assert f": “{old.outdated.instead}”]" in render([alone])[0]
-    both = choose(candidates, query(memory), memory.admin.count_tokens).evidence
+    both = choose(candidates, 500, memory.admin.count_tokens).evidence
     text = render(both)[0]
     assert f": “{old.outdated.instead}”]" in text
     (marked,) = (unit for unit in both if unit.outdated)

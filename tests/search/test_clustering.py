@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zibaldone.search.clustering import agglomerate, agglomerations, components, halves, two_means, unit
+from zibaldone.search.clustering import agglomerate, halves, two_means, unit
 
 
 def rows(seed, n=9, d=4):
@@ -39,24 +39,10 @@ def test_the_two_most_similar_groups_are_joined(linkage, seed, least, most):
     assert agglomerate(vectors @ vectors.T, linkage=linkage, least=least, sizes=sizes, most=most) == groups
 
 
-def test_every_step_is_shown():
-    """From each row alone to all in one."""
-    vectors = rows(1)
-    counts = [len(groups) for groups in agglomerations(vectors @ vectors.T, linkage="mean")]
-    assert counts == list(range(9, 0, -1))
-
-
 def test_nothing_is_one_group_of_nothing():
     """No rows, no groups; a zero row is like no other."""
     assert agglomerate(np.zeros((0, 0)), linkage="mean") == []
     assert agglomerate(np.zeros((2, 2)), linkage="centroid", least=0.1) == [[0], [1]]
-
-
-def test_components_reach_as_far_as_links_do():
-    """Through others too."""
-    linked = np.eye(5, dtype=bool)
-    linked[0, 3] = linked[3, 0] = linked[3, 4] = linked[4, 3] = True
-    assert components(linked) == [[0, 3, 4], [1], [2]]
 
 
 def test_two_means_finds_two_heaps():

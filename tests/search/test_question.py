@@ -1,20 +1,46 @@
-"""A question, taken apart: words, people, days."""
+"""A question, read against what memory knows: words, people, days, aim."""
 
-from datetime import date
+from datetime import UTC, date, datetime, time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.search.question import Question, take_apart
+from zibaldone.core import Scope
+from zibaldone.errors import ModelFailed
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.search.question import Aim, Question, parse_question
+from zibaldone.search.unit import Unit
+from zibaldone.search.unit_index import UnitIndex
 
 TODAY = date(2024, 3, 1)
 SPEAKERS = ("Caroline", "Melanie", "Will", "May", "José Ángel", "the Doctor")
+STATIC = shared_static_embedder()
 
 
-def ask(text: str, today: date = TODAY, knows_of=lambda first, last: True, newest: date = TODAY) -> Question:
-    """Take a question apart among some who spoke."""
-    return take_apart(text, SPEAKERS, today, knows_of, newest)
+def midnight(day: date) -> datetime:
+    """The time with which a day begins."""
+    return datetime.combine(day, time(), UTC)
+
+
+def index_of(*said: tuple[str, str, date]) -> UnitIndex:
+    """An index of what (name, text) was said on which day."""
+    index = UnitIndex(STATIC.dimension, STATIC)
+    units = [
+        Unit((seq,), 0, text, "message", 5, "s", "user", name, midnight(day))
+        for seq, (name, text, day) in enumerate(said, 1)
+    ]
+    index.extend(units, STATIC.embed([unit.text for unit in units]))
+    return index
+
+
+MEMORY = index_of(*((name, "Hello.", TODAY) for name in SPEAKERS))
+
+
+def ask(text: str, index: UnitIndex = MEMORY, now: date = TODAY, **options: object) -> Question:
+    """Read a question against an index."""
+    return parse_question(Question(text, Scope("ann"), 100, midnight(now), **options), index)
 
 
 def days(*spans: tuple[date, date]) -> tuple[tuple[int, int], ...]:
@@ -81,8 +107,23 @@ def test_days_are_read_against_now():
 
 def test_days_that_memory_knows_nothing_of_are_read_against_what_it_last_heard():
     """A July asked for long after the conversation is the July of the conversation."""
-    question = ask("What happened in July?", knows_of=lambda first, last: False, newest=date(2020, 9, 1))
-    assert question.days == days((date(2020, 7, 1), date(2020, 7, 31)))
+    old = index_of(("Ann", "Good evening.", date(2020, 9, 1)))
+    assert ask("What did I do in July?", old).days == days((date(2020, 7, 1), date(2020, 7, 31)))
+
+
+def test_only_an_overview_is_of_a_period():
+    """A time that a fact is asked of is a clue among others."""
+    assert ask("What happened in February 2024?").period.first == date(2024, 2, 1)
+    assert ask("Where was I in February 2024?").period is None
+
+
+def test_an_overview_of_a_time_without_messages_is_read_against_what_may_be_recalled():
+    """July is the last one of which something may be recalled; where there is none, as it is asked."""
+    said = index_of(("Ann", "Hello.", date(2020, 7, 5)), ("Ann", "Hello.", date(2022, 7, 5)))
+    asked = "Give me a summary of July."
+    assert ask(asked, said).period.first == date(2022, 7, 1)
+    assert ask(asked, said, without=frozenset({2})).period.first == date(2020, 7, 1)
+    assert ask(asked, said, within=frozenset()).period.first == date(2023, 7, 1)
 
 
 def test_other_scripts_are_questions_too():
@@ -91,8 +132,87 @@ def test_other_scripts_are_questions_too():
 
 
 @given(st.text())
-def test_any_text_can_be_taken_apart(text):
-    """Nothing raises; terms are distinct, and whoever is named did speak."""
+def test_any_text_can_be_read(text):
+    """Nothing raises; terms are distinct, whoever is named did speak, and there is an aim."""
     question = ask(text)
+    assert question.aim in Aim
     assert len({form for form, _ in question.terms}) == len(question.terms)
     assert set(question.speakers) <= set(SPEAKERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "aim"),
+    [
+        ("Which bakery did I go to?", Aim.FACT),
+        ("How did the race go?", Aim.FACT),
+        ("Do you know where I parked?", Aim.FACT),
+        ("Did you know that I moved?", Aim.FACT),
+        ("Can you give me a summary of my house move?", Aim.OVERVIEW),
+        ("In which order did I bring up my book club?", Aim.OVERVIEW),
+        ("What happened in May?", Aim.OVERVIEW),
+        ("Which hotel did you recommend?", Aim.SAID),
+        ("What was your advice on the boiler?", Aim.SAID),
+        ("Remind me what you said about it.", Aim.SAID),
+    ],
+)
+def test_a_question_says_what_it_wants(text, aim):
+    """What somebody said, something of every time, or the assistant's own words."""
+    assert ask(text).aim is aim
+
+
+def test_of_too_many_words_the_rarest_that_memory_has_are_kept():
+    """A page is searched for what stands in memory, and not for all that is in it."""
+    said = [f"w{chr(97 + n // 26)}{chr(97 + n % 26)}xq" for n in range(80)]
+    index = index_of(*(("Ann", " ".join(said[n:]), TODAY) for n in range(80)))
+    forms = {form for form, _ in ask(" ".join([*said, "unheard"]), index).terms}
+    assert forms == set(said[:64])
+
+
+class Remote:
+    """An embedder that reads whole texts, and notes them; it may be down."""
+
+    name, dimension = "remote", 3
+
+    def __init__(self, *, is_down: bool = False) -> None:
+        self.texts: list[str] = []
+        self._is_down = is_down
+
+    def embed(self, texts):
+        """The same vector for each."""
+        self.texts += texts
+        if self._is_down:
+            raise ModelFailed("it is down")
+        return np.ones((len(texts), self.dimension), dtype=np.float32)
+
+
+def test_an_embedder_is_asked_once():
+    """Whoever has a question with a vector by their embedder asks nobody; another embedder is asked anew."""
+    remote, other = Remote(), Remote()
+    other.name = "other"
+    question = ask("Who plays the bassoon?").embedded(remote)
+    assert question.embedded(remote) is question
+    assert remote.texts == ["Who plays the bassoon?"]
+    assert question.embedded(other).embedder == "other/3"
+    assert other.texts == remote.texts
+
+
+def test_a_table_of_words_is_asked_for_the_content_words():
+    """Function words only blur their mean."""
+    question = ask("Who plays the bassoon?").embedded(STATIC)
+    np.testing.assert_array_equal(question.vector, STATIC.embed(["plays bassoon"])[0])
+
+
+def test_an_embedder_that_is_down_leaves_the_words():
+    """Nobody asks it again for this question, and the note says so."""
+    remote = Remote(is_down=True)
+    question = ask("Who plays the bassoon?").embedded(remote).embedded(remote)
+    assert question.vector is None
+    assert question.note == "by words only: it is down"
+    assert len(remote.texts) == 1
+
+
+def test_without_content_words_there_is_no_vector():
+    """Of nothing, nothing is asked."""
+    remote = Remote()
+    assert ask("Who was it?").embedded(remote).vector is None
+    assert remote.texts == []

@@ -6,10 +6,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from zibaldone.core import Scope
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import K1, B
+from zibaldone.search.question import Question, parse_question
 from zibaldone.search.ranker import (
     AssistantShare,
     TalkWeights,
@@ -17,7 +19,6 @@ from zibaldone.search.ranker import (
     _cosines,
     best_first,
     features,
-    read_question,
     score,
 )
 from zibaldone.search.unit import Unit
@@ -38,6 +39,11 @@ class Speechless:
     def embed(self, texts) -> Vectors:
         """A zero row each."""
         return np.zeros((len(texts), self.dimension), dtype=np.float32)
+
+
+def read(text, index):
+    """A question, as an index reads it, without a vector."""
+    return parse_question(Question(text, Scope("u"), 100, START), index)
 
 
 def channel(evidence, name):
@@ -348,8 +354,7 @@ def index_of(*spoken):
 
 def asked(index, scoring=score):
     """The scores of the question "bassoon bees"."""
-    question = read_question("bassoon bees", START.date(), index)
-    return scoring(index, question, shared_static_embedder().embed([question.subject])[0])
+    return scoring(index, read("bassoon bees", index).embedded(shared_static_embedder()))
 
 
 def test_a_person_s_message_is_ranked_as_one_however_it_was_cut():
@@ -385,12 +390,11 @@ def test_each_kind_of_talk_has_its_weights():
     index.extend(units, np.zeros((4, ZEROS), dtype=np.float32))
     assert index.with_assistant.tolist() == [True, True, False, False]
     nothing, heavy = Weights(), Weights(length=1.0)
-    question = read_question("bees", START.date(), index)
     for weights, heard in (
         (TalkWeights(heavy, nothing), [False, False, True, True]),
         (TalkWeights(nothing, heavy), [True, True, False, False]),
     ):
-        total = score(index, question, np.zeros(ZEROS, dtype=np.float32), weights).total
+        total = score(index, read("bees", index), weights).total
         assert (total > 0).tolist() == heard
 
 
@@ -417,8 +421,7 @@ def test_a_unit_has_the_best_of_its_session():
     )
     best = asked(index, features)[0]["session"]
     assert best[0] == best[1] > best[2] == best[3] == best[4]
-    question, nothing = read_question("bassoon bees", START.date(), index), np.zeros(ZEROS, dtype=np.float32)
-    narrowed, _ = features(index, question, nothing, np.array([False, True, True, True, True]))
+    narrowed, _ = features(index, read("bassoon bees", index), np.array([False, True, True, True, True]))
     assert narrowed["session"][1] < best[1]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zibaldone.search.spelling import Spelling
+from zibaldone.search.vocabulary import Spelling
 
 USES = {"dentist": 3, "appointment": 2, "apartment": 5, "cat": 4, "garden": 1, "warden": 5, "2024a": 3}
 

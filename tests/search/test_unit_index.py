@@ -1,6 +1,5 @@
 """The index as it grows, against one that was made at once."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -8,8 +7,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zibaldone.core import Scope
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, read_question, score
+from zibaldone.search.question import Question, parse_question
+from zibaldone.search.ranker import score
 from zibaldone.search.saved import SavedIndex
 from zibaldone.search.unit import PASSAGE, Unit
 from zibaldone.search.unit_index import UnitIndex
@@ -21,6 +22,11 @@ PLACED = (
     *("days", "_ends_asking", "_has_question", "by_assistant", "with_assistant"),
     *("_askers", "_replies", "source_rows", "source_seqs", "_order", "_counts", "_is_passage"),
 )
+
+
+def ask(text, index):
+    """A question, as an index reads it."""
+    return parse_question(Question(text, Scope("u"), 100, START), index)
 
 
 @st.composite
@@ -91,12 +97,9 @@ def test_saved_and_opened(talk, gone):
     assert_same(reopened, kept)
     if not len(kept):
         return
-    question, asked = (
-        read_question("Did Ann's basson arrive on Monday?", START.date(), index) for index in (kept, reopened)
-    )
+    question, asked = (ask("Did Ann's basson arrive on Monday?", index) for index in (kept, reopened))
     assert question == asked
-    vector = vectors_of([replace(units[0], text="Ann plays the bassoon")])[0]
-    scores = [score(index, question, vector, DEFAULT_WEIGHTS) for index in (kept, reopened)]
+    scores = [score(index, question.embedded(EMBEDDER)) for index in (kept, reopened)]
     np.testing.assert_array_equal(scores[0].total, scores[1].total)
     assert scores[0].confidence == scores[1].confidence
 
@@ -112,15 +115,14 @@ def test_vectors_that_come_later(talk, embedded):
     later, at_once = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
     later.extend(units[:at_first], vectors[:at_first])
     later.extend(units[at_first:], np.zeros_like(vectors[at_first:]))
-    question = read_question("When did Ann play the bassoon?", START.date(), later)
-    asked = vectors_of([replace(units[0], text="Ann plays the bassoon")])[0]
-    score(later, question, asked, DEFAULT_WEIGHTS)
+    question = ask("When did Ann play the bassoon?", later).embedded(EMBEDDER)
+    score(later, question)
     later.embed(at_first, vectors[at_first:embedded])
     at_once.extend(units, vectors)
     assert_same(later, at_once)
     np.testing.assert_allclose(
-        score(later, question, asked, DEFAULT_WEIGHTS).total,
-        score(at_once, question, asked, DEFAULT_WEIGHTS).total,
+        score(later, question).total,
+        score(at_once, question).total,
         atol=1e-4,
     )
 

@@ -10,11 +10,13 @@ from zibaldone import Message, log
 from zibaldone.core import Scope
 from zibaldone.engine import forgetting, generations, maintenance
 from zibaldone.engine.forgetting import Selector
+from zibaldone.log.filters import Narrowing
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall.question import read_question
+from zibaldone.search.question import Question
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
 from zibaldone.views import unit_cache
-from zibaldone.views.base import Query
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
 
@@ -56,9 +58,14 @@ def test_the_cached_index_answers_as_one_made_anew(tmp_path_factory, steps):
             elif verb == "forget":
                 forgetting.forget(database, views, "ann", Selector(seqs=(what,)), dry_run=False)
             else:
-                query = Query(what, Scope("ann", session), 100, now)
+                unread = Question(what, Scope("ann", session), 100, now)
+                question, read_anew = (
+                    read_question(database, messages, unread, Narrowing())
+                    for messages in (views[0], MessagesView(STATIC, STATIC, STATIC))
+                )
+                assert question == read_anew
                 cached, anew = (
-                    view.retrieve(generations.snapshots(database, "ann", view), query) for view in views
+                    view.retrieve(generations.snapshots(database, "ann", view), question) for view in views
                 )
                 assert [(e.text, e.sources, round(e.score, 3)) for e in cached.evidence] == [
                     (e.text, e.sources, round(e.score, 3)) for e in anew.evidence

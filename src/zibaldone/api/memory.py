@@ -14,7 +14,7 @@ from zibaldone.api.admin import Admin
 from zibaldone.api.builds import Builds
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
 from zibaldone.api.items import is_put
-from zibaldone.api.recalling import passages, to_query
+from zibaldone.api.recalling import passages, to_unread_question
 from zibaldone.api.user import User, to_seq_or_id
 from zibaldone.api.wiring import Wiring, to_chat_model
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message
@@ -249,7 +249,8 @@ class Memory:
         narrowing = narrowed.narrowing(repeated=repeated)
         taken_by, wiring = to_order(order), self._wiring
         room = count("budget_tokens", budget_tokens, least=1)
-        question = to_query(wiring, question_text, user, narrowed.scope_session(), room, now, timeout_s)
+        session = narrowed.scope_session()
+        question = to_unread_question(wiring, question_text, user, session, room, now, timeout_s)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not wiring.notes]
         if flag("include_tool_traffic", include_tool_traffic):
@@ -268,6 +269,7 @@ class Memory:
                 tokenizer=wiring.tokenizer,
                 own=wiring.model_tokens,
                 count=wiring.count_tokens,
+                messages=serving(wiring.messages),
                 notes=serving(wiring.notes) if with_notes else None,
                 narrowing=narrowing,
                 decay_days=decay_days,
@@ -275,8 +277,9 @@ class Memory:
                 order=taken_by,
             )
 
-        with wiring.recalling(whose, chosen):
-            return wiring.variants.steadily(whose, chosen, partial(wiring.read, whose, recalled))
+        needed = list(dict.fromkeys([*chosen, wiring.messages]))  # the question is read against messages
+        with wiring.recalling(whose, needed):
+            return wiring.variants.steadily(whose, needed, partial(wiring.read, whose, recalled))
 
     @sweeping()
     @audited("read")
@@ -394,7 +397,7 @@ class Memory:
         most, narrowed, wiring = count("limit", limit, least=1), to_filter(filter), self._wiring
         narrowing = narrowed.narrowing()
         session, room = narrowed.scope_session(), most * PASSAGE_TOKENS
-        question = to_query(wiring, query, user, session, room, now, timeout_s)
+        question = to_unread_question(wiring, query, user, session, room, now, timeout_s)
         whose, decay_days = question.scope.user, self.user(user).retention().decay_days
 
         def searched(database: Database) -> tuple[Evidence, ...]:

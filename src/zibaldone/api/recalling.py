@@ -11,12 +11,12 @@ from zibaldone.core.deadline import Deadline
 from zibaldone.core.validation import Key, TimeLike, key, number, to_time, words
 from zibaldone.log.filters import Narrowing
 from zibaldone.recall.recall import search
+from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.text.bounds import question_as_read
-from zibaldone.views.base import Query
 
 
-def to_query(
+def to_unread_question(
     wiring: Wiring,
     text: str,
     user: Key,
@@ -24,16 +24,16 @@ def to_query(
     budget_tokens: int,
     now: TimeLike | None,
     timeout_s: float | None = None,
-) -> Query:
-    """Check a question; `session` is checked already. Raises InvalidInput."""
+) -> Question:
+    """Check a question, which recall reads; `session` is checked already. Raises InvalidInput."""
     given = None if now is None else to_time(now, "now")
     if timeout_s is not None:
         number("timeout_s", timeout_s, least=0, most=LONGEST_S)
-    question = words("query", text)
-    as_read = question_as_read(question)
-    return Query(
+    whole = words("query", text)
+    as_read = question_as_read(whole)
+    return Question(
         text=as_read,
-        whole_text=question if as_read != question else "",
+        whole_text=whole if as_read != whole else "",
         deadline=Deadline.after(timeout_s),
         scope=Scope(key("user", user), session),
         budget_tokens=budget_tokens,
@@ -45,7 +45,7 @@ def to_query(
 def passages(
     wiring: Wiring,
     database: Database,
-    question: Query,
+    question: Question,
     most: int,
     narrowing: Narrowing,
     decay_days: float | None = None,

@@ -20,7 +20,7 @@ from zibaldone import log
 from zibaldone.api.documents import AsyncTopics, Topics
 from zibaldone.api.items import AsyncItems, Items
 from zibaldone.api.profile import AsyncProfile, Profile
-from zibaldone.api.recalling import passages, to_query
+from zibaldone.api.recalling import passages, to_unread_question
 from zibaldone.api.wiring import Wiring
 from zibaldone.core import Evidence, Message
 from zibaldone.core.threads import Awaited, awaited
@@ -110,7 +110,7 @@ class User:
             wiring.add(user, puts)
 
         def rank(query: str, most: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
-            question = to_query(wiring, query, user, None, most * PASSAGE_TOKENS, None)
+            question = to_unread_question(wiring, query, user, None, most * PASSAGE_TOKENS, None)
             return passages(wiring, self._database, replace(question, within=seqs), most, Narrowing())
 
         def forget(seqs: Sequence[int]) -> Receipt:

@@ -187,9 +187,11 @@ class Trace:
     confidence: float  # a score, 0 to 1, of whether memory can answer; no probability
     floor: float  # below this confidence nothing is recalled
     ms: float
-    aim: str = "fact"  # what the answer was taken to need: see search/request.Aim
+    aim: str = "fact"  # what the answer was taken to need: see search/question.Aim
     note: str = ""  # in words, when not all of the question was read
     parts: tuple[Part, ...] = ()  # in the order in which they were filled
     # Seqs that might be recalled; None: all.
     within: frozenset[int] | None = field(default=None, repr=False, compare=False)
     without: frozenset[int] = field(default=frozenset(), repr=False, compare=False)  # and those left out
+    # Stems of the query's words, by which a passage that is too long is cut.
+    stems: tuple[str, ...] = field(default=(), repr=False, compare=False)

@@ -50,7 +50,7 @@ class AskedQuery(TaskResult):
     order: str | None = None
 
     def lookup(self) -> Lookup:
-        """As memory takes it. Raises InvalidInput."""
+        """Check the query. Raises InvalidInput."""
         return to_lookup(**self.model_dump())
 
 

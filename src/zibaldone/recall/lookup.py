@@ -116,7 +116,7 @@ class Found:
         return frozenset(seq for unit in self.evidence for seq in unit.sources)
 
     def shorter(self, tokens: int) -> Found:
-        """Without its worst passages, which have so many tokens together; one stays."""
+        """Drop the worst passages until `tokens` are saved; one stays."""
         kept = sorted(self.evidence, key=lambda unit: -unit.score)
         while tokens > 0 and len(kept) > 1:
             tokens -= kept.pop().tokens

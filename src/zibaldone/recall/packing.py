@@ -1,13 +1,18 @@
-"""What of the candidates goes into the text: by rank, while it fits, nothing twice."""
+"""Pack candidates into the text: by rank, while they fit, nothing twice.
+
+standing   instructions and constraints that fit the question, in a small room
+evidence   what was said, word for word, best first, in the rest
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from zibaldone.core import Decision, Evidence, Part
-from zibaldone.recall.planning import RecallPlan
-from zibaldone.recall.repeats import Place, Said
+from zibaldone.core.deadline import NO_DEADLINE, Deadline
+from zibaldone.text.faithfulness import denies, names_and_numbers
 from zibaldone.text.rendering import (
     OMISSION,
     STANDING_TITLE,
@@ -19,15 +24,18 @@ from zibaldone.text.rendering import (
     standing_line,
 )
 from zibaldone.text.sentences import Span, passages, sentences, torn
-from zibaldone.text.words import terms
-from zibaldone.views.base import Query
+from zibaldone.text.words import content_words, terms
 
 Count = Callable[[str], int]
+Place = tuple[str, int]  # part of a context, and rank in it
+_STANDING_TOKENS, _STANDING_AT_MOST = 80, 0.2  # of the budget
+_LEAST_TOKENS = 30  # less room than this holds no rule
+_FEWEST_WORDS = 5  # a shorter unit leans on what was said before it
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What was chosen, in reading order, and what became of every candidate."""
+    """The chosen evidence, in reading order, and a decision on every candidate."""
 
     evidence: list[Evidence]
     decisions: list[Decision]
@@ -37,31 +45,40 @@ class Chosen:
 
 def choose(
     candidates: Sequence[Evidence],
-    query: Query,
+    budget_tokens: int,
     count: Count,
-    plan: RecallPlan | None = None,
     *,
+    stems: Collection[str] = (),
     standing: Sequence[Evidence] = (),
+    standing_tokens: int = 0,
+    deadline: Deadline = NO_DEADLINE,
 ) -> Chosen:
     """Take candidates by rank while they fit; skip what repeats, and what no longer fits.
 
-    First what is standing, in its room; then evidence, in what is left. Greedy by score with skipping:
-    diversity, coverage and score per token were measured and gave nothing (docs/decisions.md). The text
-    never has more tokens than the budget.
+    First what is standing, in `standing_tokens`; then evidence, in what is left. Evidence that comes first
+    and is too long is cut around the sentence that has most of the question's `stems`. Greedy by score with
+    skipping: diversity, coverage and score per token were measured and gave nothing (docs/decisions.md). The
+    text never has more tokens than the budget.
 
     Where something would stand in it twice, as always known and as evidence, it is chosen anew with one of
     the two.
     """
-    context = _Context(query, count)
-    context.fill_all(candidates, plan, standing)
+    context = _Context(budget_tokens, count, stems, deadline)
+    context.fill_all(candidates, standing, standing_tokens)
     chosen = context.chosen()
     if not (twice := context.said_twice(standing)):
         return chosen
-    context = _Context(query, count, twice)
-    context.fill_all(candidates, plan, standing)
+    context = _Context(budget_tokens, count, stems, deadline, twice)
+    context.fill_all(candidates, standing, standing_tokens)
     once = context.chosen()
     known = (unit for unit in chosen.evidence if unit.standing)
     return once if all(any(_shows(unit, entry) for unit in once.evidence) for entry in known) else chosen
+
+
+def standing_room(budget_tokens: int) -> int:
+    """Tokens of a budget that rules may take; 0 where that holds none."""
+    room = int(min(_STANDING_TOKENS, _STANDING_AT_MOST * budget_tokens))
+    return room if room >= _LEAST_TOKENS else 0
 
 
 def _shows(unit: Evidence, entry: Evidence) -> bool:
@@ -70,15 +87,54 @@ def _shows(unit: Evidence, entry: Evidence) -> bool:
     return there and unit.outdated is None
 
 
+class _SaidBefore:
+    """The words of a context's units, as it grows."""
+
+    def __init__(self) -> None:
+        self._units: dict[Place, Evidence] = {}
+        self._having: dict[str, set[Place]] = defaultdict(set)
+
+    def add(self, place: Place, unit: Evidence) -> None:
+        """Take in a unit that is in the context now."""
+        for word in content_words(unit.text):
+            self._having[word].add(place)
+        self._units[place] = unit
+
+    def again(self, unit: Evidence) -> Place | None:
+        """The place of the unit in which the same speaker says as much, if there is one.
+
+        All words, names and numbers stand in it, and either both deny something or none does.
+        """
+        own = content_words(unit.text)
+        if len(own) < _FEWEST_WORDS:
+            return None
+        having = sorted(set.intersection(*(self._having.get(word, set()) for word in own)))
+        return next((place for place in having if _same(unit, self._units[place])), None)
+
+
+def _same(unit: Evidence, other: Evidence) -> bool:
+    return (
+        (unit.speaker, unit.view, unit.outdated) == (other.speaker, other.view, other.outdated)
+        and names_and_numbers(unit.text) <= names_and_numbers(other.text)
+        and denies(unit.text) == denies(other.text)
+    )
+
+
 class _Context:
     """A text as it grows."""
 
-    def __init__(self, query: Query, count: Count, refused: Mapping[Place, str] | None = None) -> None:
-        """Without what is `refused`: by part and rank in it, why."""
-        self.left = query.budget_tokens
+    def __init__(
+        self,
+        budget_tokens: int,
+        count: Count,
+        stems: Collection[str],
+        deadline: Deadline,
+        refused: Mapping[Place, str] | None = None,
+    ) -> None:
+        """Begin without what is `refused`: by part and rank in it, why."""
+        self.left = self._budget_tokens = budget_tokens
+        self._count, self._stems, self._deadline = count, stems, deadline
         self._parts: dict[str, Part] = {}
-        self._query = query
-        self._count = count
         self._counted = ("", 0)  # the text that was counted last, and its tokens
         self._kept: dict[Place, Evidence] = {}  # by part and rank in it
         self._refused = refused or {}
@@ -87,25 +143,22 @@ class _Context:
         self._opened: set[tuple[str, int]] = set()  # (session, day) that have their header
         self._years: set[int] = set()  # that a header names
         self._repeats: set[tuple[str | None, str, int]] = set()
-        self._said = Said()
+        self._said = _SaidBefore()
         self._again: set[Place] = set()  # what says the same as a unit that is in
         self._views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
 
     def fill_all(
-        self,
-        candidates: Sequence[Evidence],
-        plan: RecallPlan | None,
-        standing: Sequence[Evidence],
+        self, candidates: Sequence[Evidence], standing: Sequence[Evidence], standing_tokens: int
     ) -> None:
-        """Part by part, as `choose` says."""
-        if plan is not None and standing:
-            self.fill("standing", standing, plan.standing_tokens)
+        """Fill part by part, as `choose` says."""
+        if standing:
+            self.fill("standing", standing, standing_tokens)
         self.fill("evidence", candidates, self.left)
         self.count_again()
         self.fill("evidence", candidates, self.left)
 
     def said_twice(self, standing: Sequence[Evidence]) -> dict[Place, str]:
-        """What may go, since all of it stands elsewhere in the text; by part and rank, why.
+        """Find units that may go, since all of them stands elsewhere in the text; by part and rank, why.
 
         A rule stays: a reader knows it for one by where it stands. A message that says nothing else goes.
         """
@@ -127,7 +180,7 @@ class _Context:
         if earlier := self._parts.get(part):
             room_before, tokens, taken = earlier.room_tokens, earlier.tokens, earlier.units
         for rank, unit in enumerate(candidates, 1):
-            self._query.deadline.check()
+            self._deadline.check()
             place = (part, rank)
             if place in self._kept or place in self._again:
                 continue
@@ -169,15 +222,15 @@ class _Context:
     def _cut(self, unit: Evidence, left: int) -> Evidence | None:
         """The first evidence, cut to what is left beside what is standing."""
         room = left - 1 if self._kept else left  # the line break between them
-        return cut_to_fit(unit, replace(self._query, budget_tokens=room), self._count)
+        return cut_to_fit(unit, room, self._stems, self._count)
 
     def count_again(self) -> None:
         """Give back what was kept free for marks of gaps that the text turned out not to have."""
-        self.left = max(self.left, self._query.budget_tokens - self._tokens(self._kept.values()))
+        self.left = max(self.left, self._budget_tokens - self._tokens(self._kept.values()))
 
     def chosen(self) -> Chosen:
-        """What is in, after the last that do not fit have gone."""
-        while (tokens := self._tokens(self._kept.values())) > self._query.budget_tokens:
+        """Drop the last units that do not fit, and return the rest."""
+        while (tokens := self._tokens(self._kept.values())) > self._budget_tokens:
             place, _ = self._kept.popitem()
             ranked = sum(part == place[0] for part, _ in self._candidates)
             self._reasons[place] = f"rank {place[1]} of {ranked}, and the rendered text was over the budget"
@@ -228,7 +281,7 @@ class _Context:
 
 
 def added_tokens(text: str, count: Count) -> int:
-    """What a line adds to a text, its line break included."""
+    """Count the tokens that a line adds to a text, its line break included."""
     return line_tokens([text], lambda texts: [count(one) for one in texts])[0]
 
 
@@ -236,26 +289,26 @@ def _tokens(evidence: Iterable[Evidence], count: Count) -> int:
     return count(render(in_order(evidence))[0])
 
 
-def cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
+def cut_to_fit(unit: Evidence, budget_tokens: int, stems: Collection[str], count: Count) -> Evidence | None:
     """The unit, or as many of its sentences around what matched as the budget holds.
 
     When not even one sentence fits, a part of it between words; None when there is no room for a word.
     """
-    if _tokens([unit], count) <= query.budget_tokens:
+    if _tokens([unit], count) <= budget_tokens:
         return unit
     spans = sentences(unit.text)
-    room = query.budget_tokens - _tokens([replace(unit, text="")], count)
+    room = budget_tokens - _tokens([replace(unit, text="")], count)
     if room < 1 or not spans:
         return None
-    best_at = _best_match(unit, spans, query)
-    if _tokens([_part(unit, spans[best_at], count)], count) > query.budget_tokens:
+    best_at = _best_match(unit, spans, stems)
+    if _tokens([_part(unit, spans[best_at], count)], count) > budget_tokens:
         marked = _tokens([replace(unit, text="", begins_inside=True, ends_inside=True)], count)
-        limit = max(1, query.budget_tokens - marked)
+        limit = max(1, budget_tokens - marked)
         spans = passages(unit.text, limit, lambda texts: [count(one) for one in texts])
-        best_at = _best_match(unit, spans, query)
+        best_at = _best_match(unit, spans, stems)
     first = last = best_at
     best = _part(unit, spans[first], count)
-    if _tokens([best], count) > query.budget_tokens:
+    if _tokens([best], count) > budget_tokens:
         return None
     grown = True
     while grown:
@@ -263,15 +316,15 @@ def cut_to_fit(unit: Evidence, query: Query, count: Count) -> Evidence | None:
         for wider in ((first, last + 1), (first - 1, last)):
             if wider[0] >= 0 and wider[1] < len(spans):
                 part = _part(unit, (spans[wider[0]][0], spans[wider[1]][1]), count)
-                if _tokens([part], count) <= query.budget_tokens:
+                if _tokens([part], count) <= budget_tokens:
                     (first, last), best, grown = wider, part, True
                     break
     return best
 
 
-def _best_match(unit: Evidence, spans: Sequence[Span], query: Query) -> int:
-    question_terms = set(terms(query.text))
-    matches = [len(question_terms.intersection(terms(unit.text[start:end]))) for start, end in spans]
+def _best_match(unit: Evidence, spans: Sequence[Span], stems: Collection[str]) -> int:
+    wanted = set(stems)
+    matches = [len(wanted.intersection(terms(unit.text[start:end]))) for start, end in spans]
     return max(range(len(spans)), key=lambda i: (matches[i], -i))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from zibaldone import log
-from zibaldone.core import Decision, Evidence, Scope, Trace, ViewTrace
+from zibaldone.core import Decision, Evidence, Trace, ViewTrace
 from zibaldone.core.validation import shown as shown_value
 from zibaldone.engine.generations import snapshots
 from zibaldone.errors import InvalidInput
@@ -18,23 +17,21 @@ from zibaldone.log.retention import faded
 from zibaldone.models.base import Reranker, Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
 from zibaldone.models.reranking import MOST, reranked
-from zibaldone.recall.packing import Chosen, Count, choose
-from zibaldone.recall.planning import plan
+from zibaldone.recall.packing import Chosen, Count, choose, standing_room
+from zibaldone.recall.question import read_question
 from zibaldone.recall.result import Recall
 from zibaldone.recall.superseded import corrections_instead, current_first
-from zibaldone.search.fusion import reciprocal_rank
-from zibaldone.search.ranker import LONG_DAYS
-from zibaldone.search.request import Aim
+from zibaldone.search.question import LONG_DAYS, Aim, Question
 from zibaldone.search.unit import PASSAGE
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
 from zibaldone.text.bounds import QUESTION_CHARS_READ
-from zibaldone.text.periods import asked_period
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.text.rendering import line_tokens, render, shown
 from zibaldone.text.sentences import torn
-from zibaldone.views.base import Query, Retrieved, TakeSnapshot, View
+from zibaldone.views.base import Retrieved, TakeSnapshot, View
+from zibaldone.views.messages import MessagesView
 from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import PASSAGE_TOKENS, described
 
@@ -46,18 +43,21 @@ Order = Literal["best", "first", "last"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 _RERANKED_ROOM = MOST * PASSAGE_TOKENS // 2  # views offer twice as much
 _LEADING = 2  # budgets of best candidates, of which the earliest or the latest come first
+K = 60  # the constant of reciprocal rank fusion: Cormack, Clarke and Buettcher 2009, eq. 1
+T = TypeVar("T", bound=Hashable)
 
 
 @sweeping()
 def recall(
     database: Database,
     views: Sequence[View],
-    query: Query,
+    question: Question,
     *,
     floor: float,
     tokenizer: Tokenizer,
     own: OwnTokens | None,
     count: Count,
+    messages: MessagesView,
     notes: NotesView | None,
     narrowing: Narrowing,
     decay_days: float | None = None,
@@ -66,46 +66,47 @@ def recall(
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
-    `notes` mark what no longer holds, and say what always does; None: nobody asks them.
-    Raises RecallGivenUp once the query's deadline has passed.
+    The question is read against `messages`. `notes` mark what no longer holds, and say what always does;
+    None: nobody asks them. Raises RecallGivenUp once the question's deadline has passed.
     `own` has the tokenizer that the budget is counted with, where it is not the views' own.
     With `decay_days` old evidence comes later (`retention`). A `reranker` puts the best in order once more.
     """
     began = time.perf_counter()
-    if narrowing.until is not None:
-        until = narrowing.until
-        query = replace(query, before=until if query.before is None else min(until, query.before))
-    query = narrowed(database, query, narrowing)
-    answers = _Answers(database, query, tokenizer, own)
-    plan_ = plan(query.text, query.budget_tokens)
-    room = query.budget_tokens if reranker is None else max(query.budget_tokens, _RERANKED_ROOM)
+    question = read_question(database, messages, question, narrowing)
+    within = _within(database, question)
+    answers = _Answers(database, question, tokenizer, own)
+    room = question.budget_tokens if reranker is None else max(question.budget_tokens, _RERANKED_ROOM)
     retrieved = [answers.of(view, room) for view in views]
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
     confidence = max((found.confidence for found in retrieved), default=0.0)
     if reranker is not None and confidence >= floor:
         candidates = answers.reranked(reranker, candidates)
-    candidates = faded(candidates, decay_days, query.now)
+    candidates = faded(candidates, decay_days, question.now)
     if confidence < floor:
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
-        candidates = in_period_first(candidates, query, plan_.aim)
+        candidates, rules_room = in_period_first(candidates, question), standing_room(question.budget_tokens)
         standing: list[Evidence] = []
         if notes is not None:
             candidates = answers.current_first(notes, candidates)
-            standing = answers.still_there(answers.standing(notes, plan_.standing_tokens).evidence)
-        candidates = in_time(candidates, order, _LEADING * query.budget_tokens)
+            rules = answers.standing(notes, rules_room).evidence
+            standing = [replace(entry, standing=True) for entry in answers.still_there(rules)]
+        candidates = in_time(candidates, order, _LEADING * question.budget_tokens)
         chosen = choose(
             answers.counted(answers.torn(candidates)),
-            query,
+            question.budget_tokens,
             count,
-            plan_,
-            standing=answers.counted([replace(entry, standing=True) for entry in standing]),
+            stems=question.stems,
+            standing=answers.counted(standing),
+            standing_tokens=rules_room,
+            deadline=question.deadline,
         )
-    query.deadline.check()
+    question.deadline.check()
     text, citations = render(chosen.evidence)
+    whole = question.whole_text
     return Recall(
-        query=query.whole_text or query.text,
+        query=whole or question.text,
         text=text,
         tokens=chosen.tokens,
         evidence=tuple(chosen.evidence),
@@ -116,19 +117,21 @@ def recall(
             confidence=confidence,
             floor=floor,
             ms=(time.perf_counter() - began) * 1000,
-            aim=plan_.aim.value,
-            note=_NOT_ALL_READ.format(len(query.whole_text), QUESTION_CHARS_READ) if query.whole_text else "",
+            aim=question.aim.value,
+            note=_NOT_ALL_READ.format(len(whole), QUESTION_CHARS_READ) if whole else "",
             parts=chosen.parts,
-            within=_within(database, query),
-            without=query.without,
+            within=within,
+            without=question.without,
+            stems=question.stems,
         ),
     )
 
 
-def unite(recalls: Sequence[Recall], question: str, budget_tokens: int, count: Count) -> Recall:
+def unite(recalls: Sequence[Recall], query: str, budget_tokens: int, count: Count) -> Recall:
     """One recall of several: what they chose, by rank, without repeats, in the budget.
 
-    Rules that always hold are those of the first. What is forgotten meanwhile is the caller's to look for.
+    The first is the query's own: its aim, its words and its rules that always hold are those of the whole.
+    What is forgotten meanwhile is the caller's to look for.
     """
     began = time.perf_counter()
     kept = [{id(unit) for unit in recalled.evidence} for recalled in recalls]
@@ -136,13 +139,18 @@ def unite(recalls: Sequence[Recall], question: str, budget_tokens: int, count: C
         [d.evidence for d in recalled.trace.decisions if id(d.evidence) in there and not d.evidence.standing]
         for recalled, there in zip(recalls, kept, strict=True)
     ]
-    standing = [unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing]
-    query = Query(question, Scope(""), budget_tokens, datetime.now(UTC))
-    plan_ = plan(question, budget_tokens)
-    chosen = choose(reciprocal_rank(rankings) if rankings else [], query, count, plan_, standing=standing)
+    first = recalls[0].trace if recalls else None
+    chosen = choose(
+        reciprocal_rank(rankings) if rankings else [],
+        budget_tokens,
+        count,
+        stems=first.stems if first else (),
+        standing=[unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing],
+        standing_tokens=standing_room(budget_tokens),
+    )
     text, citations = render(chosen.evidence)
     return Recall(
-        query=question,
+        query=query,
         text=text,
         tokens=chosen.tokens,
         evidence=tuple(chosen.evidence),
@@ -153,30 +161,46 @@ def unite(recalls: Sequence[Recall], question: str, budget_tokens: int, count: C
             confidence=max((recalled.confidence for recalled in recalls), default=0.0),
             floor=0.0,
             ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
-            aim=plan_.aim.value,
+            aim=first.aim if first else Aim.FACT.value,
             note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
             parts=chosen.parts,
-            within=recalls[0].trace.within if recalls else None,
-            without=recalls[0].trace.without if recalls else frozenset(),
+            within=first.within if first else None,
+            without=first.without if first else frozenset(),
+            stems=first.stems if first else (),
         ),
     )
 
 
-def _within(database: Database, query: Query) -> frozenset[int] | None:
-    """The seqs that a query may recall; None: all of the user's."""
-    if query.scope.session is None:
-        return query.within
-    with database.read(query.scope.user) as connection:
-        of_session = log.seqs_where(connection, query.scope.user, session=query.scope.session)
-    return frozenset(of_session) if query.within is None else query.within.intersection(of_session)
+def reciprocal_rank(rankings: Sequence[Sequence[T]]) -> list[T]:
+    """Items by the sum over rankings of 1 / (K + rank); ties in the order of first appearance.
+
+    A single ranking comes back as it is.
+    """
+    if len(rankings) == 1:
+        return list(rankings[0])
+    scores: dict[T, float] = {}
+    for ranking in rankings:
+        for rank, item in enumerate(ranking, 1):
+            scores[item] = scores.get(item, 0.0) + 1 / (K + rank)
+    return sorted(scores, key=lambda item: -scores[item])
+
+
+def _within(database: Database, question: Question) -> frozenset[int] | None:
+    """The seqs that a question may recall; None: all of the user's."""
+    if question.scope.session is None:
+        return question.within
+    user, session = question.scope.user, question.scope.session
+    with database.read(user) as connection:
+        of_session = frozenset(log.seqs_where(connection, user, session=session))
+    return of_session if question.within is None else question.within & of_session
 
 
 @dataclass(slots=True)
 class _Answers:
-    """The views' answers to one query, and how long each took."""
+    """The views' answers to one question, and how long each took."""
 
     database: Database
-    query: Query
+    question: Question
     tokenizer: Tokenizer
     own: OwnTokens | None = None
     traces: list[ViewTrace] = field(default_factory=list)
@@ -195,13 +219,14 @@ class _Answers:
         return self._traced(notes, room_tokens, notes.standing)
 
     def _traced(
-        self, view: View, room_tokens: int, retrieve: Callable[[TakeSnapshot, Query], Retrieved]
+        self, view: View, room_tokens: int, retrieve: Callable[[TakeSnapshot, Question], Retrieved]
     ) -> Retrieved:
         room = room_tokens if self.own is None else self.own.in_ours(room_tokens)
-        query = replace(self.query, budget_tokens=room)
-        self.query.deadline.check()
+        question = replace(self.question, budget_tokens=room)
+        question.deadline.check()
         start = time.perf_counter()
-        retrieved = retrieve(snapshots(self.database, query.scope.user, view, query.deadline), query)
+        take_snapshot = snapshots(self.database, question.scope.user, view, question.deadline)
+        retrieved = retrieve(take_snapshot, question)
         self.traces.append(
             ViewTrace(
                 view=view.name,
@@ -216,14 +241,14 @@ class _Answers:
         return retrieved
 
     def still_there(self, candidates: Sequence[Evidence], *, corrected: bool = False) -> list[Evidence]:
-        """Those all of whose messages are in the log now, and may be recalled, with what the log says.
+        """Keep candidates whose messages are all in the log and may be recalled; add what the log says.
 
         What somebody corrected is left out, and with `corrected` the correction comes in its place.
         """
         if not candidates:
             return []
-        self.query.deadline.check()
-        user = self.query.scope.user
+        self.question.deadline.check()
+        user = self.question.scope.user
         with self.database.read(user) as connection:
             here = log.origins(connection, user, {seq for unit in candidates for seq in unit.sources})
             version = log.state(connection, user).version
@@ -232,26 +257,26 @@ class _Answers:
             newest = {
                 old: new
                 for old, new in self.corrections[1].items()
-                if old in here and self.query.lets_in((new,))
+                if old in here and self.question.lets_in((new,))
             }
             corrections = log.fetch(connection, user, sorted(set(newest.values()))) if corrected else {}
         there = [
             described(unit, [here[seq] for seq in unit.sources])
             for unit in candidates
-            if here.keys() >= set(unit.sources) and self.query.lets_in(unit.sources)
+            if here.keys() >= set(unit.sources) and self.question.lets_in(unit.sources)
         ]
         if not newest:
             return there
         self.has_corrections = True
-        current, replaced = corrections_instead(there, newest, corrections, self.query, self.tokenizer)
+        current, replaced = corrections_instead(there, newest, corrections, self.question, self.tokenizer)
         self.replaced += replaced
         return current
 
     def reranked(self, reranker: Reranker, candidates: Sequence[Evidence]) -> list[Evidence]:
-        """In the reranker's order, those that are still there when it is done."""
+        """Rerank candidates; keep those that are still there when it is done."""
         start = time.perf_counter()
         ordered, note = reranked(
-            candidates, self.query.text, self.query.scope.user, reranker, self.query.deadline
+            candidates, self.question.text, self.question.scope.user, reranker, self.question.deadline
         )
         ms = (time.perf_counter() - start) * 1000
         read = min(MOST, len(candidates))
@@ -263,8 +288,8 @@ class _Answers:
         seqs = sorted({unit.sources[0] for unit in units if unit.kind == PASSAGE})
         if not seqs:
             return list(units)
-        with self.database.read(self.query.scope.user) as connection:
-            messages = log.fetch(connection, self.query.scope.user, seqs)
+        with self.database.read(self.question.scope.user) as connection:
+            messages = log.fetch(connection, self.question.scope.user, seqs)
         return [
             self._torn(unit, messages[unit.sources[0]].content)
             if unit.kind == PASSAGE and unit.sources[0] in messages
@@ -304,30 +329,19 @@ class _Answers:
 
     def current_first(self, notes: NotesView, candidates: Sequence[Evidence]) -> list[Evidence]:
         """See outdating. What took another's place may have been corrected since."""
-        ranked = current_first(self.database, notes, candidates, self.query, self.tokenizer)
+        ranked = current_first(self.database, notes, candidates, self.question, self.tokenizer)
         _, corrected = self.corrections  # all of the user's; what took a place was perhaps not looked up yet
         if all(corrected.keys().isdisjoint(unit.sources) for unit in ranked):
             return ranked
         return self.still_there(ranked, corrected=True)
 
 
-def narrowed(database: Database, query: Query, narrowing: Narrowing) -> Query:
-    """The query, with the messages that it may recall; what an item said before is never among them."""
-    user, within = query.scope.user, query.within
-    with database.read(user) as connection:
-        without = log.overwritten(connection, user)
-        if narrowing:
-            within = log.seqs_within(connection, user, narrowing)
-            without |= log.seqs_without(connection, user, narrowing)
-    return replace(query, within=within, without=without)
-
-
 @sweeping()
 def search(
     database: Database,
-    view: View,
+    messages: MessagesView,
     notes: NotesView,
-    query: Query,
+    question: Question,
     limit: int,
     *,
     tokenizer: Tokenizer,
@@ -335,13 +349,13 @@ def search(
     narrowing: Narrowing,
     decay_days: float | None = None,
 ) -> tuple[Evidence, ...]:
-    """What a view retrieves, best first, `limit` at most; what no longer holds is marked."""
-    query = narrowed(database, query, narrowing)
-    answers = _Answers(database, query, tokenizer)
-    retrieved = answers.of(view, query.budget_tokens).evidence
+    """The best messages and passages, best first, `limit` at most; what no longer holds is marked."""
+    question = read_question(database, messages, question, narrowing)
+    answers = _Answers(database, question, tokenizer)
+    retrieved = answers.of(messages, question.budget_tokens).evidence
     # What fades comes in another order, so that all of it is needed.
     candidates = answers.first_there(retrieved, limit if decay_days is None else len(retrieved))
-    candidates = faded(candidates, decay_days, query.now)
+    candidates = faded(candidates, decay_days, question.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
     return tuple(answers.counted(answers.current_first(notes, candidates[:limit])[:limit]))
 
@@ -370,9 +384,9 @@ def in_time(candidates: list[Evidence], order: Order, room_tokens: int) -> list[
     return dated + candidates[leading:]
 
 
-def in_period_first(candidates: list[Evidence], query: Query, aim: Aim) -> list[Evidence]:
-    """What was said in the time that an overview is of, or soon after, comes first."""
-    period = asked_period(query.text, query.now.date()) if aim is Aim.OVERVIEW else None
+def in_period_first(candidates: list[Evidence], question: Question) -> list[Evidence]:
+    """Put first what was said in the time that an overview is of, or soon after."""
+    period = question.period
     if period is None:
         return candidates
     ends = period.last

@@ -24,7 +24,7 @@ class Recall:
 
     @property
     def confidence(self) -> float:
-        """How likely memory is to hold the answer, 0 to 1; said before anybody has read what was recalled."""
+        """Probability that memory holds the answer, told before anybody has read what was recalled."""
         return self.trace.confidence
 
     def __bool__(self) -> bool:
@@ -51,7 +51,7 @@ class Recall:
         return quotation(self.text, _WISHES if standing else "")
 
     def why(self, seq: int) -> str:
-        """In a sentence, why the message is in this recall (or that it is not)."""
+        """Explain in a sentence why the message is in this recall (or say that it is not)."""
         for decision in self.trace.decisions:
             if decision.kept and seq in decision.evidence.sources:
                 ranks = _ranks(decision.evidence.channels)
@@ -59,7 +59,7 @@ class Recall:
         return f"Message {seq} is not in this recall; why_not({seq}) says why."
 
     def why_not(self, seq: int) -> str:
-        """In a sentence, why the message is not in this recall (or that it is)."""
+        """Explain in a sentence why the message is not in this recall (or say that it is)."""
         dropped = None
         for decision in self.trace.decisions:
             if seq in decision.evidence.sources:

@@ -33,7 +33,7 @@ class TimelineFilter(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class TimelineLine:
-    """What happened on one day."""
+    """One line of what happened on a day."""
 
     time: datetime
     text: str
@@ -75,7 +75,7 @@ def note_lines(
     since: datetime | None,
     until: datetime | None,
 ) -> list[TimelineLine]:
-    """What a model noted, in the order of time; what people state stands in their sessions."""
+    """Lines of notes that a model made, in the order of time; what people state stands in their sessions."""
     return [
         TimelineLine(note.time, note.text, note.session, note.sources, note.kind, note.is_dated, note.holds)
         for note in notes

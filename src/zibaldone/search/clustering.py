@@ -1,8 +1,8 @@
-"""Putting like with like: the few ways of grouping that the views need, over numpy alone."""
+"""Group similar rows: agglomerative clustering and 2-means, over numpy alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -34,38 +34,10 @@ def agglomerate(
     "centroid": as the cosine of their sums, `similarity` being the rows' inner products. Groups whose `sizes`
     together exceed `most` are not joined. Similarities that differ by less than 1e-6 are equal.
     """
-    groups: list[list[int]] = []
-    for joined in _joinings(similarity, linkage, least, sizes, most):
-        groups = joined
-    return sorted(sorted(group) for group in groups if group)
-
-
-def agglomerations(
-    similarity: Matrix,
-    *,
-    linkage: Literal["mean", "centroid"],
-    least: float = -np.inf,
-    sizes: Sequence[float] | None = None,
-    most: float = np.inf,
-) -> Iterator[list[list[int]]]:
-    """The groups as in `agglomerate`: at first each row alone, then after each joining."""
-    for groups in _joinings(similarity, linkage, least, sizes, most):
-        yield [list(group) for group in groups if group]
-
-
-def _joinings(
-    similarity: Matrix,
-    linkage: Literal["mean", "centroid"],
-    least: float,
-    sizes: Sequence[float] | None,
-    most: float,
-) -> Iterator[list[list[int]]]:
-    """One list, which changes: a row that was joined with an earlier one leaves an empty group."""
     n = len(similarity)
-    groups = [[row] for row in range(n)]
-    yield groups
+    groups = [[row] for row in range(n)]  # a row that is joined with an earlier one leaves an empty group
     if n < 2:
-        return
+        return groups
     sums = similarity.astype(np.float64)  # of similarities between groups
     size = np.ones(n) if sizes is None else np.array(sizes, dtype=np.float64)
     weight = np.ones(n) if linkage == "mean" else np.sqrt(np.maximum(np.diag(sums), 0))
@@ -77,7 +49,7 @@ def _joinings(
         a = int(best.argmax())
         b = int(partner[a])
         if best[a] == -np.inf or best[a] < least:
-            return
+            return sorted(sorted(group) for group in groups if group)
         groups[a] += groups[b]
         groups[b] = []
         sums[a] += sums[b]
@@ -88,12 +60,11 @@ def _joinings(
         near[b, :] = near[:, b] = -np.inf
         row = near[a, :] = near[:, a] = _joined_with(a, sums, weight, size, alive, most)
         # Whose best partner has changed is looked for anew; all others can only have won the new one.
-        again = np.union1d(np.flatnonzero((partner == a) | (partner == b)), (a, b))
-        nearer = (row > best) | ((row == best) & (a < partner))
-        partner[nearer], best[nearer] = a, row[nearer]
-        partner[again] = near[again].argmax(axis=1)
-        best[again] = near[again, partner[again]]
-        yield groups
+        stale = np.union1d(np.flatnonzero((partner == a) | (partner == b)), (a, b))
+        prefers_a = (row > best) | ((row == best) & (a < partner))
+        partner[prefers_a], best[prefers_a] = a, row[prefers_a]
+        partner[stale] = near[stale].argmax(axis=1)
+        best[stale] = near[stale, partner[stale]]
 
 
 def _joined_with(row: int, sums: Matrix, weight: Matrix, size: Matrix, alive: Bools, most: float) -> Matrix:
@@ -105,35 +76,21 @@ def _joined_with(row: int, sums: Matrix, weight: Matrix, size: Matrix, alive: Bo
     return np.asarray(similarities)
 
 
-def components(linked: Bools) -> list[list[int]]:
-    """Connected components of a symmetric (n, n) relation, each rising, by their first."""
-    parts: list[list[int]] = []
-    left = set(range(len(linked)))
-    while left:
-        part, edge = set(), {min(left)}
-        while edge:
-            part |= edge
-            edge = {int(place) for row in edge for place in np.flatnonzero(linked[row])} - part
-        parts.append(sorted(part))
-        left -= part
-    return parts
-
-
-def two_means(rows: Matrix, second: Bools) -> Bools:
-    """Spherical 2-means of unit rows (n, d) from a first guess: (n,) whether a row is in the second group.
+def two_means(rows: Matrix, in_second: Bools) -> Bools:
+    """Spherical 2-means of unit rows (n, d) from a first guess: (n,) True for rows of the second group.
 
     A group may be empty at the end only where the guess left it empty.
     """
     for _ in range(_ROUNDS):
-        if second.all() or not second.any():
+        if in_second.all() or not in_second.any():
             break
-        means = unit(np.stack([rows[~second].sum(axis=0), rows[second].sum(axis=0)]))
-        nearer = rows @ means.T
-        again = np.asarray(nearer[:, 1] > nearer[:, 0])
-        if (again == second).all():
+        means = unit(np.stack([rows[~in_second].sum(axis=0), rows[in_second].sum(axis=0)]))
+        similarities = rows @ means.T
+        updated = np.asarray(similarities[:, 1] > similarities[:, 0])
+        if (updated == in_second).all():
             break
-        second = again
-    return second
+        in_second = updated
+    return in_second
 
 
 def halves(vectors: Matrix, sizes: Sequence[float]) -> tuple[list[int], list[int]]:

@@ -1,4 +1,4 @@
-"""How likely it is that memory can answer a question, before anybody has read what it recalls."""
+"""Confidence: the probability that memory can answer a question, before anybody has read what it recalls."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import math
 from dataclasses import dataclass, fields
 
 import numpy as np
-import numpy.typing as npt
 import regex
 
 from zibaldone.search.lexical import Floats
-from zibaldone.search.question import Question
-from zibaldone.search.request import Aim
+from zibaldone.search.question import Aim, Mask, Question
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.text.words import is_unspaced, words
-
-_Mask = npt.NDArray[np.bool_]
+from zibaldone.text.words import is_unspaced
 
 
 # Log-odds, fitted by `python -m benchmarks.confidence DATA`, which judges them with each data set left out.
@@ -59,12 +55,12 @@ class Coverage:
 
     covered: Floats  # (n,) the share that each unit has; a synonym counts by its cosine squared
     unseen: float  # the share that no unit has which bears witness
-    witnesses: _Mask  # (n,) see `witnesses`
+    witnesses: Mask  # (n,) see ranker.witnesses
     cosines: Floats  # (n,) of units and question
 
 
-def confidence(index: UnitIndex, question: Question, coverage: Coverage, inside: _Mask | None) -> float:
-    """How likely memory is to answer.
+def confidence(index: UnitIndex, question: Question, coverage: Coverage, inside: Mask | None) -> float:
+    """Estimate the probability that memory can answer.
 
     A day or month that memory knows of and hardly a word besides its own is reason enough (1), and so are a
     speaker and no word, and all that was ever spoken of. A question about no word at all is none (0). Of one
@@ -83,10 +79,10 @@ def confidence(index: UnitIndex, question: Question, coverage: Coverage, inside:
 
 
 def _is_of_day(index: UnitIndex, question: Question) -> bool:
-    return any(last - first < 31 and index.knows_of(first, last) for first, last in question.days)
+    return any(last - first < 31 and index.overlaps_known_days(first, last) for first, last in question.days)
 
 
-def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: _Mask | None) -> Signs:
+def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: Mask | None) -> Signs:
     """Signs for an answer to a question that has words."""
     heard = coverage.witnesses if inside is None else coverage.witnesses & inside
     mean = float(coverage.cosines.sum()) / (len(index) + SILENT)
@@ -105,37 +101,13 @@ def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: _Mas
     )
 
 
-def witnesses(index: UnitIndex, question: Question) -> _Mask:
-    """(n,) which units can bear witness to an answer.
-
-    People's, where somebody asks about themselves: what an assistant goes on about, of blood types say, is no
-    sign that the user has told his own. Nor what only asks the same: it is such a question over again, or
-    ends with a question and has fewer other content words than that has; unless another speaker, who is
-    heard, speaks next, and may have answered.
-    """
-    theirs = question.asks_own and question.aim is not Aim.SAID
-    people = index.by_people if theirs else np.ones(len(index), dtype=bool)
-    shared = np.zeros(len(index))
-    for _, term in question.terms:
-        rows, counts = index.lexical.postings(term)
-        shared[rows] += counts
-    besides = index.lexical.lengths() - shared
-    few = (besides < 1) | (index.ends_asking & (besides < len(question.terms)))
-    heard, own = people.copy(), list(words(question.text))
-    for row in np.flatnonzero(few & people & (shared > 0)).tolist():
-        unit, reply = index.units[row], index.reply(row)
-        if index.ends_asking[row] or (theirs and own == list(words(unit.text))):
-            heard[row] = reply is not None and people[reply] and index.units[reply].speaker != unit.speaker
-    return heard
-
-
 def _is_foreign(index: UnitIndex, question: Question) -> bool:
     """True if it is in another script than memory, or memory knows many words and few of its."""
     some = np.linspace(0, len(index) - 1, num=min(len(index), _LOOKED_AT)).astype(int).tolist()
     if _is_latin(question.text) != _is_latin("".join(index.units[row].text[:_OF_EACH] for row in some)):
         return True
-    spoken = words(question.text)
-    if len(spoken) < _SEVERAL or sum(map(index.has, spoken)) >= _FEW_KNOWN * len(spoken):
+    known = sum(map(index.has, question.words))
+    if len(question.words) < _SEVERAL or known >= _FEW_KNOWN * len(question.words):
         return False
     return index.has_words(_MANY_WORDS)
 

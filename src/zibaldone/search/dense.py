@@ -61,7 +61,7 @@ class Matrix:
 
     @property
     def dimension(self) -> int:
-        """Of a row."""
+        """Numbers in a row."""
         return int(self._codes.shape[1])
 
     @property
@@ -71,7 +71,7 @@ class Matrix:
 
     @property
     def nbytes(self) -> int:
-        """Of memory, with the room to spare."""
+        """Bytes of memory, spare room included."""
         return self._codes.nbytes + self._factors.nbytes
 
     def at(self, rows: slice | npt.NDArray[np.integer]) -> Vectors:

@@ -91,12 +91,12 @@ class LexicalIndex:
 
     @property
     def nbytes(self) -> int:
-        """Of memory, about, without what was saved."""
+        """Bytes of memory, about; what was saved is not counted."""
         lengths = 4 * len(self._lengths)
         return _TERM_BYTES * len(self._rows) + _POSTING_BYTES * self._postings + lengths
 
     def df(self, term: str) -> int:
-        """In how many rows the term occurs."""
+        """Number of rows in which the term occurs."""
         rows = self._rows.get(term)
         return (len(rows) if rows is not None else 0) + (self._saved.df(term) if self._saved else 0)
 
@@ -117,7 +117,7 @@ class LexicalIndex:
         )
 
     def known(self, terms: frozenset[str]) -> frozenset[str]:
-        """Those of the terms that some row may have; quicker than to ask for each, of hundreds."""
+        """Return the terms that some row may have; for hundreds, quicker than asking for each."""
         saved = frozenset() if self._saved is None else self._saved.known(terms)
         return saved.union(terms & self._rows.keys())
 
@@ -164,7 +164,7 @@ class _SavedPostings:
         self._ranges: dict[str, tuple[int, int]] = {}  # of terms that were asked for
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> _SavedPostings:
-        """Those of the rows where the mask is true, in memory of their own."""
+        """Copy the rows where the mask is true."""
         ends = self._ends.astype(np.int64)
         begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)[: len(ends)]
         term_of = np.repeat(np.arange(len(ends)), ends - begins)

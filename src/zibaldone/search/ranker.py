@@ -10,31 +10,29 @@ people say, so that they hold for a question of three words or of a page, and fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from datetime import date
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
-from zibaldone.search.confidence import SILENT, Coverage, confidence, witnesses
+from zibaldone.search.confidence import SILENT, Coverage, confidence
 from zibaldone.search.dense import Matrix
-from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
-from zibaldone.search.question import Question, narrowed, take_apart
-from zibaldone.search.request import Aim
+from zibaldone.search.question import LONG_DAYS, Aim, Mask, Question
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
+from zibaldone.text.words import words
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
-LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
 _MOST_DEVIATIONS = 10  # of BM25: where people say nothing of a question, an assistant's is far off
 _COVERED_POWER = 3  # of the share of the question's words: half of them say little
 _NAMES_A_DAY = 0.4  # `date` of what names a day, where the question asks when
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ _CLUES = ("speaker", "replies", "date", "covers", "length", "by_assistant")
 
 @dataclass(frozen=True, slots=True)
 class AssistantShare:
-    """How much of a context may be an assistant's words, where people's words could fill it."""
+    """The share of a context that an assistant's words may take, where people's words could fill it."""
 
     share: float  # of the tokens behind the first ones
     first_tokens: int  # which are the people's
@@ -138,30 +136,75 @@ class Scores:
 
     @staticmethod
     def of_nothing() -> Scores:
-        """Of no rows."""
+        """Scores of no rows."""
         nothing = np.zeros(0, dtype=np.float32)
         return Scores(nothing, nothing, nothing, nothing, nothing, 0.0)
 
 
-def read_question(text: str, today: date, index: UnitIndex) -> Question:
-    """Take a question apart against what an index knows: its speakers, its days, its words."""
-    newest = date.fromordinal(int(index.days.max())) if len(index) else today
-    question = take_apart(text, index.speakers, today, index.knows_of, newest, index.spelled)
-    return narrowed(question, index.lexical)
+class Explanation:
+    """The rank of any message, told after the recall. It keeps some 36 bytes a unit, and no text."""
+
+    def __init__(self, rows: Ints, seqs: Ints, scores: Scores) -> None:
+        """`rows` and `seqs` say which rows have which message among their sources, pair by pair."""
+        self._rows, self._seqs = rows, seqs
+        self._channels: dict[str, Floats] = {
+            "score": scores.total,
+            "lexical": scores.lexical,
+            "dense": scores.dense,
+            "context": scores.context,
+            "clues": scores.clues,
+        }
+
+    @staticmethod
+    def of_nothing() -> Explanation:
+        """An explanation for a memory without units."""
+        nobody = np.zeros(0, dtype=np.int64)
+        return Explanation(nobody, nobody, Scores.of_nothing())
+
+    @staticmethod
+    def of(index: UnitIndex, scores: Scores) -> Explanation:
+        """Explain all rows of an index as they were scored; outlives what happens to the index."""
+        return Explanation(index.source_rows, index.source_seqs, scores)
+
+    def __call__(self, seq: int) -> tuple[ChannelScore, ...] | None:
+        """The channels of the message's best unit; None when it had no unit."""
+        rows = self._rows[self._seqs == seq].tolist()
+        return min(self.of_rows(rows), key=lambda channels: channels[0].rank) if rows else None
+
+    def of_rows(self, rows: Sequence[int]) -> list[tuple[ChannelScore, ...]]:
+        """Each row's rank and score in every channel; a lexical or dense score of zero has no rank."""
+        columns = []
+        for name, values in self._channels.items():
+            mine = values[rows]
+            ranks = len(values) - np.searchsorted(np.sort(values), mine, side="right") + 1
+            if name in ("lexical", "dense"):
+                ranks[mine <= 0] = 0
+            columns.append(
+                [ChannelScore(name, *pair) for pair in zip(ranks.tolist(), mine.tolist(), strict=True)]
+            )
+        return list(zip(*columns, strict=True))
+
+
+def standardised(values: npt.NDArray[Any], among: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[Any]:
+    """(n,) in standard deviations from the mean, so that scores of two kinds add up; 0 when all are equal.
+
+    Mean and deviation are those of the values where `among` (n,) is true, if any is.
+    """
+    sample = values if among is None or not among.any() else values[among]
+    deviation = values.dtype.type(sample.std())
+    if deviation < 1e-9:
+        return np.zeros_like(values)
+    return np.asarray((values - sample.mean()) / deviation)
 
 
 def score(
     index: UnitIndex,
     question: Question,
-    vector: Vectors,
     weights: TalkWeights = DEFAULT_WEIGHTS,
     inside: Mask | None = None,
 ) -> Scores:
-    """Score all units of a user; `vector` is the question's, (d,), zero when there is none.
-
-    `inside` (n,) says which units may be recalled; the confidence is of those.
-    """
-    values, coverage = features(index, question, vector, inside)
+    """Score all units of a user. `inside` (n,) says which may be recalled; the confidence is of those."""
+    values, coverage = features(index, question, inside)
     of_units = weights.of_units(index)
     weighted = {name: of_units[:, column] * values[name] for column, name in enumerate(FEATURES)}
     context, clues = (
@@ -169,7 +212,7 @@ def score(
         for names in (_WINDOWED, _CLUES)
     )
     total = weighted["lexical"] + weighted["dense"] + context + clues
-    _tell_passages_apart(index, question, vector, total)
+    _tell_passages_apart(index, question, total)
     share = _SAID if question.aim is Aim.SAID else _BESIDE
     return Scores(
         total,
@@ -182,8 +225,13 @@ def score(
     )
 
 
-def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, total: Floats) -> None:
-    """Of a message that was cut, the passage that says most itself gets the best of its passages' totals."""
+def _vector(index: UnitIndex, question: Question) -> Vectors:
+    """(d,) the question's; zero when there is none."""
+    return np.zeros(index.vectors.dimension, dtype=np.float32) if question.vector is None else question.vector
+
+
+def _tell_passages_apart(index: UnitIndex, question: Question, total: Floats) -> None:
+    """Give the best total of a cut message's passages to the passage that says most itself."""
     rows = np.flatnonzero(index.windows[0].sizes > 1)
     if not len(rows):
         return
@@ -191,7 +239,7 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
     for _, term in question.terms:
         where, _ = index.lexical.postings(term)
         idfs[where] += inverse_frequency(len(where), len(index))
-    own = idfs[rows] + index.vectors.products(vector, rows)
+    own = idfs[rows] + index.vectors.products(_vector(index, question), rows)
     seqs = index.seqs[rows]
     totals = total[rows[np.lexsort((-total[rows], seqs))]]
     counts = np.unique(seqs, return_counts=True)[1]
@@ -200,9 +248,10 @@ def _tell_passages_apart(index: UnitIndex, question: Question, vector: Vectors, 
 
 
 def features(
-    index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None
+    index: UnitIndex, question: Question, inside: Mask | None = None
 ) -> tuple[dict[str, Floats], Coverage]:
     """Every feature that Weights names, and `bm25`, (n,) each, unweighted, and what speaks for an answer."""
+    vector = _vector(index, question)
     of_rows = index.vectors.products(vector)
     cosines = _cosines(index.vectors, of_rows)
     centred = index.centred_cosines(vector, of_rows)
@@ -227,6 +276,30 @@ def features(
     values["covers"] = covers if is_said else _of_people_first(index, covers, inside)
     values["by_assistant"] = index.by_assistant * (0 if is_said else 1 - values["covers"])
     return values, Coverage(covered, unseen, heard, cosines)
+
+
+def witnesses(index: UnitIndex, question: Question) -> Mask:
+    """(n,) which units can bear witness to an answer.
+
+    People's, where somebody asks about themselves: what an assistant goes on about, of blood types say, is no
+    sign that the user has told his own. Nor what only asks the same: it is such a question over again, or
+    ends with a question and has fewer other content words than that has; unless another speaker, who is
+    heard, speaks next, and may have answered.
+    """
+    theirs = question.asks_own and question.aim is not Aim.SAID
+    people = index.by_people if theirs else np.ones(len(index), dtype=bool)
+    shared = np.zeros(len(index))
+    for _, term in question.terms:
+        rows, counts = index.lexical.postings(term)
+        shared[rows] += counts
+    besides = index.lexical.lengths() - shared
+    few = (besides < 1) | (index.ends_asking & (besides < len(question.terms)))
+    heard = people.copy()
+    for row in np.flatnonzero(few & people & (shared > 0)).tolist():
+        unit, reply = index.units[row], index.reply(row)
+        if index.ends_asking[row] or (theirs and question.words == tuple(words(unit.text))):
+            heard[row] = reply is not None and people[reply] and index.units[reply].speaker != unit.speaker
+    return heard
 
 
 def _of_people_first(index: UnitIndex, covers: Floats, inside: Mask | None) -> Floats:
@@ -276,7 +349,7 @@ def _dates(index: UnitIndex, question: Question) -> tuple[Floats, Mask]:
 
 @dataclass(frozen=True, slots=True)
 class _Matched:
-    """Where one word of the question stands, and where words of like meaning do."""
+    """The rows with one word of the question, and those with words of like meaning."""
 
     exact: Ints  # rows of the word itself
     rows: Ints  # of all of them, a row more than once
@@ -287,7 +360,7 @@ class _Matched:
 
 
 def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
-    """For every word of the question. A word is matched by itself and, less, by words of like meaning.
+    """Match every word of the question: by itself and, less, by words of like meaning.
 
     It weighs as much as it is rare in what people say: an assistant says many times as much, of everything.
     """

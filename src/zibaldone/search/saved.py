@@ -1,4 +1,4 @@
-"""What an index is saved as: arrays by name, numbers no wider than they are, texts packed."""
+"""The saved form of an index: arrays by name, numbers no wider than they are, texts packed."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class PackedTexts(SavedTexts):
         self._data, self._ends = data, ends
 
     def __len__(self) -> int:
-        """How many."""
+        """Number of texts."""
         return len(self._ends)
 
     def __iter__(self) -> Iterator[str]:
-        """In order."""
+        """Texts in order."""
         data, begin = self._data.tobytes(), 0
         for end in self._ends.tolist():
             yield _decoded(data[begin:end])
             begin = end
 
     def place_of(self, text: str) -> int | None:
-        """Where a text is, of texts in the order of their bytes; None where it is not."""
+        """Place of a text among texts sorted by their bytes; None where it is not among them."""
         wanted = _encoded(text)
         low, high = 0, len(self)
         while low < high:
@@ -87,11 +87,11 @@ class CompressedTexts(SavedTexts):
         self._last = -1, b""  # block that was read last, and what is in it
 
     def __len__(self) -> int:
-        """How many."""
+        """Number of texts."""
         return len(self.sizes) if self.places is None else len(self.places)
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> CompressedTexts:
-        """Those where the mask (n,) is true; nothing of the others is in its blocks."""
+        """Copy the texts where the mask (n,) is true; nothing of the others is in the copy's blocks."""
         places = np.arange(len(self.sizes)) if self.places is None else self.places
         sizes, gone = np.array(self.sizes), places[~mask]
         sizes[gone] = 0
@@ -113,11 +113,11 @@ class CompressedTexts(SavedTexts):
         return CompressedTexts(np.frombuffer(b"".join(blocks), np.uint8), ends, sizes, places[mask])
 
     def __iter__(self) -> Iterator[str]:
-        """In order."""
+        """Texts in order."""
         return (self[place] for place in range(len(self)))
 
     def whole_blocks(self) -> tuple[npt.NDArray[np.uint8], AnyArray]:
-        """Those that nothing more goes into, and where each ends."""
+        """Return the blocks that are full, and where each ends."""
         ends = self._ends[: len(self) // _TOGETHER]
         return self._data[: int(ends[-1]) if len(ends) else 0], ends
 
@@ -157,7 +157,7 @@ class SavedIndex:
         self[name] = numbers.astype(np.int64)
 
     def numbers(self, name: str) -> npt.NDArray[np.int64]:
-        """Those that were put under it, in an array of their own."""
+        """Copy the numbers under a name."""
         return self.arrays[name].astype(np.int64)
 
     def put_texts(self, name: str, texts: Sequence[str]) -> None:
@@ -184,11 +184,11 @@ class SavedIndex:
         self.put_numbers(f"{name}.sizes", sizes)
 
     def long_texts(self, name: str) -> CompressedTexts:
-        """Those that were put under it."""
+        """Texts that were put under a name."""
         return CompressedTexts(*(self.arrays[f"{name}.{part}"] for part in ("blocks", "block_ends", "sizes")))
 
     def texts(self, name: str) -> PackedTexts:
-        """Those that were put under it."""
+        """Texts that were put under a name."""
         return PackedTexts(self.arrays[f"{name}.bytes"], self.arrays[f"{name}.ends"])
 
 
@@ -201,5 +201,5 @@ def _decoded(data: bytes) -> str:
 
 
 def in_byte_order(texts: Sequence[str]) -> list[str]:
-    """As `place_of` wants them."""
+    """Sort texts by their bytes, as `place_of` needs them."""
     return sorted(texts, key=_encoded)

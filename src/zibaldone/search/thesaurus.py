@@ -35,7 +35,7 @@ class Thesaurus:
 
     @property
     def nbytes(self) -> int:
-        """Of memory, about, without what was saved; vectors that are still to be made count too."""
+        """Bytes of memory, about; saved ones are not counted, vectors still to be made are."""
         to_come = len(self._forms) * self._embedder.dimension
         return _TERM_BYTES * len(self._forms) + max(self._vectors.nbytes, to_come)
 

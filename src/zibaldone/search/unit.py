@@ -1,4 +1,4 @@
-"""What recall can find."""
+"""Units: the texts that recall can find."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Unit:
 
     @property
     def seq(self) -> int:
-        """Of the message that it stands on."""
+        """Seq of the message that it stands on."""
         return self.sources[0]
 
     @property
     def key(self) -> tuple[int, int]:
-        """By which its view knows it."""
+        """Its key in its view."""
         return self.sources[0], self.part
 
     @property
     def speaker(self) -> str:
-        """What stands before the colon."""
+        """Name or role, as it stands before the colon."""
         return self.name or self.role

@@ -91,7 +91,7 @@ class UnitIndex:
 
     @property
     def nbytes(self) -> int:
-        """Of memory, about, once something was ranked; what is mapped from a file counts as any other."""
+        """Bytes of memory, about, once something was ranked; mapped files are counted."""
         arrays = sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
         measured = _MEASURED_BYTES * len(self)
         parts = (self.units, self.vectors, self.lexical, self.thesaurus, self._vocabulary)
@@ -190,7 +190,7 @@ class UnitIndex:
         best[np.isneginf(best)] = 0
         return np.asarray(best[self._session_of], dtype=np.float32)
 
-    def knows_of(self, first: int, last: int) -> bool:
+    def overlaps_known_days(self, first: int, last: int) -> bool:
         """True if anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
 
@@ -258,7 +258,7 @@ class UnitIndex:
         return np.asarray((products - vector @ mean - along) / (lengths * length), dtype=np.float32)
 
     def _centre(self) -> tuple[Floats, Floats, Floats]:
-        """What all people say has in common (d,); each row's product with it, and its length (n,)."""
+        """Mean of what people say (d,), each row's product with it, and its distance from it (n,)."""
         if self._spread is None:
             self._measured.extend(self.vectors, ~self._is_assistants)
             embedded = self.vectors.has(slice(None))
@@ -269,7 +269,7 @@ class UnitIndex:
         return self._spread
 
     def save(self) -> SavedIndex:
-        """All of it, as arrays. Another process, or a later one, begins with what this one has."""
+        """Save all of it as arrays, with which another process can begin."""
         saved = SavedIndex()
         for part in (self.units, self.lexical, self.thesaurus, self._vocabulary, self.vectors):
             part.save(saved)
@@ -304,7 +304,7 @@ class UnitIndex:
         self._weigh(lengths)
 
     def _terms_of(self, word: str) -> tuple[str, ...]:
-        """What a word is indexed as; nothing for a stop word."""
+        """Terms that a word is indexed as; none for a stop word."""
         known = self._terms.get(word)
         if known is None:
             known = self._terms[word] = tuple(term for _, term in _pairs(word))
@@ -343,7 +343,7 @@ class UnitIndex:
         self._weigh(lengths)
 
     def _weigh(self, lengths: Floats) -> None:
-        """What depends on who says how much of the log, and on who takes part in a session."""
+        """Compute `by_assistant` from the terms of people and of assistants."""
         by_assistant = self._is_assistants.astype(np.float32)
         people_terms, assistant_terms = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
         self.by_assistant = by_assistant * np.float32(
@@ -409,7 +409,7 @@ class UnitIndex:
         return place + first[breath], place + ends[breath]
 
     def _continue_turns(self, earlier: Ints, rows: Ints) -> None:
-        """What stands beside rows that come behind the earlier ones of their session."""
+        """Set `_askers` and `_replies` of rows that come behind the earlier ones of their session."""
         more = np.full(len(rows), -1)
         self._askers, self._replies = (np.concatenate([of, more]) for of in (self._askers, self._replies))
         place = len(earlier)
@@ -445,7 +445,7 @@ class UnitIndex:
 
 
 class _Measured:
-    """What is known of the first vectors of an index, so that more of them cost no more than themselves."""
+    """Running sums of an index's vectors: more vectors cost no more than themselves."""
 
     def __init__(self, dimension: int, saved: SavedIndex | None = None) -> None:
         self._known = 0  # rows
@@ -499,7 +499,7 @@ def _shared(total: npt.NDArray[np.float64], n: int) -> Vectors:
 def _with_rows_without_vectors(
     spread: tuple[Floats, Floats, Floats] | None, vectors: Vectors
 ) -> tuple[Floats, Floats, Floats] | None:
-    """What is known of the rows of before and of these; None where these have vectors, and move the mean."""
+    """Extend the spread by rows without vectors; None where they have vectors, which move the mean."""
     if spread is None or vectors.any():
         return None
     mean, along, lengths = spread

@@ -32,7 +32,7 @@ class UnitList(Sequence[Unit]):
         self._nbytes = 8 * len(self._units)
 
     def __len__(self) -> int:
-        """How many."""
+        """Number of units."""
         return len(self._units)
 
     @overload
@@ -61,12 +61,12 @@ class UnitList(Sequence[Unit]):
         return unit
 
     def __iter__(self) -> Iterator[Unit]:
-        """In the order of rows."""
+        """Units in the order of rows."""
         return (self[row] for row in range(len(self)))
 
     @property
     def nbytes(self) -> int:
-        """Of memory, about, without what was saved and not asked for."""
+        """Bytes of memory, about; saved units that were not asked for are not counted."""
         return self._nbytes
 
     def extend(self, units: Iterable[Unit]) -> None:
@@ -189,7 +189,7 @@ class _PackedUnits:
         return list(zip(self.saved["unit.seq"].tolist(), self.saved["unit.part"].tolist(), strict=True))
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> _PackedUnits:
-        """Those where the mask is true, in memory of their own."""
+        """Copy the units where the mask is true."""
         left, moved = SavedIndex(), np.cumsum(mask) - 1
         for name in _NUMBERS:
             left[f"unit.{name}"] = self.saved[f"unit.{name}"][mask]
@@ -206,7 +206,7 @@ class _PackedUnits:
         return _PackedUnits(left, self.texts.keep(mask))
 
     def names(self, field: str) -> list[str | None]:
-        """Those of a field, in the order of their numbers."""
+        """Names of a field, in the order of their numbers."""
         return self._named[field]
 
     def times_us(self) -> Ints:
@@ -254,13 +254,13 @@ def _named(texts: PackedTexts, is_none: npt.NDArray[np.bool_]) -> list[str | Non
 
 
 class _ByRow:
-    """What few rows have: arrays that begin with these, which rise."""
+    """Numbers that few rows have: an array whose first column is the row, rising."""
 
     def __init__(self, having: AnyArray) -> None:
         self._having = having
         self._rows = having[:, 0].astype(np.int64)  # what is looked up has the same type: else all is copied
 
     def of(self, row: int) -> list[list[int]]:
-        """What stands behind a row."""
+        """Return the numbers of a row."""
         begin, end = self._rows.searchsorted(row), self._rows.searchsorted(row + 1)
         return [list(some) for some in self._having[begin:end, 1:].tolist()] if begin < end else []

@@ -14,7 +14,7 @@ _CRUMB = 1e-9  # what differences of sums leave where nothing is
 
 
 class Windows:
-    """For each of n rows the rows up to `radius` before and behind it in its stretch of the order.
+    """Windows of n rows: of each, the rows up to `radius` before and behind it in its stretch of the order.
 
     `order` lists the rows session by session and chronologically inside each; `starts` and `ends` are, per
     place in that order, where its stretch begins and ends: a session, or a message in it. `lengths` are the
@@ -66,7 +66,7 @@ class Windows:
 
     @property
     def nbytes(self) -> int:
-        """Of memory, without the order, which all windows share."""
+        """Bytes of memory, without the order, which all windows share."""
         arrays = (self._low, self._high, self.sizes, self._inside, self.relative_lengths, self._sums)
         return sum(array.nbytes for array in arrays)
 
@@ -100,7 +100,7 @@ class Windows:
         return self._order[places], sums[places]
 
     def _summed(self, rows: Ints, values: Doubles) -> tuple[Ints, Doubles]:
-        """What each row has of the values, in the time that these take, however many rows there are."""
+        """Sum values by row, in a time that depends on the number of values alone."""
         if len(self._sums) != self._n:
             self._sums = np.zeros(self._n)
         np.add.at(self._sums, rows, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from zibaldone.views.base import Query, View
+from zibaldone.search.question import Question
+from zibaldone.views.base import View
 
-__all__ = ["Query", "View"]
+__all__ = ["Question", "View"]

@@ -1,4 +1,4 @@
-"""What a view is: the contract, in the order of a view's life. `naive.py` is a complete one: read it first.
+"""The contract of a view, in the order of a view's life. `naive.py` is a complete one: read it first.
 
 A view reads the log in the order of seqs and keeps, per user, units made from it. It owns its tables and
 nothing else. Its output is a function of the log and of its `fingerprint`: built in one go or message by
@@ -7,7 +7,8 @@ message, once or again after a crash, the same units come out. Every unit names 
     prepare      a batch of messages behind the cursor; slow, outside any transaction, models may be asked
     commit       what was prepared, in one transaction that also moves the cursor: a crash in between repeats
                  work and never doubles it (maintenance.py drives both)
-    retrieve     candidates for a question, in short snapshots of its own: no model is waited for inside one
+    retrieve     candidates for a question, which recall has read and embedded (search/question.py), in short
+                 snapshots of its own: no model is waited for inside one
     housekeep    when all is read: merges, moves, whatever puts in order what is kept
     forget       in the transaction that deletes messages: all that was made from them, in every generation
     refresh      after it: what was forgotten leaves memory and files
@@ -19,37 +20,17 @@ generations can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 from sqlalchemy import Connection
 
-from zibaldone.core import Evidence, Explains, Message, Scope
-from zibaldone.core.deadline import NO_DEADLINE, Deadline
+from zibaldone.core import Evidence, Explains, Message
 from zibaldone.log import UserState
+from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One question, as every view gets it."""
-
-    text: str  # as it is read: see text/bounds
-    scope: Scope
-    budget_tokens: int
-    now: datetime  # what "last week" in the question is relative to
-    within: frozenset[int] | None = None  # seqs that may be recalled; None: all of the scope
-    without: frozenset[int] = frozenset()  # of these, seqs that may not
-    before: datetime | None = None  # what was said then or later is not known yet; None: what is known now
-    whole_text: str = ""  # where not all of it is read
-    deadline: Deadline = NO_DEADLINE  # looked at whenever a view takes a snapshot
-
-    def lets_in(self, seqs: Collection[int]) -> bool:
-        """True if all of these messages may be recalled, as far as they are of the scope."""
-        return self.without.isdisjoint(seqs) and (self.within is None or self.within.issuperset(seqs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +61,7 @@ TakeSnapshot = Callable[[], AbstractContextManager[Snapshot]]
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What a view has to say on a query."""
+    """A view's answer to a question."""
 
     evidence: tuple[Evidence, ...]  # best first; about as many as twice the budget can hold
     considered: int  # units scored
@@ -92,7 +73,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class PrepareContext:
-    """What a view that builds on what it made before may read while it prepares."""
+    """Reads that are open to a view that builds on what it made before, while it prepares."""
 
     user: str
     generation: Generation | None  # None: the view has made nothing for this user yet
@@ -107,7 +88,7 @@ class Stale(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How many rows of one kind a view holds, or removed."""
+    """A number of rows of one kind, held or removed."""
 
     kind: str
     rows: int
@@ -115,7 +96,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Content:
-    """What a generation says in one place, as people compare it with what another one says."""
+    """One statement of a generation, to be compared with another generation's."""
 
     sources: tuple[int, ...]  # seqs of the messages that it was made from, rising
     kind: str
@@ -123,7 +104,7 @@ class Content:
 
 
 class ViewStore(Protocol):
-    """What a view keeps: all that forgetting, counting and checking need, also where its model is not.
+    """The stored part of a view: what forgetting, counting and checking need, without its model.
 
     Only `refresh` opens transactions; nothing here commits or rolls one back.
     """
@@ -139,7 +120,7 @@ class ViewStore(Protocol):
         """Take what was forgotten out of memory and out of files; called when a forgetting was committed."""
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """What `forget` would remove; changes nothing."""
+        """Count what `forget` would remove; change nothing."""
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """Remove one generation whole."""
@@ -148,7 +129,7 @@ class ViewStore(Protocol):
         """Rows the view holds for the user, by kind."""
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """Where the view's rows disagree with the log up to the cursor; empty when they agree."""
+        """List where the view's rows disagree with the log up to the cursor; empty when they agree."""
 
 
 class View(ViewStore, Protocol):
@@ -158,7 +139,7 @@ class View(ViewStore, Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """All that the output depends on besides the log; another one means another generation."""
+        """A name for all that the output depends on besides the log; another one means another generation."""
 
     @property
     def tended_from(self) -> int:
@@ -187,11 +168,14 @@ class View(ViewStore, Protocol):
     ) -> None:
         """Write the units of these messages, which follow the generation's cursor. Raises Stale."""
 
-    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
-        """Candidates for a query, from the serving generation and from the log's tail behind its cursor.
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
+        """Candidates for a question, from the serving generation and from the log's tail behind its cursor.
 
-        What is needed is read in snapshots of its own; models, embedders included, are asked with no snapshot
-        open and no lock held. What is forgotten while it works is left out by the caller, by its sources.
+        The question comes read: its words, speakers, days and aim are the same for all views, and nobody
+        reads its text for them again. It has a vector by the memory's embedder; a view whose build uses
+        another one takes `question.embedded(its embedder)` first. What else is needed is read in snapshots;
+        models, embedders included, are asked with no snapshot open and no lock held. What is forgotten
+        meanwhile is left out by the caller, by its sources.
         """
 
     def housekeep(
@@ -226,11 +210,11 @@ class ComparedView(View, Protocol):
     """A view of which two generations can be held against each other."""
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
-        """All that the snapshot's generation says; nothing where it has none."""
+        """List all that the snapshot's generation says; nothing where it has none."""
 
 
 class RestingView:
-    """What a view says that keeps nothing in memory and has nothing to put in order; others override it."""
+    """Defaults of a view that keeps nothing in memory and has nothing to put in order."""
 
     batch_messages = 512
     reads_whole = False

@@ -14,15 +14,14 @@ from sqlalchemy import Connection
 from zibaldone.core import Message
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
-from zibaldone.search.ranker import read_question
+from zibaldone.search.question import Question
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views import units
-from zibaldone.views.base import Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.base import Generation, PrepareContext, Retrieved, TakeSnapshot
 from zibaldone.views.toolkit import (
     FOREIGN_VECTORS,
     CutMessage,
     cut,
-    question_vector,
     ranked_units,
     tail,
     to_units,
@@ -40,7 +39,7 @@ class NaiveView(UnitsView):
     reads_whole = True
 
     def __init__(self, embedder: Embedder, word_embedder: WordEmbedder, tokenizer: Tokenizer) -> None:
-        """As the messages view."""
+        """Take what the messages view takes."""
         super().__init__(embedder, "2")
         self._word_embedder, self._tokenizer = word_embedder, tokenizer
         self._remade = units.Remade.by(embedder, lambda unit, _: unit.text)
@@ -74,8 +73,9 @@ class NaiveView(UnitsView):
         )
         units.insert(connection, self.name, generation, rows)
 
-    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
-        """Read in a snapshot; ask the embedder and rank outside of it."""
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
+        """Read in a snapshot, rank outside of it: the question comes read, and most often embedded."""
+        question = question.embedded(self._embedder)
         index = UnitIndex(self._embedder.dimension, self._word_embedder)
         with take_snapshot() as now:
             generation = usable(now.generation, self.fingerprint)
@@ -90,11 +90,8 @@ class NaiveView(UnitsView):
                     )
                 )
             cursor = generation.cursor if generation else 0
-            unread = tail(now.connection, query.scope.user, cursor, whole=True).messages
+            unread = tail(now.connection, question.scope.user, cursor, whole=True).messages
         late = to_units(unread, cut(unread, self._tokenizer))  # recallable at once, by its words
         index.extend(late, np.zeros((len(late), self._embedder.dimension), dtype=np.float32))
-        question = read_question(query.text, query.now.date(), index)
-        vector, note = question_vector(self._embedder, question)
-        if now.generation is not None and generation is None:
-            note = FOREIGN_VECTORS
-        return ranked_units(index, question, vector, query, self.name, note)
+        is_foreign = now.generation is not None and generation is None
+        return ranked_units(index, question, self.name, FOREIGN_VECTORS if is_foreign else "")

@@ -1,43 +1,34 @@
-"""What views share besides the table of units: cutting messages, the tail behind a cursor, filling room."""
+"""Tools that views share: cutting messages, the tail behind a cursor, ranking units, filling room."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
-import numpy as np
-import numpy.typing as npt
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import NOISE, NOISES, ChannelScore, Evidence, Message
-from zibaldone.errors import ModelFailed
 from zibaldone.log.filters import KeyTest, Narrowing
-from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
-from zibaldone.models.embedding import embed
-from zibaldone.search.explanation import Explanation
+from zibaldone.models.base import Tokenizer
 from zibaldone.search.lexical import Floats
-from zibaldone.search.question import Question
+from zibaldone.search.question import Mask, Question, said_in
 from zibaldone.search.ranker import (
     DEFAULT_WEIGHTS,
-    LONG_DAYS,
     AssistantShare,
-    Mask,
+    Explanation,
     TalkWeights,
     best_first,
     score,
 )
-from zibaldone.search.request import Aim, aim_of
 from zibaldone.search.unit import PASSAGE, Days, Unit
-from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.bounds import as_read
 from zibaldone.text.dates import find_days
-from zibaldone.text.periods import Period, asked_period
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.sentences import Span, passages
-from zibaldone.views.base import Generation, Query, Retrieved
+from zibaldone.views.base import Generation, Retrieved
 
 PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
 OFFERED = (
@@ -61,7 +52,7 @@ class CutMessage:
 
     @property
     def kind(self) -> str:
-        """Of its units."""
+        """The kind of its units."""
         return "message" if len(self.spans) == 1 else PASSAGE
 
     def texts(self, message: Message) -> list[str]:
@@ -120,7 +111,7 @@ def days_named(message: Message, text: str) -> Days:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What a view has not read yet, which is recallable all the same."""
+    """Messages that a view has not read yet, recallable all the same."""
 
     messages: list[Message]
     note: str  # in words, when only the newest were taken; "" when all were
@@ -171,39 +162,25 @@ def usable(generation: Generation | None, fingerprint: str) -> Generation | None
     return generation if generation and generation.fingerprint == fingerprint else None
 
 
-def question_vector(embedder: Embedder, question: Question) -> tuple[Vectors, str]:
-    """(d,) float32, and why it is zero: an embedder that fails leaves words alone to search by.
-
-    A table of words is asked for the content words alone, which the others only blur in a mean; an encoder
-    reads the question. Also zero for a question that has no content words.
-    """
-    nothing = np.zeros(embedder.dimension, dtype=np.float32)
-    if not question.terms:
-        return nothing, ""
-    try:
-        text = question.subject if isinstance(embedder, WordEmbedder) else question.text
-        return embed(embedder, [text])[0], ""
-    except ModelFailed as error:
-        return nothing, f"by words only: {error}"
-
-
 def ranked_units(
     index: UnitIndex,
     question: Question,
-    vector: Vectors,
-    query: Query,
     view: str,
     note: str = "",
     weights: TalkWeights = DEFAULT_WEIGHTS,
 ) -> Retrieved:
-    """The index's best units, as many as fill OFFERED budgets."""
+    """The index's best units, as many as fill OFFERED budgets; `note` says what is wrong with the index."""
+    note = note or question.note
     if not len(index):
         return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
-    inside = inside_query(index, query)
-    query.deadline.check()
-    scores = score(index, question, vector, weights, inside)
-    query.deadline.check()
-    rows = rows_offered(index, scores.total, scores.assistant, query, inside)
+    inside = question.recallable(index)
+    asked_time = said_in_asked_time(index, question, inside)
+    question.deadline.check()
+    scores = score(index, question, weights, inside)
+    question.deadline.check()
+    rows = rows_offered(
+        index, scores.total, scores.assistant, question.budget_tokens, inside=inside, asked_time=asked_time
+    )
     explanation = Explanation.of(index, scores)
     evidence = tuple(
         evidence_of(index.units[row], view, float(scores.total[row]), channels)
@@ -212,29 +189,40 @@ def ranked_units(
     return Retrieved(evidence, len(index), scores.confidence, explanation, note)
 
 
+def said_in_asked_time(index: UnitIndex, question: Question, inside: Mask | None) -> Mask | None:
+    """(n,) units of the time that an overview is of; None where that is none or all of what is `inside`."""
+    if question.period is None:
+        return None
+    then = said_in(index, question.period, inside)
+    most = len(index) if inside is None else int(inside.sum())
+    return then if 0 < then.sum() < most else None
+
+
 def rows_offered(
     index: UnitIndex,
     scores: Floats,
     assistant: AssistantShare,
-    query: Query,
-    inside: npt.NDArray[np.bool_] | None = None,
+    budget_tokens: int,
+    *,
+    inside: Mask | None = None,
+    asked_time: Mask | None = None,
 ) -> list[int]:
     """The rows that fill OFFERED budgets, best first by their scores (n,), with what makes sense of them.
 
-    An overview of a time has what was said then first; the rest is the way back.
+    `inside` (n,) may be recalled; None: all. What was said in the `asked_time` (n,) comes first, the rest is
+    the way back.
     """
-    room = OFFERED * query.budget_tokens
-    then = _of_asked_time(index, query, inside)
-    if then is None:
+    room = OFFERED * budget_tokens
+    if asked_time is None:
         rows = best_first(scores, room, index, inside, assistant)
     else:
-        others = ~then if inside is None else inside & ~then
-        rows = best_first(scores, room, index, then, assistant)
+        others = ~asked_time if inside is None else inside & ~asked_time
+        rows = best_first(scores, room, index, asked_time, assistant)
         room -= sum(index.units[row].tokens for row in rows)
         if room > 0:
             rows += best_first(scores, room, index, others, assistant)
-    rows = _some_of_each(rows, index, query.budget_tokens)
-    return _with_partners(rows, index, inside, query.budget_tokens)
+    rows = _some_of_each(rows, index, budget_tokens)
+    return _with_partners(rows, index, inside, budget_tokens)
 
 
 def _some_of_each(rows: Sequence[int], index: UnitIndex, budget_tokens: int) -> list[int]:
@@ -250,82 +238,16 @@ def _some_of_each(rows: Sequence[int], index: UnitIndex, budget_tokens: int) -> 
     return first + last
 
 
-def _of_asked_time(index: UnitIndex, query: Query, inside: Mask | None) -> Mask | None:
-    """(n,) what was said in the time that an overview is of; None: nothing to tell apart."""
-    if aim_of(query.text) is not Aim.OVERVIEW:
-        return None
-    within = np.ones(len(index), dtype=bool) if inside is None else inside
-    then, is_known, _ = said_then(index, query, within, or_told_after=True)
-    return then if is_known and then.sum() < within.sum() else None
-
-
-def said_then(
-    index: UnitIndex, query: Query, inside: Mask, *, or_told_after: bool = False
-) -> tuple[Mask, bool, str]:
-    """Which units are of the time that is asked about, and whether one is; all, and why, where none is.
-
-    A time without a year is read as of now, and as of the newest unit when there is nothing then. What is
-    asked of all times up to a day may be told soon after it: that counts with `or_told_after`.
-    """
-    newest = date.fromordinal(int(index.days[inside].max())) if inside.any() else query.now.date()
-    note = ""
-    for today in dict.fromkeys((query.now.date(), newest)):
-        period = asked_period(query.text, today)
-        if period is None:
-            continue
-        then = inside & _of_period(index, period, or_told_after=or_told_after)
-        if then.any():
-            return then, True, ""
-        note = "nothing was said in the time that is asked about: lines of any time"
-    return inside, False, note
-
-
-def _of_period(index: UnitIndex, period: Period, *, or_told_after: bool) -> Mask:
-    """Said in the period, or soon after a short one, or naming a day in it."""
-    first = period.first.toordinal() if period.first else 0
-    last = period.last.toordinal() if period.last else date.max.toordinal() - AFTER_DAYS
-    is_short = last - first < LONG_DAYS or (or_told_after and period.first is None)
-    late = AFTER_DAYS if is_short else 0
-    then = (index.days >= first) & (index.days <= last + late)
-    for row, first_named, last_named in index.named_days:
-        if first <= first_named and last_named <= last:
-            then[row] = True
-    return np.asarray(then, dtype=bool)
-
-
-def inside_query(index: UnitIndex, query: Query) -> npt.NDArray[np.bool_] | None:
-    """(n,) which units a query may recall; None: all."""
-    if query.scope.session is None and query.within is None and not query.without:
-        return None
-    inside = np.ones(len(index), dtype=bool)
-    if query.scope.session is not None:
-        inside &= index.of_session(query.scope.session)
-    if query.within is not None:
-        inside[index.source_rows[~np.isin(index.source_seqs, _array(query.within))]] = False
-    if query.without:
-        inside[index.source_rows[np.isin(index.source_seqs, _array(query.without))]] = False
-    return inside
-
-
-def _array(seqs: frozenset[int]) -> npt.NDArray[np.int64]:
-    return np.fromiter(seqs, dtype=np.int64, count=len(seqs))
-
-
-def may_recall(query: Query, unit: Unit) -> bool:
-    """True if a query is of the session, and of all the messages, that a unit is from."""
-    return query.scope.session in (None, unit.session) and query.lets_in(unit.sources)
-
-
-def recallable(connection: Connection, query: Query) -> frozenset[int] | None:
-    """Seqs of the messages that a query may recall; None: all of the user's."""
-    if query.scope.session is None and not query.without:
-        return query.within
-    here = frozenset(log.seqs_where(connection, query.scope.user, session=query.scope.session))
-    return (here if query.within is None else here & query.within) - query.without
+def recallable_seqs(connection: Connection, question: Question) -> frozenset[int] | None:
+    """Seqs of the messages that a question may recall; None: all of the user's."""
+    if question.scope.session is None and not question.without:
+        return question.within
+    here = frozenset(log.seqs_where(connection, question.scope.user, session=question.scope.session))
+    return (here if question.within is None else here & question.within) - question.without
 
 
 def _with_partners(
-    rows: Sequence[int], index: UnitIndex, inside: npt.NDArray[np.bool_] | None, budget_tokens: int
+    rows: Sequence[int], index: UnitIndex, inside: Mask | None, budget_tokens: int
 ) -> list[int]:
     """The best rows, each before the turn that makes sense of it, where that costs little of the budget."""
     taken: dict[int, None] = {}

@@ -117,6 +117,9 @@ class UnitCache:
         `generation` is the snapshot's, or None when its units are not to be used: then all messages are tail.
         `tail_units`: for a view that knows more of the snapshot than when the cache was made.
         """
+        if not now.state.last_seq:  # nobody of that name: nothing is kept of them
+            yield self._new_index()
+            return
         slot = self._slots.get_or_make(user, Slot)
         with slot.lock:
             yield self._refresh(slot, now, user, generation, tail_units or self._tail_units)
@@ -248,7 +251,7 @@ class UnitCache:
     def _embed_tail(
         self, connection: Connection, slot: Slot, index: UnitIndex, generation: Generation
     ) -> None:
-        """Where the view has read of the tail, and made the units that the index has: add their vectors."""
+        """Add vectors to units of the tail that the view has read since."""
         cursor = generation.cursor
         if not self._appends or not slot.tail_to or index.note or cursor <= slot.cursor:
             return

@@ -15,20 +15,24 @@ from zibaldone import log
 from zibaldone.core import Message, Scope
 from zibaldone.engine import generations
 from zibaldone.errors import ModelFailed
+from zibaldone.log.filters import Narrowing
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatRequest, Vectors
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall.question import read_question
+from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
 from zibaldone.views import units
-from zibaldone.views.base import Generation, Query, Retrieved
+from zibaldone.views.base import Generation, Retrieved
 from zibaldone.views.hierarchy import HierarchyView, table
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.node_scores import Levels, levels_of
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, Written
+from zibaldone.views.messages import MessagesView
 from zibaldone.views.user_cache import UserCache
 
 DEFAULT = XMemory()
@@ -160,9 +164,10 @@ def offered(
             generation = generations.start(connection, "u", view, serving=True)
             generations.move_cursor(connection, view, generation, len(held.talked))
         store(database, generation, held)
-        found = view.retrieve(
-            generations.snapshots(database, "u", view), Query(text, Scope("u", session), budget, NOW)
-        )
+        messages = MessagesView(EMBEDDER, TOKENIZER, TOKENIZER)
+        unread = Question(text, Scope("u", session), budget, NOW)
+        question = read_question(database, messages, unread, Narrowing())
+        found = view.retrieve(generations.snapshots(database, "u", view), question)
         database.close()
         return found
 

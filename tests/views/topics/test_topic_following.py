@@ -97,7 +97,7 @@ def test_who_talks_is_no_link_of_a_chain() -> None:
         "topic-0001", body=tuple(Entry(text, n, source="Marta") for n, text in enumerate(said, 1))
     )
     question = ranked("Which harbour did Marta like?", shelf(calls))
-    assert question.index.casing.names(question.question)[-1] == ("Marta",)
+    assert question.index.casing.names(question.question.text)[-1] == ("Marta",)
     assert follow(question).rows == ()
 
 

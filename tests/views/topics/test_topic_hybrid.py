@@ -114,8 +114,8 @@ def test_bm25_is_the_formula_over_all_documents_together() -> None:
 
 def test_partitions_are_cut_at_headings_and_may_leave_documents_out() -> None:
     """The titles count too."""
-    assert partitions(ReadingIndex(shelf()), "garden beans", 5) == [("topic-0003", 0)]
-    assert partitions(ReadingIndex(shelf()), "garden beans", 5, without=["topic-0003"]) == []
+    assert partitions(ReadingIndex(shelf()), ["garden", "bean"], 5) == [("topic-0003", 0)]
+    assert partitions(ReadingIndex(shelf()), ["garden", "bean"], 5, without=["topic-0003"]) == []
 
 
 WORDS = st.sampled_from("tea milk sugar cake Ann Bob Lyon works lives garden".split())

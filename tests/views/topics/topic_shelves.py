@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import numpy as np
 
-from zibaldone.core import Message
+from zibaldone.core import Message, Scope
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.search.explanation import Explanation
-from zibaldone.search.ranker import Scores, read_question
+from zibaldone.search.question import Question, parse_question
+from zibaldone.search.ranker import Explanation, Scores
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.topics.entry_units import to_units
 from zibaldone.views.topics.library import Library
@@ -23,9 +23,7 @@ TODAY = date(2024, 3, 1)
 START = datetime(2024, 2, 1, tzinfo=UTC)
 EMBEDDER = shared_static_embedder()
 EMPTY = np.zeros(0, dtype=np.float32)
-NOTHING = ScoredUnits(
-    (), Scores(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, 0.0), Explanation.of_nothing(), (), (), None
-)
+NO_SCORES = Scores(EMPTY, EMPTY, EMPTY, EMPTY, EMPTY, 0.0)
 
 PEOPLE = Document(
     "topic-0001",
@@ -89,10 +87,10 @@ def ranked(question: str, library: Library | None = None) -> RankedEntries:
     units = UnitIndex(EMBEDDER.dimension, EMBEDDER)
     if said:
         units.extend(said, EMBEDDER.embed([unit.text for unit in said]))
-    asked = read_question(question, TODAY, units)
-    vector = EMBEDDER.embed([asked.subject])[0]
-    scored = ScoredUnits.of(units, asked, vector) if said else NOTHING
-    return rank(index, scored, question, EMBEDDER.embed)
+    now = datetime.combine(TODAY, time(), UTC)
+    asked = parse_question(Question(question, Scope("ann"), 100, now), units).embedded(EMBEDDER)
+    nothing = ScoredUnits(asked, (), NO_SCORES, Explanation.of_nothing(), [()] * len(asked.terms), None)
+    return rank(index, ScoredUnits.of(units, asked) if said else nothing, EMBEDDER.embed)
 
 
 def facts(texts: Sequence[str], id_: str = "topic-0001") -> Document:

@@ -11,17 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zibaldone.core import ChannelScore, Evidence
-from zibaldone.errors import ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
-from zibaldone.models.embedding import embed
-from zibaldone.search.explanation import Explanation
-from zibaldone.search.question import Question, narrowed, take_apart
-from zibaldone.search.ranker import Scores, best_first, score
+from zibaldone.search.question import Question
+from zibaldone.search.ranker import Explanation, Scores, best_first, score
 from zibaldone.search.unit import Unit
-from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.dates import find_days
-from zibaldone.views.base import Query
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item
 from zibaldone.views.chunks.config import MemAttention
@@ -33,24 +29,8 @@ _RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is bet
 _ROLES = ("user", "assistant", "system", "tool")
 
 
-def build_query(query: Query, chunks: Sequence[Chunk], tail: Sequence[Item]) -> Question:
-    """BUILDQUERY, line 15: against what metadata and tail say of who spoke, and when."""
-    speakers = {item.speaker for item in tail if item.speaker}
-    speakers |= {name for chunk in chunks for name in chunk.metadata.entities[:2]}  # they come first there
-    times = [(chunk.metadata.first.toordinal(), chunk.metadata.last.toordinal()) for chunk in chunks]
-    times += [(day, day) for day in {item.time.toordinal() for item in tail}]
-    today = query.now.date()
-    newest = max((last for _, last in times), default=today.toordinal())
-
-    def knows_of(first: int, last: int) -> bool:
-        return any(begun <= last + AFTER_DAYS and first <= ended for begun, ended in times)
-
-    return take_apart(query.text, sorted(speakers), today, knows_of, today.fromordinal(newest))
-
-
 def select_for(
     question: Question,
-    query: Query,
     chunks: Sequence[Chunk],
     asker: Asker | None,
     embedder: Embedder,
@@ -60,24 +40,23 @@ def select_for(
 
     `asker` is None where no model is to choose.
     """
-    sought = tuple(form for form, _ in question.terms) or question.speakers
-    vectors, note = np.zeros((0, embedder.dimension), dtype=np.float32), ""
-    if sought and chunks:
-        try:
-            vectors = embed(embedder, [" ".join(sought)])
-        except ModelFailed as error:
-            note = f"chunks by words only: {error}"
+    question = question.embedded(embedder)
+    vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
     selected = select(
         asker,
-        query.scope.user,
-        Target(sought, vectors, question.days),
-        query.text,
+        question.scope.user,
+        Target(
+            tuple(form for form, _ in question.terms) or question.speakers,
+            vectors if question.vector is None else question.vector[None],
+            question.days,
+        ),
+        question.text,
         MetadataIndex(chunks),
         config,
         timeout_s=_RECALL_TIMEOUT_S,
         open_is_offline=True,
     )
-    return selected, note
+    return selected, question.note
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +78,9 @@ def rank(question: Question, items: Sequence[Item], embedder: WordEmbedder) -> R
     index = UnitIndex(embedder.dimension, embedder)
     if not ordered:
         return RankedItems((), index, None)
-    vectors = embedder.embed(
-        [question.subject, *(" ".join(metadata.content_words(item.text)) for item in ordered)]
-    )
-    index.extend([_unit(item, with_days=bool(question.days)) for item in ordered], vectors[1:])
-    return RankedItems(ordered, index, score(index, narrowed(question, index.lexical), vectors[0]))
+    vectors = embedder.embed([" ".join(metadata.content_words(item.text)) for item in ordered])
+    index.extend([_unit(item, with_days=bool(question.days)) for item in ordered], vectors)
+    return RankedItems(ordered, index, score(index, question.embedded(embedder)))
 
 
 def evidence(ranked: RankedItems, room_tokens: int, tokenizer: Tokenizer) -> tuple[Evidence, ...]:

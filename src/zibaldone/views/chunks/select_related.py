@@ -12,8 +12,8 @@ from zibaldone.errors import QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Vectors
 from zibaldone.search.dense import products
-from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, inverse_frequency
+from zibaldone.search.ranker import standardised
 from zibaldone.views.chunks.chunk import Chunk, terms_of
 from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.tasks import ChunkShown, Selection, SelectRelated, shown_chunk

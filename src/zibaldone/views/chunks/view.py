@@ -16,7 +16,8 @@ from zibaldone.errors import ModelFailed, StorageCorrupt
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
-from zibaldone.search.explanation import Explanation
+from zibaldone.search.question import Question
+from zibaldone.search.ranker import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.schema import chunk_sources
@@ -26,7 +27,6 @@ from zibaldone.views.base import (
     Counted,
     Generation,
     PrepareContext,
-    Query,
     RestingView,
     Retrieved,
     Snapshot,
@@ -38,7 +38,7 @@ from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespa
 from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.forgetting import embed_anew, record_of, tend
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces, verbatim
-from zibaldone.views.chunks.retrieval import NAME, build_query, evidence, explanation, rank, select_for
+from zibaldone.views.chunks.retrieval import NAME, evidence, explanation, rank, select_for
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.records import (
     RecordStore,
@@ -49,7 +49,7 @@ from zibaldone.views.chunks.storage.records import (
 )
 from zibaldone.views.chunks.table import ChunkTable, table_of
 from zibaldone.views.own_rows import counted, generations
-from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable
+from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable_seqs
 from zibaldone.views.user_cache import UserCache
 
 _ANALYSIS = 5  # raise it when other chunks would be made of the same log without a model
@@ -172,37 +172,36 @@ class ChunksView(RestingView):
             past += space.past
         table.add_history(connection, generation, past)
 
-    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """Items of the related chunks and of what is in none yet, best first: Algorithm 1, lines 14 to 20."""
-        return self._retrieve(take_snapshot, query, once_more=True)
+        return self._retrieve(take_snapshot, question, once_more=True)
 
     def clean_all(self, database: Database) -> None:
         """Delete all users' released blocks, and orphans of crashes that are too old to be in use."""
         release(database, self.store)
         reclaim_orphans(database, self.store)
 
-    def _retrieve(self, take_snapshot: TakeSnapshot, query: Query, *, once_more: bool) -> Retrieved:
+    def _retrieve(self, take_snapshot: TakeSnapshot, question: Question, *, once_more: bool) -> Retrieved:
         with take_snapshot() as now:
-            memory = self._readable(now, query)
+            memory = self._readable(now, question)
         if memory is None:
             return Retrieved((), 0, 0.0, Explanation.of_nothing())
         notes = list(memory.notes)
-        question = build_query(query, memory.chunks, memory.tail)
         asker = self._asker if self.config.recall_relevance == "model" else None
-        selected, by_words = select_for(question, query, memory.chunks, asker, self._embedder, self.config)
+        selected, by_words = select_for(question, memory.chunks, asker, self._embedder, self.config)
         notes += [by_words] if by_words else []
         notes += [f"chunks selected offline: {selected.degraded}"] if selected.degraded else []
         ids = sorted(chunk.id for chunk in selected.chunks)
-        chosen = self._read_chosen(take_snapshot, query.scope.user, memory, ids)
+        chosen = self._read_chosen(take_snapshot, question.scope.user, memory, ids)
         if chosen is None and once_more:  # the view was made anew meanwhile: these are other chunks now
-            return self._retrieve(take_snapshot, query, once_more=False)
+            return self._retrieve(take_snapshot, question, once_more=False)
         if chosen is None:
             notes.append("the chunks were made anew meanwhile: only what is in none yet")
             chosen = ChosenItems(memory.tail, "")
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
         ranked = rank(question, chosen.items, self._static)
-        room = min(int(OFFERED * query.budget_tokens), self.config.memory_budget_tokens)
+        room = min(int(OFFERED * question.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
             evidence(ranked, room, self._tokenizer),
             len(ranked.items),
@@ -212,9 +211,9 @@ class ChunksView(RestingView):
             selected.model_calls,
         )
 
-    def _readable(self, now: Snapshot, query: Query) -> ReadableMemory | None:
+    def _readable(self, now: Snapshot, question: Question) -> ReadableMemory | None:
         """Readable chunks and tail of a snapshot; None if the user never said anything."""
-        connection, user = now.connection, query.scope.user
+        connection, user = now.connection, question.scope.user
         state = log.state(connection, user)
         if not state.last_seq:
             return None
@@ -227,7 +226,7 @@ class ChunksView(RestingView):
             )
         held = table_of(self._tables, connection, usable, self._embedder.dimension) if usable else None
         chunks, covered = (held.chunks, held.covered) if held else ((), {})
-        inside = recallable(connection, query)
+        inside = recallable_seqs(connection, question)
         if inside is not None:
             here = {number for seq in inside for number in covered.get(seq, ())}
             chunks = tuple(chunk for chunk in chunks if chunk.id in here)

@@ -76,7 +76,7 @@ class _Gathering:
                 tiers |= dict.fromkeys(more.keys() - offers.keys(), 0 if inclusion else 1 + place)
                 offers = more | offers
         order = sorted(offers, key=lambda key: (tiers[key], -round(offers[key].value, 4), key))
-        room = int(OFFERED * self.descent.query.budget_tokens)
+        room = int(OFFERED * self.descent.question.budget_tokens)
         return fill(self._falling([offers[key] for key in order]), room, self.tokenizer.count)
 
     def _fact(self, rows: Sequence[int], pick: Pick) -> Offer:

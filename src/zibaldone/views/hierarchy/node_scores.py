@@ -10,24 +10,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import ChannelScore
-from zibaldone.models.base import Vectors
-from zibaldone.search.explanation import Explanation
-from zibaldone.search.fusion import standardised
 from zibaldone.search.lexical import Doubles, Ints
-from zibaldone.search.question import Question
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, Weights, score
+from zibaldone.search.question import Mask, Question
+from zibaldone.search.ranker import (
+    DEFAULT_WEIGHTS,
+    Explanation,
+    TalkWeights,
+    Weights,
+    score,
+    standardised,
+)
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
-from zibaldone.views.base import Generation, Query
+from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.table import SemanticRow, State
-from zibaldone.views.toolkit import may_recall
 from zibaldone.views.units import Key
 from zibaldone.views.user_cache import UserCache
 
@@ -95,11 +97,12 @@ class Standing:
 
     units: tuple[Unit, ...]  # statements, and messages that no episode has
     total: Doubles  # (u,)
-    inside: npt.NDArray[np.bool_]  # (u,) what may be recalled
+    inside: Mask  # (u,) what may be recalled
     semantic_at: Ints  # (u,) rows of Levels; -1 for a message
     best_unit: Ints  # (n,) by rows of Levels, the unit that speaks most for a semantic; -1 for none inside
     episodes: tuple[Unit, ...]
     episode_total: Doubles  # (m,)
+    episode_inside: Mask  # (m,) what may be recalled
     confidence: float  # the ranker's
     statement_explanation: Explanation
     episode_explanation: Explanation
@@ -110,19 +113,14 @@ class Standing:
         index: UnitIndex,
         episode_index: UnitIndex,
         question: Question,
-        vector: Vectors,
-        query: Query,
     ) -> Standing:
-        """Score all units and episodes.
-
-        `vector` (d,) is the question's. Units that the query excludes are outside.
-        """
+        """Score all of both indexes; what the question may not recall is outside."""
         units, episodes = tuple(index.units), tuple(episode_index.units)
-        inside = np.array([may_recall(query, unit) for unit in units], dtype=np.bool_)
-        scores = score(index, question, vector, STATEMENT_WEIGHTS, inside)
+        inside, episode_inside = _recallable(question, index), _recallable(question, episode_index)
+        scores = score(index, question, STATEMENT_WEIGHTS, inside)
         episode_total, episode_explanation = np.zeros(0), Explanation.of_nothing()
         if episodes:
-            of_episodes = score(episode_index, question, vector, EPISODE_WEIGHTS)
+            of_episodes = score(episode_index, question, EPISODE_WEIGHTS)
             episode_total = standardised(of_episodes.total.astype(np.float64))
             episode_explanation = Explanation.of(episode_index, of_episodes)
         semantic_at = np.array([levels.row_with.get(unit.key, -1) for unit in units], dtype=np.int64)
@@ -146,6 +144,7 @@ class Standing:
             best_unit,
             episodes,
             episode_total,
+            episode_inside,
             scores.confidence,
             Explanation.of(index, replace(scores, total=total.astype(np.float32))),
             episode_explanation,
@@ -154,6 +153,11 @@ class Standing:
     def explain(self, seq: int) -> tuple[ChannelScore, ...] | None:
         """Channels of a message: those of its best statement, or else of its episode."""
         return self.statement_explanation(seq) or self.episode_explanation(seq)
+
+
+def _recallable(question: Question, index: UnitIndex) -> Mask:
+    inside = question.recallable(index)
+    return np.ones(len(index), dtype=np.bool_) if inside is None else inside
 
 
 def plain_terms(text: str, speakers: Sequence[str]) -> list[str]:

@@ -18,20 +18,18 @@ from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Question
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.rendering import line
-from zibaldone.views.base import Query
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.node_scores import Levels, Standing, plain_terms
 from zibaldone.views.hierarchy.stage_one import Pick, normalised, select
 from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Signal, wanted_terms
-from zibaldone.views.toolkit import may_recall
 
 
 @dataclass(frozen=True, slots=True)
 class Descent:
     """One question's way from the semantics down to the messages: all that is read of the database for it."""
 
-    query: Query
+    question: Question
     config: XMemory
     levels: Levels
     standing: Standing
@@ -41,20 +39,19 @@ class Descent:
 
     @staticmethod
     def of(
-        query: Query,
+        question: Question,
         config: XMemory,
         levels: Levels,
         standing: Standing,
-        question: Question,
         index: UnitIndex,
     ) -> Descent:
         """Stage I, and the candidates of Stage II; `index` has the units of `standing`."""
         picks = _stage_one(levels, standing, index.vectors.rows, config)
-        ranked = _candidates(levels, standing, picks, query, config)
+        ranked = _candidates(levels, standing, picks, config)
         speakers = sorted({unit.speaker for unit in standing.units})
         stated = [(plain_terms(_text(levels, standing, pick), speakers), pick.relevance) for pick in picks]
         wanted = wanted_terms([term for _, term in question.terms], stated, index.lexical.idf)
-        return Descent(query, config, levels, standing, picks, ranked, wanted)
+        return Descent(question, config, levels, standing, picks, ranked, wanted)
 
     def seqs(self) -> list[int]:
         """Of the messages that may be offered."""
@@ -77,12 +74,12 @@ class Descent:
             return None
         facts = [_text(self.levels, self.standing, pick) for pick in self.picks]
         return include(
-            self.query.text,
+            self.question.text,
             ("\n".join(facts),) if facts else (),
             self.ranked,
             self._episode_texts(messages, tokenizer),
             signal or CoverageSignal(self.wanted),
-            self.query.budget_tokens,
+            self.question.budget_tokens,
             self.config.stage_two,
         )
 
@@ -139,9 +136,9 @@ def _stage_one(levels: Levels, standing: Standing, vectors: Vectors, config: XMe
 
 
 def _candidates(
-    levels: Levels, standing: Standing, picks: Sequence[Pick], query: Query, config: XMemory
+    levels: Levels, standing: Standing, picks: Sequence[Pick], config: XMemory
 ) -> tuple[RankedEpisode, ...]:
-    here = [place for place, unit in enumerate(standing.episodes) if may_recall(query, unit)]
+    here = np.flatnonzero(standing.episode_inside).tolist()
     ids = np.array([standing.episodes[place].part for place in here], dtype=np.int64)
     source = {pick.id: levels.semantics[levels.row_of[pick.id]].episode for pick in picks}
     known = set(ids.tolist())

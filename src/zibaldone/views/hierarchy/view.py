@@ -11,11 +11,10 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
+from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.models.logprobs import Drafter
-from zibaldone.search.explanation import Explanation
 from zibaldone.search.question import Question
-from zibaldone.search.ranker import read_question
+from zibaldone.search.ranker import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import hierarchy_states
 from zibaldone.views import units
@@ -24,7 +23,6 @@ from zibaldone.views.base import (
     Counted,
     Generation,
     PrepareContext,
-    Query,
     RestingView,
     Retrieved,
     Snapshot,
@@ -44,7 +42,7 @@ from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.themes import Theme, episodes, themes
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
 from zibaldone.views.own_rows import counted, generations
-from zibaldone.views.toolkit import MOST_UNREAD, cut, question_vector, to_units, usable
+from zibaldone.views.toolkit import MOST_UNREAD, cut, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
@@ -134,17 +132,12 @@ class HierarchyView(RestingView):
         self._write_rows(connection, generation, prepared.prepared)
         self._keep(connection, generation, prepared.builder, messages[-1].seq)
 
-    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """A compact set of semantics, and episodes where they leave less open."""
-        user = query.scope.user
+        user, question = question.scope.user, question.embedded(self._embedder)
+        note = question.note
         with take_snapshot() as now:
-            if not now.state.last_seq:
-                return Retrieved((), 0, 0.0, Explanation.of_nothing())
-            with self._units.index(now, user, usable(now.generation, self.fingerprint)) as index:
-                question, left_out = read_question(query.text, query.now.date(), index), index.note
-        vector, note = question_vector(self._embedder, question)
-        with take_snapshot() as now:
-            descent = self._descent(now, query, question, vector)
+            descent, left_out = self._descent(now, question)
             if descent is None:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
             messages = log.fetch(now.connection, user, descent.seqs())
@@ -163,9 +156,9 @@ class HierarchyView(RestingView):
             model_calls=inclusion.probes if inclusion else 0,
         )
 
-    def _descent(self, now: Snapshot, query: Query, question: Question, vector: Vectors) -> Descent | None:
-        """Stage I, as of a snapshot; None where there is nothing."""
-        user = query.scope.user
+    def _descent(self, now: Snapshot, question: Question) -> tuple[Descent | None, str]:
+        """Stage I, as of a snapshot, and what was left out of it; None where there is nothing."""
+        user = question.scope.user
         here = usable(now.generation, self.fingerprint)
         levels = levels_of(self._levels, now.connection, here) if here else Levels.nothing()
         with (
@@ -173,9 +166,9 @@ class HierarchyView(RestingView):
             self._episodes.index(now, user, here) as episode_index,
         ):
             if not len(index):
-                return None
-            standing = Standing.of(levels, index, episode_index, question, vector, query)
-            return Descent.of(query, self.config, levels, standing, question, index)
+                return None, ""
+            standing = Standing.of(levels, index, episode_index, question)
+            return Descent.of(question, self.config, levels, standing, index), index.note
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove episodes of these messages with their statements; the other messages are told anew later."""

@@ -15,8 +15,9 @@ from zibaldone.core import Message
 from zibaldone.errors import BlockMissing, ForeignKV
 from zibaldone.log import to_us
 from zibaldone.models.static import StaticEmbedder
+from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
-from zibaldone.views.base import Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.base import Counted, Generation, PrepareContext, Retrieved, TakeSnapshot
 from zibaldone.views.kvcache.config import Budget, MemArt
 from zibaldone.views.kvcache.model.attention_hooks import Raw
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain
@@ -128,12 +129,12 @@ class KVView(KVStore):
         for seq, attended in prepared.attended.items():
             manifest.add_attended(connection, generation, [seq], attended)
 
-    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """What attention finds, and by words what is in no block yet."""
-        user, note = query.scope.user, ""
+        user, note = question.scope.user, ""
         generation, choice = None, None
         try:
-            generation, choice = read_again(lambda: self._asked(take_snapshot, query))
+            generation, choice = read_again(lambda: self._asked(take_snapshot, question))
         except ForeignKV:
             note = "the blocks were made by another model: the newest messages only, until a rebuild"
         except BlockMissing as error:
@@ -141,10 +142,12 @@ class KVView(KVStore):
             _logger.warning("KV blocks of user %r are left out until they are encoded again: %s", user, error)
             note = "some blocks are damaged: the newest messages only, until they are encoded again"
         with take_snapshot() as now:
-            logged = look_up(now.connection, query, generation, choice)
-        return retrieved(logged, query, choice, self._words, note)
+            logged = look_up(now.connection, question, generation, choice)
+        return retrieved(logged, question, choice, self._words, note)
 
-    def _asked(self, take_snapshot: TakeSnapshot, query: Query) -> tuple[Generation | None, Choice | None]:
+    def _asked(
+        self, take_snapshot: TakeSnapshot, question: Question
+    ) -> tuple[Generation | None, Choice | None]:
         """Blocks that the model chooses; no snapshot is open while it works."""
 
         @contextmanager
@@ -157,11 +160,11 @@ class KVView(KVStore):
             if pool is None:
                 return None, None
             index = self.index(now.connection, pool)
-        k = max(1, 2 * query.budget_tokens // self.config.block_tokens)
-        question = question_of(self.encoder.tokenizer, self.encoder.form, query.text, query.now)
+        k = max(1, 2 * question.budget_tokens // self.config.block_tokens)
+        prompt = question_of(self.encoder.tokenizer, self.encoder.form, question.text, question.now)
         with self.model_lock:
             reader = PoolReader(pool, read)
-            choice = self.probe.choose(reader, index, question, k, session=query.scope.session)
+            choice = self.probe.choose(reader, index, prompt, k, session=question.scope.session)
         return now.generation, choice
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -12,17 +13,20 @@ from zibaldone import log
 from zibaldone.core import NOISE, Message
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
-from zibaldone.search.explanation import Explanation
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights, read_question
+from zibaldone.search.question import Question
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.database import Database
 from zibaldone.storage.schema import messages as log_table
 from zibaldone.storage.schema import units as units_table
 from zibaldone.views import units
 from zibaldone.views.base import (
+    Counted,
     Generation,
     PrepareContext,
-    Query,
     Retrieved,
+    Snapshot,
     TakeSnapshot,
 )
 from zibaldone.views.toolkit import (
@@ -30,13 +34,12 @@ from zibaldone.views.toolkit import (
     PASSAGE_TOKENS,
     CutMessage,
     cut,
-    question_vector,
     ranked_units,
     to_units,
     usable,
 )
 from zibaldone.views.unit_cache import UnitCache
-from zibaldone.views.units_view import IndexedUnitsView
+from zibaldone.views.units_view import UnitsView
 
 _ANALYSIS = 6  # raise it when other spans, tokens or days would be stored for the same message
 _BATCH_MESSAGES = 512  # embedded at a time
@@ -57,7 +60,7 @@ def vectors_of(messages: Sequence[Message], cuts: Sequence[CutMessage], embedder
     return [vectors[end - count : end] for count, end in zip(counts, accumulate(counts), strict=True)]
 
 
-class MessagesView(IndexedUnitsView):
+class MessagesView(UnitsView):
     """Raw turns. Always on: what other views have not read yet is found here."""
 
     name = "messages"
@@ -141,24 +144,60 @@ class MessagesView(IndexedUnitsView):
         )
         units.insert(connection, self.name, generation, rows)
 
-    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of its units' vectors."""
+        return self._embedder
+
+    @contextmanager
+    def index(self, now: Snapshot, user: str) -> Iterator[UnitIndex]:
+        """The user's index as of a snapshot, with its lock held: ask no model inside."""
+        with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
+            yield index
+
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """The best units, as many as fill twice the budget."""
-        user = query.scope.user
+        question = question.embedded(self._embedder)
         with take_snapshot() as now:
-            if not now.state.last_seq:
-                return Retrieved((), 0, 0.0, Explanation.of_nothing())
-            with self._cache.index(now, user, usable(now.generation, self.fingerprint)) as index:
-                question = read_question(query.text, query.now.date(), index)
-        vector, note = question_vector(self._embedder, question)
-        with take_snapshot() as now:
-            here = usable(now.generation, self.fingerprint)
-            if now.generation is not None and here is None:
-                note = FOREIGN_VECTORS
-            with self._cache.index(now, user, here) as index:
-                return ranked_units(index, question, vector, query, self.name, note, self._weights)
+            is_foreign = now.generation is not None and usable(now.generation, self.fingerprint) is None
+            with self.index(now, question.scope.user) as index:
+                note = FOREIGN_VECTORS if is_foreign else ""
+                return ranked_units(index, question, self.name, note, self._weights)
+
+    @property
+    def tended_from(self) -> int:
+        """The seq from which on an index is worth a file."""
+        return self._cache.tended_from
+
+    def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
+        """Have the user's index in memory, up to date."""
+        with take_snapshot() as now, self.index(now, user):
+            return
+
+    def housekeep(
+        self,
+        database: Database,
+        generation: Generation,
+        *,
+        patient: bool = False,  # noqa: ARG002 - no model is asked
+    ) -> tuple[Counted, ...]:
+        """Save the index, so that other processes begin with it."""
+        database.saved.sweep(generation.user)
+        if usable(generation, self.fingerprint):
+            self._cache.save(database, generation)
+        return ()
+
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+        """Take what was forgotten out of memory, if anything of the user is there."""
+        with database.read(user) as connection:
+            self._cache.drop_forgotten(
+                Snapshot(connection, generation, log.state(connection, user)),
+                user,
+                usable(generation, self.fingerprint),
+            )
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
-        """What the table of units finds, and visible messages without units."""
+        """List faults of the table of units, and visible messages without units."""
         m = log_table.c
         has_units = select(units_table.c.seq).where(units.of(self.name, generation))
         missing = select(m.user, m.seq, m.content, m.metadata).where(

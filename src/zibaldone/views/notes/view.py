@@ -23,14 +23,15 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.models.embedding import embed
 from zibaldone.search import dense
-from zibaldone.search.explanation import Explanation
+from zibaldone.search.question import Question
+from zibaldone.search.ranker import Explanation
 from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.text.bounds import as_read
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.words import terms
 from zibaldone.views import units
-from zibaldone.views.base import Content, Counted, Generation, PrepareContext, Query, Retrieved, TakeSnapshot
+from zibaldone.views.base import Content, Counted, Generation, PrepareContext, Retrieved, TakeSnapshot
 from zibaldone.views.notes import hand, table
 from zibaldone.views.notes.ledger import Ledger, NoteDraft, settle
 from zibaldone.views.notes.note import BY_HAND, RULES, STATED, Link, UserNote, kind_of
@@ -250,10 +251,10 @@ class NotesView(UnitsView):
         """The note of that id, with the fields that an edit has to name; None if there is none."""
         return self._stand(take_snapshot, user, whole=True).ledger.of_id(note_id)
 
-    def links(self, take_snapshot: TakeSnapshot, query: Query, seqs: Iterable[int]) -> tuple[Link, ...]:
+    def links(self, take_snapshot: TakeSnapshot, question: Question, seqs: Iterable[int]) -> tuple[Link, ...]:
         """Clauses of these messages that no longer hold, linked to their replacements."""
-        known = self._stand(take_snapshot, query.scope.user)
-        ledger = known.as_of(query.before, self._embedder.dimension)
+        known = self._stand(take_snapshot, question.scope.user)
+        ledger = known.as_of(question.before, self._embedder.dimension)
         wanted, links = set(seqs), dict[Link, None]()
         while wanted:
             new = {
@@ -268,36 +269,34 @@ class NotesView(UnitsView):
             sorted(links, key=lambda link: (link.new_seq, link.new_start, link.old_seq, link.old_start))
         )
 
-    def standing(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+    def standing(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """Instructions and constraints that hold and fit the question, or are pinned, the nearest first."""
-        return self._ranked(take_snapshot, query, rules_only=True)
+        return self._ranked(take_snapshot, question, rules_only=True)
 
-    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """Notes that hold, the nearest to the question first."""
-        return self._ranked(take_snapshot, query, rules_only=False)
+        return self._ranked(take_snapshot, question, rules_only=False)
 
-    def _ranked(self, take_snapshot: TakeSnapshot, query: Query, *, rules_only: bool) -> Retrieved:
-        known = self._stand(take_snapshot, query.scope.user)
-        ledger, note = known.as_of(query.before, self._embedder.dimension), known.note
+    def _ranked(self, take_snapshot: TakeSnapshot, question: Question, *, rules_only: bool) -> Retrieved:
+        question = question.embedded(self._embedder)
+        known = self._stand(take_snapshot, question.scope.user)
+        ledger = known.as_of(question.before, self._embedder.dimension)
+        note = "; ".join(filter(None, (known.note, question.note)))
         rows = [
             row
             for row, draft in enumerate(ledger.holding)
-            if query.scope.session in (None, draft.unit.session)
+            if question.scope.session in (None, draft.unit.session)
             and (not rules_only or draft.kind in RULES)
-            and query.lets_in(draft.own_sources)
+            and question.lets_in(draft.own_sources)
         ]
         if not rows:
             return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
         drafts = [ledger.holding[row] for row in rows]
-        wanted = set(terms(query.text))
+        wanted = set(question.stems)
         shared = np.array([_share(wanted, draft) for draft in drafts])
         near = np.zeros(len(drafts))
-        try:
-            vector = embed(self._embedder, [query.text])[0]
-        except ModelFailed as error:
-            note = "; ".join(filter(None, (note, f"notes by words only: {error}")))
-        else:
-            near = np.maximum(dense.products(ledger.vectors[rows], vector), 0.0)
+        if question.vector is not None:
+            near = np.maximum(dense.products(ledger.vectors[rows], question.vector), 0.0)
         scores = np.minimum(1.0, near + shared)
         order = [
             row
@@ -306,7 +305,7 @@ class NotesView(UnitsView):
         ]
         explain = _Ranked([(drafts[row].own_sources, float(scores[row])) for row in order])
         taken: list[Evidence] = []
-        room = OFFERED * query.budget_tokens
+        room = OFFERED * question.budget_tokens
         for rank, row in enumerate(order, 1):
             unit = self._evidence(drafts[row], float(scores[row]), _channel(rank, float(scores[row])))
             if taken and unit.tokens > room:

@@ -20,8 +20,8 @@ from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
-from zibaldone.search.explanation import Explanation
-from zibaldone.search.ranker import Mask, read_question
+from zibaldone.search.question import Mask, Question
+from zibaldone.search.ranker import Explanation
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
@@ -33,7 +33,6 @@ from zibaldone.views.base import (
     Counted,
     Generation,
     PrepareContext,
-    Query,
     RestingView,
     Retrieved,
     Snapshot,
@@ -41,7 +40,7 @@ from zibaldone.views.base import (
     TakeSnapshot,
 )
 from zibaldone.views.own_rows import counted, generations
-from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, question_vector, recallable, tail, usable
+from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, recallable_seqs, tail, usable
 from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.apply_edits import apply, withdraw
 from zibaldone.views.topics.config import Consolidation
@@ -160,31 +159,28 @@ class TopicsView(RestingView):
             raise Stale
         self._save(connection, generation, prepared)
 
-    def retrieve(self, take_snapshot: TakeSnapshot, query: Query) -> Retrieved:
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """Entries of the documents that answer, current ones first; by Infini Memory-H, or -A.
 
         An embedder that fails leaves words alone to search by.
         """
-        user = query.scope.user
+        user, question = question.scope.user, question.embedded(self._embedder)
+        embedding = _Embedding(self._embed, self._embedder.dimension, question.note)
         with take_snapshot() as now:
             if not now.state.last_seq:
                 return Retrieved((), 0, 0.0, Explanation.of_nothing())
-            with self._readable(now, user) as (_, index):
-                question, left_out = read_question(query.text, query.now.date(), index), index.note
-        vector, note = question_vector(self._embedder, question)
-        embedding = _Embedding(self._embed, self._embedder.dimension, note)
-        with take_snapshot() as now:
-            inside = recallable(now.connection, query)
+            inside = recallable_seqs(now.connection, question)
             with self._readable(now, user) as (readable, index):
                 if not len(index):
                     return Retrieved((), 0, 0.0, Explanation.of_nothing())
+                left_out = index.note
                 mask = None if inside is None else _inside(index, inside)
-                scored = ScoredUnits.of(index, question, vector, mask)
-        reading = self._read(rank(readable.index, scored, query.text, embedding), query)
+                scored = ScoredUnits.of(index, question, mask)
+        reading = self._read(rank(readable.index, scored, embedding), question)
         chosen = [one for one in reading.hits if inside is None or inside & set(one.sources)]
         with take_snapshot() as now:
             messages = log.fetch(now.connection, user, sorted({seq for one in chosen for seq in one.sources}))
-        room = int(OFFERED * query.budget_tokens)
+        room = int(OFFERED * question.budget_tokens)
         notes = [embedding.note, reading.note, left_out]
         if now.generation is not None and not readable.generation:
             notes.append(
@@ -199,10 +195,10 @@ class TopicsView(RestingView):
             reading.model_calls,
         )
 
-    def _read(self, ranked: RankedEntries, query: Query) -> ReadingResult:
-        user = query.scope.user
+    def _read(self, ranked: RankedEntries, question: Question) -> ReadingResult:
+        user = question.scope.user
         if self.config.reader == "agentic" and self._asker.has_model:
-            today = query.now.date()
+            today = question.now.date()
             return read_agentic(ranked, self._asker, self._tokenizer, user=user, today=today)
         return read_hybrid(ranked, self._asker, user=user)
 

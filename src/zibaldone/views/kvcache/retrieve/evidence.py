@@ -8,10 +8,10 @@ from zibaldone import log
 from zibaldone.core import ChannelScore, Message
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import StaticEmbedder
-from zibaldone.search.explanation import Explanation
-from zibaldone.search.ranker import read_question, score
+from zibaldone.search.question import Question
+from zibaldone.search.ranker import Explanation, score
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.views.base import Generation, Query, Retrieved
+from zibaldone.views.base import Generation, Retrieved
 from zibaldone.views.kvcache.retrieve.probe import Choice
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.store import NAME
@@ -21,7 +21,6 @@ from zibaldone.views.toolkit import (
     cut,
     evidence_of,
     fill,
-    question_vector,
     tail,
     to_units,
 )
@@ -36,10 +35,10 @@ Logged = tuple[dict[int, Message], list[Message], str]
 
 
 def look_up(
-    connection: Connection, query: Query, generation: Generation | None, choice: Choice | None
+    connection: Connection, question: Question, generation: Generation | None, choice: Choice | None
 ) -> Logged:
     """Of the chosen blocks, and of what is in no block yet."""
-    user, session = query.scope.user, query.scope.session
+    user, session = question.scope.user, question.scope.session
     cursor = generation.cursor if generation else 0
     behind = tail(connection, user, cursor, session=session, most=MOST_UNREAD, whole=True)
     unmade = manifest.unmade_seqs(connection, generation) if generation else set()
@@ -50,7 +49,7 @@ def look_up(
 
 
 def retrieved(
-    logged: Logged, query: Query, choice: Choice | None, words: StaticEmbedder, note: str
+    logged: Logged, question: Question, choice: Choice | None, words: StaticEmbedder, note: str
 ) -> Retrieved:
     """Fuse by rank what attention found and what is in no block yet.
 
@@ -66,8 +65,7 @@ def retrieved(
         return Retrieved((), considered, 0.0, known.get, notes)
     index = UnitIndex(words.dimension, words)
     index.extend(units, embed(words, [unit.text for unit in units]))
-    question = read_question(query.text, query.now.date(), index)
-    scores = score(index, question, question_vector(words, question)[0])
+    scores = score(index, question.embedded(words))
     best: dict[int, int] = {}  # by seq, the row of each message's best passage by words
     total = scores.total.round(4).tolist()
     for row in sorted(range(len(units)), key=lambda row: (-total[row], -units[row].seq)):
@@ -84,7 +82,7 @@ def retrieved(
     ranked.sort(key=lambda entry: entry[:2])
     evidence = fill(
         (evidence_of(unit, NAME, 1 / place, known.get(unit.seq, ())) for place, _, unit in ranked),
-        int(OFFERED * query.budget_tokens),
+        int(OFFERED * question.budget_tokens),
         words.count,
     )
     return Retrieved(evidence, considered, scores.confidence, known.get, notes)

@@ -60,7 +60,7 @@ class Follower:
         self._replaced: dict[Name, dict[int, int]] = {}
         self._names: dict[int, list[Name]] = {}
         self._talking = {word for speaker in self._index.speakers for word in words(speaker)}
-        self.starts = self._real(self._index.casing.names(ranked.question)[:_MOST_NAMES])
+        self.starts = self._real(self._index.casing.names(ranked.question.text)[:_MOST_NAMES])
         taken = {term for name in self.starts for term in terms(" ".join(name))}
         open_ = np.array([term not in taken for _, term in ranked.terms], dtype=bool)
         self._words: Vectors = ranked.embed([form for form, _ in ranked.terms])

@@ -9,13 +9,11 @@ import numpy as np
 
 from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
-from zibaldone.search.explanation import Explanation
 from zibaldone.search.lexical import Doubles, Ints, inverse_frequency
-from zibaldone.search.question import Question
-from zibaldone.search.ranker import SYNONYM, SYNONYM_POWER, Mask, Scores, score
+from zibaldone.search.question import Mask, Question
+from zibaldone.search.ranker import SYNONYM, SYNONYM_POWER, Explanation, Scores, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.text.words import terms
 from zibaldone.views.topics.entry_units import sources_of
 from zibaldone.views.topics.read.index import EntryPlace, ReadingIndex, bm25
 
@@ -83,20 +81,20 @@ Embed = Callable[[Sequence[str]], Vectors]  # texts -> (n, d), rows of unit leng
 class ScoredUnits:
     """The common ranker's scores for a question, copied out of a shared index."""
 
+    question: Question
     units: tuple[Unit, ...]
     scores: Scores
     explanation: Explanation
-    terms: tuple[tuple[str, str], ...]  # (form, term) of the question's words
     near: Sequence[Sequence[tuple[str, float]]]  # per word, terms of like meaning with their cosines
     inside: Mask | None  # which units may be recalled; None: all
 
     @staticmethod
-    def of(index: UnitIndex, question: Question, vector: Vectors, inside: Mask | None = None) -> ScoredUnits:
+    def of(index: UnitIndex, question: Question, inside: Mask | None = None) -> ScoredUnits:
         """Score all units of a non-empty index; `inside` masks those that may be recalled."""
-        scores = score(index, question, vector, inside=inside)
+        scores = score(index, question, inside=inside)
         near = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
         explanation = Explanation.of(index, scores)
-        return ScoredUnits(tuple(index.units), scores, explanation, question.terms, near, inside)
+        return ScoredUnits(question, tuple(index.units), scores, explanation, near, inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,6 @@ class RankedEntries:
     """A question, and every entry's scores, (n,) each, in the index's order."""
 
     index: ReadingIndex
-    question: str
     embed: Embed  # for what the question's names lead to; raises ModelFailed
     scored: ScoredUnits
     total: Doubles
@@ -115,7 +112,12 @@ class RankedEntries:
     @property
     def terms(self) -> tuple[tuple[str, str], ...]:
         """(form, term) of the m words, in the question's order."""
-        return self.scored.terms
+        return self.question.terms
+
+    @property
+    def question(self) -> Question:
+        """The question."""
+        return self.scored.question
 
     def hits(self, rows: Sequence[int], why: str) -> list[EntryHit]:
         units = self.unit[list(rows)]
@@ -139,7 +141,7 @@ class RankedEntries:
         return [int(row) for row in chosen[order]]
 
 
-def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) -> RankedEntries:
+def rank(index: ReadingIndex, scored: ScoredUnits, embed: Embed) -> RankedEntries:
     """Score all entries of a non-empty index for a question."""
     row_of = {(unit.sources, unit.text): row for row, unit in enumerate(scored.units)}
     keys = [(sources_of(place.entry), place.entry.text) for place in index.places]
@@ -148,16 +150,16 @@ def rank(index: ReadingIndex, scored: ScoredUnits, question: str, embed: Embed) 
     if scored.inside is not None:
         of_units[:-1][~scored.inside] = _NOWHERE
     parts = [one.partitions for one in index.documents.values()]
-    partition = index.spread(bm25(parts, dict.fromkeys(terms(question)[:_MOST_TERMS], 1.0)))
+    partition = index.spread(bm25(parts, dict.fromkeys(scored.question.stems[:_MOST_TERMS], 1.0)))
     total = of_units[unit] + PARTITION * partition - _OLD * index.superseded
     covered, weights = _covered(index, scored)
-    return RankedEntries(index, question, embed, scored, total, unit, covered, weights)
+    return RankedEntries(index, embed, scored, total, unit, covered, weights)
 
 
 def _covered(index: ReadingIndex, scored: ScoredUnits) -> tuple[Doubles, Doubles]:
     """(m, n) how far each entry has each word of the question, itself or a synonym; and (m,) word weights."""
-    covered, weights = np.zeros((len(scored.terms), len(index))), np.zeros(len(scored.terms))
-    for number, ((_, term), like) in enumerate(zip(scored.terms, scored.near, strict=True)):
+    covered, weights = np.zeros((len(scored.near), len(index))), np.zeros(len(scored.near))
+    for number, ((_, term), like) in enumerate(zip(scored.question.terms, scored.near, strict=True)):
         rows, _ = index.postings(term)
         weights[number] = inverse_frequency(len(rows), len(index))
         covered[number, rows] = 1

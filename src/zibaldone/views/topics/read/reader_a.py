@@ -131,7 +131,7 @@ class _AgentSearch:
 
     def _ask(self) -> TaskAnswer[AgentMove]:
         task = SearchMemory(
-            self._question,
+            self._question.text,
             self._today.isoformat(),
             tuple(self._tools.schemas()),
             self._catalogue,
@@ -226,7 +226,7 @@ class _AgentSearch:
     def _fallback(self) -> list[EntryHit]:
         """BM25 over heading partitions (Algorithm 3, lines 13 to 16), in the order of the blocks."""
         rows: list[int] = []
-        for id_, number in partitions(self._index, self._question, self._settings.fallback_topk):
+        for id_, number in partitions(self._index, self._question.stems, self._settings.fallback_topk):
             places = self._index.documents[id_].places
             rows += self._ranked.best(
                 self._global(id_, [row for row, place in enumerate(places) if place.partition == number])

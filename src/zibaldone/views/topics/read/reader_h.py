@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from zibaldone.models.asker import Asker
-from zibaldone.text.words import terms
 from zibaldone.views.topics.read.agent_tools import shortened
 from zibaldone.views.topics.read.fact_chains import follow
 from zibaldone.views.topics.read.index import ReadingIndex, best_blocks
@@ -40,7 +39,7 @@ def read_hybrid(ranked: RankedEntries, asker: Asker | None = None, *, user: str)
     if asker is None or not asker.has_model:
         return ReadingResult(offline(ranked), len(index), first)
     listed = catalogue(index, likely[:_CATALOGUE])
-    task = PickDocuments(ranked.question, listed, _DOCUMENTS, likely)
+    task = PickDocuments(ranked.question.text, listed, _DOCUMENTS, likely)
     answer = asker.ask(task, user=user, timeout_s=_TIMEOUT_S)
     if answer.degraded:
         return ReadingResult(
@@ -49,7 +48,7 @@ def read_hybrid(ranked: RankedEntries, asker: Asker | None = None, *, user: str)
     known = {document.id for document in listed}
     chosen = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
     picked = tuple(chosen[:_DOCUMENTS])
-    missed = partitions(index, ranked.question, _PARTITIONS, without=picked)
+    missed = partitions(index, ranked.question.stems, _PARTITIONS, without=picked)
     entries = _joined(ranked, picked, missed, _PICKED)
     return ReadingResult(entries, len(index), picked, model_calls=answer.calls)
 
@@ -98,11 +97,11 @@ def likeliest(ranked: RankedEntries) -> tuple[str, ...]:
 
 
 def partitions(
-    index: ReadingIndex, question: str, most: int, without: Sequence[str] = ()
+    index: ReadingIndex, stems: Sequence[str], most: int, without: Sequence[str] = ()
 ) -> list[tuple[str, int]]:
     """(document, number) of heading blocks by BM25, best first, outside of the documents `without`."""
     held = [document for id_, document in index.documents.items() if id_ not in without]
-    return [(one.document.id, number) for one, number, _ in best_blocks(held, terms(question))[:most]]
+    return [(one.document.id, number) for one, number, _ in best_blocks(held, stems)[:most]]
 
 
 def _joined(

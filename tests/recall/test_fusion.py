@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.search.fusion import K, reciprocal_rank
+from zibaldone.recall.recall import K, reciprocal_rank
 
 RANKINGS = st.lists(st.lists(st.integers(0, 20), unique=True, max_size=12), max_size=4)
 
