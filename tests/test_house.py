@@ -316,8 +316,8 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 662,
     "adapters": 2_022,
-    "api": 3_288,
-    "cli": 5_014,
+    "api": 3_718,
+    "cli": 4_357,
     "core": 721,
     "engine": 4_329,
     "importers": 3_387,
@@ -325,7 +325,7 @@ CEILINGS = {
     "models": 2_548,
     "recall": 1_727,
     "search": 2_771,
-    "server": 9_458,
+    "server": 8_719,
     "storage": 4_827,
     "testing": 507,
     "text": 2_860,
@@ -337,7 +337,7 @@ CEILINGS = {
     "views/notes": 1_932,
     "views/topics": 6_126,
 }
-TESTS_CEILING = 52_440
+TESTS_CEILING = 52_580
 
 
 def lines_in(path: Path) -> int:

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from zibaldone import InvalidInput
-from zibaldone.cli.output import message_object
+from zibaldone.cli.showing import message_object
 
 
 def write(path, *messages):

@@ -48,34 +48,6 @@ def run(folder):
     return run
 
 
-READING = [
-    "recall x",
-    "search x",
-    "show 1",
-    "messages",
-    "sessions",
-    "timeline",
-    "profile",
-    "chunks",
-    "themes",
-    "episodes",
-    "topics list",
-    "forget --all",
-    "export -",
-    "stats",
-    "maintain",
-    "usage",
-]
-
-
-@pytest.mark.parametrize("command", READING)
-def test_a_user_who_is_not_there_is_an_error(run, folder, command):
-    """Exit code 2, with the folder and who may be meant; nothing on standard output."""
-    done = run(*command.split(), "--user", "anabel", code=2)
-    assert f"no user 'anabel' in {folder}: did you mean 'annabel'?" in done.stderr
-    assert done.stdout == ""
-
-
 def test_a_user_like_nobody_is_looked_up(run):
     """Where no name is like it, the error says how to list them."""
     assert "'zibaldone users' lists them" in run("recall", "x", "--user", "zoe", code=2).stderr
@@ -127,6 +99,8 @@ def test_messages_are_narrowed_by_role_and_time(run):
     assert seqs("--since", "2024-02-01") == [3, 4]
     assert seqs("--until", "2024-02-01") == [1, 2]
     assert seqs("--last", "1") == [4]
+    assert seqs("--after", "1", "--limit", "2") == [2, 3]
+    assert seqs("--session", "7c11-bread") == [3]
 
 
 @pytest.mark.parametrize("command", ["recall", "search"])
@@ -161,6 +135,7 @@ def test_without_arguments_a_guide_with_the_state(run, tmp_path, folder):
 def test_the_version_is_an_option_too(run):
     """As most programs have it."""
     assert run("--version").stdout == run("version").stdout
+    assert json.loads(run("version", "--json").stdout)["version"] == run("version").stdout.strip()
 
 
 def test_figures_name_the_folder(run, folder):

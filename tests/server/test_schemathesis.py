@@ -12,7 +12,8 @@ from loopback import servers
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from zibaldone.server.rest import OPERATIONS, document
+from zibaldone.server.rest import OPERATIONS
+from zibaldone.server.rest.openapi import document
 
 pytestmark = pytest.mark.wide
 

@@ -12,30 +12,27 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from zibaldone.cli import (
-    asking,
-    comparing,
-    encrypting,
-    forgetting,
-    mcp,
-    messages,
-    moving,
-    profile,
-    rebuilding,
-    retention,
-    serve,
-    topics,
-    upkeep,
-    views,
-    walling,
-)
+from zibaldone.api.operations import OPERATIONS
+from zibaldone.cli import asking, comparing, forgetting, made, mcp, messages, serve, storing, upkeep
 from zibaldone.cli import output as out
 from zibaldone.cli.client import folder_meant
+from zibaldone.cli.commands import COMMANDS
+from zibaldone.cli.frame import add_commands
 from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
-from zibaldone.log.audit import acting
 
+_RUN_HERE = (
+    asking,
+    comparing,
+    forgetting,
+    made,
+    mcp,
+    messages,
+    serve,
+    storing,
+    upkeep,
+)  # they register themselves
 _EPILOG = (
     "Exit codes: 0 done; 1 nothing found, or a check found faults; 2 bad input or usage;"
     " 3 the memory's folder cannot be used; 4 a model failed or an extra is not installed."
@@ -46,6 +43,8 @@ class _Commands(TyperGroup):
     """The process border: errors that are raised on purpose become a line and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
+        from zibaldone.log.audit import acting  # which loads the database's library, and help needs none
+
         try:
             with acting("cli"):
                 return super().invoke(ctx)
@@ -108,41 +107,18 @@ def guide(
             out.write(line)
 
 
-app.command()(messages.add)
-app.command("import")(messages.import_)
-app.command()(messages.recall)
-app.command()(asking.ask)
-app.command()(messages.search)
-app.command()(messages.show)
-app.command()(messages.messages)
-app.command()(messages.sessions)
-app.command()(messages.users)
-app.command()(messages.timeline)
-app.command()(forgetting.forget)
-app.command()(messages.export)
-app.command()(upkeep.maintain)
-app.command()(rebuilding.rebuild)
-app.command()(upkeep.worker)
-app.command()(views.chunks)
-app.command()(views.themes)
-app.command()(views.episodes)
-app.add_typer(topics.app, name="topics")
-app.add_typer(profile.app, name="profile")
-app.command("open")(serve.open_)
-app.command()(serve.serve)
-app.add_typer(serve.keys_app, name="keys")
-app.add_typer(mcp.app, name="mcp")
-app.command()(retention.retention)
-app.command()(encrypting.encrypt)
-app.command()(encrypting.decrypt)
-app.command()(encrypting.rekey)
-app.command()(moving.move_blocks)
-app.command()(walling.wall)
-app.command()(upkeep.audit)
-app.command()(upkeep.usage)
-app.command()(upkeep.stats)
-app.command()(upkeep.check)
-app.command()(comparing.compare)
+_GROUPS = {
+    name: typer.Typer(help=text, no_args_is_help=name in ("topics", "keys"))
+    for name, text in {
+        "topics": "Show, correct, export and import topic documents.",
+        "profile": "Show what holds of a user; change it.",
+        "keys": "Keys of the server: make, list and revoke them.",
+        "mcp": "Serve the memory to editors and agents over MCP; print what they are to be told.",
+    }.items()
+}
+add_commands(app, (*OPERATIONS, *COMMANDS), _GROUPS)
+for _name, _group in _GROUPS.items():
+    app.add_typer(_group, name=_name)
 
 
 @app.command()

@@ -1,79 +1,48 @@
-"""zibaldone ask: a model's answer from memory, with its sources."""
+"""`zibaldone recall` and `ask`: what memory knows about a question, and a model's answer from it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import (
-    MYSELF,
-    AsJson,
-    Folder,
-    InSession,
-    NotInSession,
-    Now,
-    Roles,
-    Since,
-    Until,
-    User,
-    memory_of,
-    whole_session,
-)
+from zibaldone.cli import showing
+from zibaldone.cli.frame import CliCall, runs
 from zibaldone.cli.output import MODEL_FAILED, NOTHING_FOUND
 
 if TYPE_CHECKING:
     from zibaldone.recall.ask import Answer, Step
 
 
-def ask(
-    *,
-    question: Annotated[str, typer.Argument(help="What to answer.")],
-    rounds: Annotated[int, typer.Option("--rounds", help="How often the model may look again.")] = 3,
-    budget: Annotated[
-        int, typer.Option("--budget", "-b", help="Tokens of all evidence that the model is shown.")
-    ] = 2500,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds; then what was recalled.")] = 120.0,
-    session: InSession = None,
-    exclude_session: NotInSession = None,
-    roles: Roles = None,
-    since: Since = None,
-    until: Until = None,
-    now: Now = None,
-    steps: Annotated[bool, typer.Option("--steps", help="Show each look as it is made.")] = False,
-    user: User = MYSELF,
-    memory: Folder,
-    as_json: AsJson = False,
-) -> None:
+@runs("recall")
+def recall(call: CliCall) -> None:
+    """Recall what memory knows about a question: a context ready for a prompt."""
+    with call.opened() as memory:
+        recalled = call.run(memory)
+    call.answer(showing.recall_object(recalled, why=call.given["why"]), recalled.text if recalled else None)
+    if call.given["why"] and not call.as_json:
+        out.write("")
+        showing.write_reasons(recalled)
+    if not recalled:
+        out.note(f"nothing found for user {call.user!r} (confidence {recalled.confidence:.2f})")
+        raise typer.Exit(NOTHING_FOUND)
+    if not call.as_json:
+        out.note(showing.recall_summary(recalled))
+
+
+@runs("ask")
+def ask(call: CliCall) -> None:
     """Answer a question: a model looks into memory, again where it must, and cites what it was shown.
 
     The model is that of ZIBALDONE_CHAT_MODEL. Where it fails, what was recalled is printed in its place.
     """
-    from zibaldone.log.filters import Filter
-
-    with memory_of(memory, user) as opened:
-        narrowed = Filter(
-            session=whole_session(opened, user, session),
-            exclude_session=whole_session(opened, user, exclude_session),
-            roles=roles or None,
-            since=since,
-            until=until,
-        )
-        answer = opened.ask(
-            question,
-            user=user,
-            rounds=rounds,
-            budget_tokens=budget,
-            filter=narrowed,
-            now=now,
-            timeout_s=timeout,
-            on_step=_note_step if steps else None,
-        )
-    if as_json:
+    with call.opened() as memory:
+        answer = call.run(memory, on_step=_note_step if call.given["steps"] else None)
+    if call.as_json:
         names = ("question", "text", "known", "confidence", "citations", "marks", "steps")
         shown = {name: getattr(answer, name) for name in names}
-        out.write_json({**shown, "evidence": out.recall_object(answer.evidence, why=False)})
+        out.write_json({**shown, "evidence": showing.recall_object(answer.evidence, why=False)})
     else:
         _write(answer)
     if answer.degraded:
@@ -83,7 +52,7 @@ def ask(
 
 
 def _write(answer: Answer) -> None:
-    """The answer above the lines that it cites; the recalled text where there is none."""
+    """Write the answer above the lines that it cites, or the recalled text where there is none."""
     if answer.text or answer.evidence:
         out.write(answer.text or answer.evidence.text)
     if answer.citations:
@@ -99,7 +68,7 @@ def _write(answer: Answer) -> None:
 
 
 def _note_step(step: Step) -> None:
-    """A look, on standard error."""
+    """Note a look on standard error."""
     if step.number and not step.queries:
         out.note(f"{step.number}. {'answers' if step.answered else 'gives no answer'}")
         return

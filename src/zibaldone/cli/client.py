@@ -1,4 +1,4 @@
-"""How the command line asks the process that holds a memory, where there is one.
+"""The command line's way to the process that holds a memory, where there is one.
 
 `zibaldone open --background` starts it (`cli/daemon`); it listens on a socket of the user's own, in the
 runtime folder. This module imports next to nothing, so that asking takes a few hundredths of a second. Asked
@@ -31,7 +31,7 @@ _CONNECT_S, _ANSWER_S = 0.5, 120.0
 
 
 def default_folder() -> Path:
-    """Where the memory is unless somebody says otherwise."""
+    """Return the folder of the memory that no option names."""
     if data := _named("XDG_DATA_HOME"):
         return Path(data, "zibaldone", "memory")
     if "XDG_DATA_HOME" not in os.environ and (home := _named("HOME")):
@@ -47,7 +47,7 @@ def has_user_keys() -> bool:
 
 
 def runtime_folder() -> Path:
-    """Of this user's sockets; made by whoever holds a memory, with rights for nobody else."""
+    """Return the folder of this user's sockets, which a holder makes, with rights for nobody else."""
     if (named := _named("XDG_RUNTIME_DIR")) and _is_private(named, stat.S_ISDIR):
         return Path(named, "zibaldone")
     import warnings
@@ -95,7 +95,7 @@ def answer(arguments: Sequence[str]) -> int | None:
 
 
 def ask(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """What the holder of a memory says to a request; None where there is none, or it says nothing."""
+    """Return the holder's reply to a request; None where no process holds the memory, or none came."""
     try:
         address = socket_of(folder)
         if not is_ours(address):
@@ -127,7 +127,7 @@ def _is_private(path: Path | str, is_of_kind: Callable[[int], bool]) -> bool:
 
 
 def version() -> str:
-    """Of this package; a holder of another one is not asked."""
+    """Return this package's version; a holder of another one is not asked."""
     from zibaldone import __version__
 
     return __version__
@@ -143,7 +143,7 @@ def settings_of(environment: dict[str, str]) -> dict[str, str]:
 
 
 def folder_meant(arguments: Sequence[str]) -> Path:
-    """Which memory the arguments seem to mean; the holder, which parses them, knows."""
+    """Guess the memory's folder from arguments that only the holder parses."""
     for place, word in enumerate(arguments):
         if word == "--":
             break

@@ -2,73 +2,42 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, User, memory_of
+from zibaldone.cli.frame import CliCall, runs
 from zibaldone.errors import InvalidInput
 
 
-def compare(
-    *,
-    questions: Annotated[
-        Path | None,
-        typer.Option(
-            "--questions",
-            help='A JSON object a line: {"question": "...", "evidence": [12, "words"]}; else they are made.',
-        ),
-    ] = None,
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--system", help="Only this system (repeatable): a view, views joined by '+', or a baseline."
-        ),
-    ] = None,
-    budget: Annotated[
-        str, typer.Option("--budget", help="Tokens of a recall, with commas.")
-    ] = "250,500,1000",
-    each: Annotated[int, typer.Option("--each", help="How many questions of a kind are made.", min=1)] = 20,
-    list_: Annotated[bool, typer.Option("--list", help="Show the questions, too.")] = False,
-    user: User = MYSELF,
-    memory: Folder,
-    as_json: AsJson = False,
-) -> None:
-    """Compare views and settings on your own log, with your questions or with some that are made from it.
-
-    Offline; every system takes the log in anew, in a folder that is gone afterwards.
-    """
+@runs("compare")
+def compare(call: CliCall) -> None:
     from rich.console import Console
 
     from zibaldone.cli.compare.compare import SYSTEMS
     from zibaldone.cli.compare.compare import compare as compare_on
 
-    budgets = _budgets(budget)
-    with memory_of(memory, user) as opened, out.progress("comparing", shown=not as_json) as progress:
+    budgets = _budgets(call.given["budget"])
+    with call.opened() as opened, out.progress("comparing", shown=not call.as_json) as progress:
         comparison = compare_on(
             opened,
-            user,
-            questions=questions,
-            systems=system or SYSTEMS,
+            call.whose,
+            questions=call.given["questions"],
+            systems=call.given["system"] or SYSTEMS,
             budgets_tokens=budgets,
-            most_of_a_kind=each,
+            most_of_a_kind=call.given["each"],
             progress=lambda _, done, of: progress(done, of),
         )
-    if as_json:
+    if call.as_json:
         out.write_json(comparison)
-    else:
-        console = Console()
-        (console if console.is_terminal else Console(width=140)).print(comparison.table())
-        if comparison.are_made:
-            out.write(
-                "The questions are made from the log and share words with their answers: use them to tell"
-                " views apart, not as a measure of your own questions (--questions FILE)."
-            )
-        if list_:
-            for kind, question in comparison.questions:
-                out.write(f"{kind}: {question}")
+        return
+    console = Console()
+    (console if console.is_terminal else Console(width=140)).print(comparison.table())
+    if comparison.are_made:
+        out.write(
+            "The questions are made from the log and share words with their answers: use them to tell"
+            " views apart, not as a measure of your own questions (--questions FILE)."
+        )
+    if call.given["list"]:
+        for kind, question in comparison.questions:
+            out.write(f"{kind}: {question}")
 
 
 def _budgets(given: str) -> tuple[int, ...]:

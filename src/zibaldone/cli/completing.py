@@ -1,4 +1,4 @@
-"""What a shell offers when Tab is pressed: the users, sessions and views of the memory that is meant.
+"""Completion by a shell: the users and sessions of the memory that is meant.
 
 It reads the log alone, with no model loaded, and offers nothing where something is wrong.
 """
@@ -17,7 +17,6 @@ from zibaldone.errors import ZibaldoneError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_VIEWS = ("messages", "chunks", "topics", "hierarchy", "notes")
 _BUSY_S = 0.5
 T = TypeVar("T")
 
@@ -45,11 +44,6 @@ def sessions_of(ctx: typer.Context, incomplete: str) -> list[str]:
     return _beginning(incomplete, _read(ctx, sessions))
 
 
-def views(incomplete: str) -> list[str]:
-    """Views whose names begin so."""
-    return _beginning(incomplete, list(_VIEWS))
-
-
 def _beginning(incomplete: str, names: list[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
@@ -62,7 +56,7 @@ def _read(ctx: typer.Context, read: Callable[[Connection], list[str]]) -> list[s
 
 
 def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
-    """What `read` finds in a memory's database, with no model loaded; None where there is no memory.
+    """Return the result of `read` on a memory's database, with no model loaded; None without a memory.
 
     Raises a StorageError.
     """
@@ -80,7 +74,7 @@ def read_log(folder: Path, read: Callable[[Connection], T]) -> T | None:
 
 
 def _keys_of(folder: Path) -> tuple[str | bytes | None, str | Path | None, str | bytes | None]:
-    """Of a memory that has keys; for others the settings, which take long to load, are not needed."""
+    """Read the keys of a memory that has any; settings take long to load, and others need none."""
     from zibaldone.storage.database import url_in
     from zibaldone.storage.folder_layout import HEADER
 

@@ -148,7 +148,7 @@ def start(folder: Path, command: Sequence[str]) -> HoldingStatus:
 
 
 class _HoldingServer(socketserver.UnixStreamServer):
-    """One request at a time: a line of JSON, and a line of JSON back."""
+    """Answer one request at a time: a line of JSON, and a line of JSON back."""
 
     def __init__(self, address: str, memory: Memory, program: Callable[..., Any]) -> None:
         super().__init__(address, _Handler)
@@ -161,7 +161,7 @@ class _HoldingServer(socketserver.UnixStreamServer):
         self._next_look = 0.0  # at whether the folder is there
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
-        """Whoever asked has gone, or asks nonsense: the next is answered."""
+        """Log a request that was cut off or makes no sense, and go on with the next."""
         _logger.info("a request was not answered (%s)", type(sys.exception()).__name__)
 
     def service_actions(self) -> None:
@@ -179,7 +179,7 @@ class _HoldingServer(socketserver.UnixStreamServer):
         self._warm = True
 
     def reply(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What is answered; without "code", the asker runs its command itself."""
+        """Build the reply to a request; one without "code" tells the client to run its command itself."""
         if request.get("ask") == "stop":
             self._end()
         if "ask" in request:
@@ -234,7 +234,7 @@ class _HoldingServer(socketserver.UnixStreamServer):
 
 
 def _identity(folder: Path) -> list[tuple[int, int]]:
-    """Which file on which device the database is, and the header that its key opens."""
+    """Return device and inode of the database, and of the header that its key opens."""
     from zibaldone.storage.folder_layout import HEADER, memory_file
 
     header = folder / HEADER

@@ -1,114 +1,73 @@
-"""The command that forgets, and looks whether what was forgotten is gone."""
+"""Commands that forget, now or by a rule, and look whether what was forgotten is gone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, User, confirmed, memory_of, open_memory, whole_session
+from zibaldone.cli.frame import CliCall, runs
+from zibaldone.cli.input import confirmed, open_memory
 from zibaldone.cli.output import NOTHING_FOUND
+from zibaldone.cli.showing import receipt_object, receipt_summary, verification_lines
 from zibaldone.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from zibaldone.log.retention import Retention, RetentionRule
 
-def forget(
-    *,
-    seq: Annotated[
-        list[int] | None,
-        typer.Option("--seq", help="The message of this seq (repeatable)."),
-    ] = None,
-    session: Annotated[str | None, typer.Option("--session", "-s", help="A whole session.")] = None,
-    before: Annotated[str | None, typer.Option("--before", help="What happened before: ISO 8601.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All of the user's memory.")] = False,
-    shred: Annotated[bool, typer.Option("--shred", help="With --all: destroy the user's key, too.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and stop.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    receipt_file: Annotated[
-        Path | None,
-        typer.Option("--receipt", help="Keep the receipt here, with the texts, for --verify."),
-    ] = None,
-    verify: Annotated[
-        Path | None,
-        typer.Option("--verify", help="Forget nothing: look for what this receipt says is gone."),
-    ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option("--text", help="With --verify: look for this, too (repeatable)."),
-    ] = None,
-    also: Annotated[
-        list[Path] | None,
-        typer.Option("--also", help="With --verify: look here, too, such as in a backup."),
-    ] = None,
-    seal: Annotated[
-        bool, typer.Option("--seal", help="With --verify: when nothing is left, take the texts out of it.")
-    ] = False,
-    user: User = MYSELF,
-    memory: Folder,
-    as_json: AsJson = False,
-) -> None:
+
+@runs("forget")
+def forget(call: CliCall) -> None:
     """Remove messages and all that was made from them, for good; or verify that they are gone."""
-    if verify is not None:
-        if seq or session or before or everything or shred or dry_run or receipt_file:
+    given = call.given
+    selects = any(given[name] for name in call.operation.one_of)
+    if given["verify"] is not None:
+        if selects or given["shred"] or given["dry_run"] or given["receipt"]:
             raise InvalidInput(
                 "--verify looks, and forgets nothing: only --text, --also and --seal go with it"
             )
-        _verify(memory, verify, text or (), also or (), seal=seal, as_json=as_json)
+        _verify(call)
         return
-    if text or also or seal:
+    if given["texts"] or given["also"] or given["seal"]:
         raise InvalidInput("--text, --also and --seal say how to verify: give --verify RECEIPT, too")
-    if not (seq or session or before or everything):
+    if not selects:
         raise InvalidInput("say what to forget: --seq, --session, --before or --all")
-    with memory_of(memory, user) as opened:
-        what: dict[str, Any] = {
-            "seqs": seq or None,
-            "session": whole_session(opened, user, session),
-            "before": before,
-            "everything": everything,
-            "keep_texts": receipt_file is not None,
-            "shred": shred,
-        }
-        receipt = opened.forget(user=user, **what, dry_run=True)
-        if not dry_run and receipt.messages:
-            if not (yes or confirmed(out.receipt_summary(receipt))):
+    kept_in = given["receipt"]
+    with call.opened() as memory:
+        receipt = call.run(memory, dry_run=True, keep_texts=kept_in is not None)
+        if not given["dry_run"] and receipt.messages:
+            if not (given["yes"] or confirmed(receipt_summary(receipt))):
                 raise typer.Exit(NOTHING_FOUND)
-            if receipt_file is not None:
-                # Before: so the texts are not lost with a crash.
-                opened.admin.save_receipt(replace(receipt, dry_run=False), receipt_file)
-            receipt = opened.forget(user=user, **what)
-            if receipt_file is not None:
-                opened.admin.save_receipt(receipt, receipt_file)
-                out.note(f"{receipt_file} holds what was forgotten: verify with it, then --seal or delete it")
-    if as_json:
-        out.write_json(out.receipt_object(receipt))
-    elif receipt.messages:
-        out.write(out.receipt_summary(receipt))
+            if kept_in is not None:  # before: so the texts are not lost with a crash
+                memory.admin.save_receipt(replace(receipt, dry_run=False), kept_in)
+            receipt = call.run(memory, keep_texts=kept_in is not None)
+            if kept_in is not None:
+                memory.admin.save_receipt(receipt, kept_in)
+                out.note(f"{kept_in} holds what was forgotten: verify with it, then --seal or delete it")
+    call.answer(receipt_object(receipt), receipt_summary(receipt) if receipt.messages else None)
     if not receipt.messages:
-        out.note(f"nothing found to forget for user {user!r}")
+        out.note(f"nothing found to forget for user {call.user!r}")
         raise typer.Exit(NOTHING_FOUND)
 
 
-def _verify(
-    folder: Path, path: Path, texts: Sequence[str], also: Sequence[Path], *, seal: bool, as_json: bool
-) -> None:
+def _verify(call: CliCall) -> None:
     """Exit code 1 where anything is left."""
     from zibaldone.engine.verification.receipts import read_receipt, sealed
 
+    path, seal = call.given["verify"], call.given["seal"]
     receipt = read_receipt(path)
     if seal and not receipt.texts:
         raise InvalidInput(f"{str(path)!r} has no text to take out, and stays as it is: leave --seal out")
-    with open_memory(folder) as opened:
-        verified = opened.admin.verify(receipt, texts=texts, also=also)
+    with open_memory(call.folder) as memory:
+        verified = memory.admin.verify(
+            receipt, texts=call.given["texts"] or (), also=call.given["also"] or ()
+        )
         if seal and verified.ok:
-            opened.admin.save_receipt(sealed(receipt), path, verified)
-    if as_json:
-        out.write_json({"ok": verified.ok, **out.fields_of(verified)})
-    else:
-        for line in out.verification_lines(verified):
-            out.write(line)
+            memory.admin.save_receipt(sealed(receipt), path, verified)
+    call.answer({"ok": verified.ok, **out.fields_of(verified)}, "\n".join(verification_lines(verified)))
     if not verified.texts:
         out.note(
             "no text was looked for, only references: the receipt has none, and --text gave none", "yellow"
@@ -117,3 +76,64 @@ def _verify(
         raise typer.Exit(NOTHING_FOUND)
     if seal:
         out.note(f"{path} has no text any more: it can be kept as evidence")
+
+
+@runs("retention")
+def retention(call: CliCall) -> None:
+    from zibaldone.log.retention import Retention, RetentionRule
+
+    given, user = call.given, call.whose
+    days, drop, dry_run = given["days"], given["drop"], given["dry_run"]
+    if (given["session"] or given["roles"] or drop) and days is None:
+        raise InvalidInput("--session, --role and --drop say which rule it is: give --days, too")
+    with call.opened() as memory:
+        now_set = memory.user(user).retention()
+        wanted = Retention() if given["off"] else now_set
+        if days is not None:
+            session = given["session"] if drop else call.options(memory)["session"]
+            rule = RetentionRule(days, session, tuple(given["roles"] or ()))
+            wanted = replace(wanted, rules=_without(wanted.rules, rule) if drop else (*wanted.rules, rule))
+        if given["decay"] is not None or given["forget_below"] is not None:
+            kept = wanted.decay_days if given["decay"] is None else given["decay"]
+            wanted = replace(wanted, decay_days=kept, forget_below=given["forget_below"])
+        if dry_run:
+            receipts = memory.admin.apply_retention(user=user, policy=wanted, dry_run=True)
+        elif wanted != now_set:
+            if not (given["yes"] or set(wanted.deleting) <= set(now_set.deleting)):
+                for receipt in memory.admin.apply_retention(user=user, policy=wanted, dry_run=True):
+                    if not confirmed(f"the next maintenance {receipt_summary(receipt)}"):
+                        raise typer.Exit(NOTHING_FOUND)
+            memory.user(user).retain(wanted)
+    if call.as_json:
+        shown = {"user": user, **out.fields_of(wanted)}
+        if dry_run:
+            shown["receipts"] = [receipt_object(receipt) for receipt in receipts]
+        out.write_json(shown)
+        return
+    for line in _lines(wanted):
+        out.write(line)
+    if dry_run:
+        for receipt in receipts:
+            out.write(receipt_summary(receipt))
+        if not receipts:
+            out.note("nothing would go now")
+
+
+def _without(rules: Sequence[RetentionRule], rule: RetentionRule) -> tuple[RetentionRule, ...]:
+    if rule not in rules:
+        raise InvalidInput("no such rule: 'zibaldone retention' shows those that there are")
+    return tuple(other for other in rules if other != rule)
+
+
+def _lines(wanted: Retention) -> list[str]:
+    lines = [
+        f"what is older than {rule.days:g} days goes"
+        + (f", of session {rule.session!r}" if rule.session else "")
+        + (f", of {' and '.join(rule.roles)}" if rule.roles else "")
+        for rule in wanted.rules
+    ]
+    if wanted.decay_days is not None:
+        below = wanted.forget_below
+        gone = "nothing goes by it" if below is None else f"what counts less than {below:g} goes"
+        lines.append(f"what is {wanted.decay_days:g} days old counts 1/e; {gone}")
+    return lines or ["everything stays"]

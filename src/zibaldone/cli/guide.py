@@ -1,4 +1,4 @@
-"""What `zibaldone` says when it is told nothing: what is stored where, and what to do next."""
+"""The guide that `zibaldone` without a command prints: what is stored where, and what to do next."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOLD = ("zibaldone open --background", "hold the index: a recall takes a tenth 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a folder holds."""
+    """Figures of a folder."""
 
     messages: int
     users: tuple[str, ...]

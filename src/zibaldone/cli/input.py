@@ -1,4 +1,4 @@
-"""What the command line is given: the options that commands share, and standard input."""
+"""Input of the command line: the options that commands share, the memory, and standard input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer
 
 from zibaldone.cli import output as out
 from zibaldone.cli.client import default_folder
-from zibaldone.cli.completing import sessions_of, users_of, views
+from zibaldone.cli.completing import users_of
 from zibaldone.core import MYSELF as MYSELF
 from zibaldone.errors import InvalidInput, UnknownName
 
@@ -42,48 +42,9 @@ Folder = Annotated[
         help="The memory's folder, or the URL of a PostgreSQL database.",
     ),
 ]
-Blocks = Annotated[
-    str | None,
-    typer.Option(
-        "--blocks",
-        metavar="URL",
-        help="A bucket for blocks and saved indexes: s3://bucket/prefix. Given once, the memory knows it.",
-        show_default="ZIBALDONE_BLOCKS",
-    ),
-]
-User = Annotated[
-    str,
-    typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of),
-]
-OptionalUser = Annotated[
-    str | None,
-    typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of),
-]
-InSession = Annotated[
-    str | None,
-    typer.Option(
-        "--session", "-s", help="Only this session: its name, or how that begins.", autocompletion=sessions_of
-    ),
-]
-NotInSession = Annotated[
-    str | None, typer.Option("--exclude-session", help="All but this session.", autocompletion=sessions_of)
-]
-Views = Annotated[
-    list[str] | None,
-    typer.Option("--view", help="Only this view (repeatable).", autocompletion=views),
-]
-Roles = Annotated[
-    list[str] | None,
-    typer.Option("--role", help="Only what this role said: user, assistant, ... (repeatable)."),
-]
-Since = Annotated[str | None, typer.Option("--since", help="Only from then on: ISO 8601.")]
-Until = Annotated[str | None, typer.Option("--until", help="Only before then: ISO 8601.")]
-Now = Annotated[
-    str | None, typer.Option("--now", help="Ask as if it were then, with what was known by then: ISO 8601.")
-]
-WithNoise = Annotated[
-    bool, typer.Option("--noise", help="Calls of tools, their results, thoughts and the like, too.")
-]
+_USER = typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of)
+User = Annotated[str, _USER]
+OptionalUser = Annotated[str | None, _USER]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 
 
@@ -147,14 +108,6 @@ def _is_same(held: _Lent, folder: Path) -> bool:
     return (held.typed_in / folder.expanduser()).resolve() == held.memory.path.resolve()
 
 
-@contextmanager
-def memory_of(folder: Path, user: str) -> Iterator[Memory]:
-    """The memory, if it holds something of the user. Raises UnknownName, which names who might be meant."""
-    with open_memory(folder) as opened:
-        check_user(opened, user)
-        yield opened
-
-
 def check_user(opened: Memory, user: str | None) -> None:
     """Raise UnknownName for a user of whom nothing was ever stored; None is everybody."""
     from zibaldone.core.validation import key
@@ -196,7 +149,7 @@ def likely(name: str, names: list[str]) -> str:
 
 
 def standard_input() -> str:
-    """All of it. Raises InvalidInput when it is closed or not UTF-8."""
+    """Read all of standard input. Raises InvalidInput when it is closed or not UTF-8."""
     if sys.stdin is None:
         raise InvalidInput("standard input is closed: give the text as an argument")
     if _is_terminal():
@@ -210,7 +163,7 @@ def standard_input() -> str:
 
 
 def standard_input_file() -> BinaryIO:
-    """It as a stream of bytes. Raises InvalidInput when it is closed."""
+    """Return standard input as a stream of bytes. Raises InvalidInput when it is closed."""
     if sys.stdin is None:
         raise InvalidInput("standard input is closed: give a file")
     return sys.stdin.buffer

@@ -10,76 +10,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import MYSELF, AsJson, Folder, User
+from zibaldone.cli.frame import CliCall, runs
 from zibaldone.errors import InvalidInput, MissingExtra
 
-app = typer.Typer(
-    help="Serve the memory to editors and agents over MCP; print what they are to be told.",
-    no_args_is_help=False,
-    add_completion=False,
-)
 
-Agent = Annotated[str | None, typer.Option("--agent", help="Only what this agent says and hears.")]
-ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer no tool that changes anything.")]
-Url = Annotated[
-    str | None,
-    typer.Option("--url", help="Of a running 'zibaldone serve': http://host:8787."),
-]
-Client = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="CLIENT",
-        help="claude-desktop, claude-code, cursor, vscode, codex or windsurf; all of them unless given.",
-    ),
-]
-
-
-@app.callback(invoke_without_command=True)
-def mcp(
-    context: typer.Context,
-    *,
-    user: User = MYSELF,
-    agent: Agent = None,
-    read_only: ReadOnly = False,
-    memory: Folder,
-) -> None:
-    """On a terminal print the lines for clients; started by one, serve over standard input and output."""
-    if context.invoked_subcommand is not None:
-        return
+@runs("mcp")
+def mcp(call: CliCall) -> None:
     if sys.stdin is not None and sys.stdin.isatty():
-        _write(_entries(None, _Local(_arguments(user, agent, memory, read_only=read_only))), as_json=False)
+        _write(_entries(None, _Local(_arguments(call))))
     else:
-        _serve(user, agent, memory, read_only=read_only)
+        serve(call)
 
 
-@app.command()
-def serve(*, user: User = MYSELF, agent: Agent = None, read_only: ReadOnly = False, memory: Folder) -> None:
-    """Serve over standard input and output until the client goes away."""
-    _serve(user, agent, memory, read_only=read_only)
-
-
-@app.command()
-def config(
-    client: Client = None,
-    *,
-    url: Url = None,
-    user: User = MYSELF,
-    agent: Agent = None,
-    read_only: ReadOnly = False,
-    memory: Folder,
-    as_json: AsJson = False,
-) -> None:
-    """Print the lines that tell a client of this memory, or of the server at --url."""
-    if url is None:
-        server: _Local | _Remote = _Local(_arguments(user, agent, memory, read_only=read_only))
+@runs("mcp config")
+def config(call: CliCall) -> None:
+    url = call.given["url"]
+    server = _Local(_arguments(call)) if url is None else _Remote(f"{url.rstrip('/')}/mcp", call.whose)
+    entries = _entries(call.given["client"], server)
+    if call.as_json:
+        out.write_json(entries)
     else:
-        server = _Remote(f"{url.rstrip('/')}/mcp", user)
-    _write(_entries(client, server), as_json=as_json)
+        _write(entries)
     if url is None and find_spec("mcp") is None:
         out.note("a client cannot start it yet: pip install 'zibaldone[mcp]'", "yellow")
 
@@ -101,7 +55,7 @@ class _Remote:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What one client is told, and where."""
+    """The lines for one client, and where they go."""
 
     client: str
     name: str
@@ -124,18 +78,16 @@ def _entries(client: str | None, server: _Local | _Remote) -> list[_Entry]:
     return entries
 
 
-def _write(entries: list[_Entry], *, as_json: bool) -> None:
-    if as_json:
-        out.write_json(entries)
-        return
+def _write(entries: list[_Entry]) -> None:
     out.write("\n\n".join(f"{entry.name}, {entry.where}:\n\n{entry.text}" for entry in entries))
 
 
-def _arguments(user: str, agent: str | None, memory: Path, *, read_only: bool) -> list[str]:
+def _arguments(call: CliCall) -> list[str]:
     """The command that a client starts: whole paths, since it has another directory and another PATH."""
     script = Path(sys.executable).with_name("zibaldone")
     command = str(script) if script.exists() else shutil.which("zibaldone") or "zibaldone"
-    options = ["--user", user, "--memory", _whole(memory)]
+    agent, read_only = call.given["agent"], call.given["read_only"]
+    options = ["--user", call.whose, "--memory", _whole(call.folder)]
     options += [] if agent is None else ["--agent", agent]
     return [command, "mcp", "serve", *options, *(["--read-only"] if read_only else [])]
 
@@ -147,7 +99,7 @@ def _whole(memory: Path) -> str:
 
 
 def _server(server: _Local | _Remote, url_key: str = "url") -> dict[str, Any]:
-    """One server as most clients write it."""
+    """Describe the server as most clients write it."""
     if isinstance(server, _Local):
         return {"command": server.arguments[0], "args": server.arguments[1:]}
     return {url_key: server.url, "headers": {"X-Memory-User": server.user}}
@@ -206,7 +158,9 @@ _CLIENTS: dict[str, tuple[str, str, Callable[[_Local | _Remote], str | None]]] =
 }
 
 
-def _serve(user: str, agent: str | None, memory: Path, *, read_only: bool) -> None:
+@runs("mcp serve")
+def serve(call: CliCall) -> None:
+    """Serve over standard input and output until the client goes away."""
     import logging
 
     from anyio import run
@@ -219,9 +173,10 @@ def _serve(user: str, agent: str | None, memory: Path, *, read_only: bool) -> No
     from zibaldone.server.mcp.serving import serve_stdio
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)  # on standard error
-    opened = AsyncMemory.from_env(memory, config=Config(background=True))
+    opened = AsyncMemory.from_env(call.folder, config=Config(background=True))
 
     async def serving() -> None:
-        await serve_stdio(opened, user=user, agent=agent, read_only=read_only)
+        agent, read_only = call.given["agent"], call.given["read_only"]
+        await serve_stdio(opened, user=call.whose, agent=agent, read_only=read_only)
 
     run(serving)

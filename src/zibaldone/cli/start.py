@@ -1,4 +1,4 @@
-"""Where `zibaldone` begins: the process that holds the memory is asked, if there is one."""
+"""Entry point of `zibaldone`: the process that holds the memory answers, if there is one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def _cannot_write(error: OSError) -> None:
-    """What was answered cannot be written: a reader that has gone, or a disk that is full."""
+    """End the process whose answer cannot be written: its reader has gone, or the disk is full."""
     import errno
 
     from zibaldone.cli import output as out

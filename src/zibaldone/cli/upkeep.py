@@ -1,33 +1,30 @@
-"""Commands around maintenance: what views make of the log, and what models are used for."""
+"""Commands around maintenance: what views make of the log, builds of a view, and what agrees with the log."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import AsJson, Blocks, Folder, OptionalUser, Since, Views, check_user, open_memory
+from zibaldone.cli.frame import CliCall, runs
+from zibaldone.cli.input import open_memory
 from zibaldone.cli.output import NOTHING_FOUND
+from zibaldone.cli.showing import counts_in, receipt_summary
 from zibaldone.errors import InvalidInput, ModelFailed
 
 if TYPE_CHECKING:
+    from zibaldone.api.memory import Memory
     from zibaldone.engine.maintenance import Maintained
+    from zibaldone.engine.rebuilding.builds import Build, BuildDiff, BuildStatus
+    from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.models.base import ChatModel
+    from zibaldone.models.meter import Prices
+    from zibaldone.views.base import Content
 
-Record = Annotated[
-    Path | None,
-    typer.Option("--record", help="Answer from this folder of recordings, and keep there what is new."),
-]
-OnMiss = Annotated[
-    str | None,
-    typer.Option(
-        "--on-miss",
-        help="What is not recorded: ask, leave_open, offline or error. Without a model: leave_open.",
-    ),
-]
+_STEPS = ("estimate", "diff", "switch", "rollback", "discard", "show", "at_once")
 
 
 def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
@@ -43,164 +40,151 @@ def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
     return RecordedModel(folder, chat, on_miss or ("ask" if chat else "leave_open"))  # type: ignore[arg-type] # checked there
 
 
-def worker(
-    *,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="How many users side by side.")] = 2,
-    poll_s: Annotated[
-        float, typer.Option("--poll", min=0.05, help="Seconds between two looks at who lags behind.")
-    ] = 5.0,
-    lease_s: Annotated[
-        float, typer.Option("--lease", min=0.2, help="Seconds after which a killed worker is taken over.")
-    ] = 60.0,
-    turn_s: Annotated[
-        float, typer.Option("--turn", min=0, help="Seconds for one user, before the others are next.")
-    ] = 30.0,
-    view: Views = None,
-    blocks: Blocks = None,
-    memory: Folder,
-) -> None:
-    """Maintain whoever lags behind, until Ctrl-C: one of any number of workers, on any machines.
-
-    Each user is one worker's at a time. Of a worker that is killed others take over.
-    """
+@runs("worker")
+def worker(call: CliCall) -> None:
     import signal
     import threading
 
     from zibaldone.api.config import MAINTAINED, Config
 
     stopping = threading.Event()
-    config = Config(maintained=MAINTAINED if view is None else view, blocks=blocks)
-    with open_memory(memory, create=True, config=config) as opened:
+    config = Config(maintained=call.given["views"] or MAINTAINED, blocks=call.given["blocks"])
+    with open_memory(call.folder, create=True, config=config) as opened:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopping.set())
-        opened.admin.start_worker(threads=threads, poll_s=poll_s, lease_s=lease_s, turn_s=turn_s)
+        times = {name: call.given[name] for name in ("threads", "poll_s", "lease_s", "turn_s")}
+        opened.admin.start_worker(**times)
         out.write(f"working on {opened.admin.place}")
         while not stopping.wait(0.5):
             pass
     out.note("stopped")
 
 
-def maintain(
-    *,
-    user: OptionalUser = None,
-    view: Views = None,
-    record: Record = None,
-    on_miss: OnMiss = None,
-    memory: Folder,
-    as_json: AsJson = False,
-) -> None:
-    """Let the views read what is new, of one user or of all, and put their storage in order.
-
-    A chat model is asked where ZIBALDONE_CHAT_MODEL names one; else plain algorithms do the work.
-    """
-    with open_memory(memory, chat=recorded(record, on_miss)) as opened:
-        check_user(opened, user)
-        with out.progress("maintaining", shown=not as_json) as progress:
-            done = opened.maintain(user=user, views=view, progress=progress)
-    if as_json:
-        out.write_json(done)
-    else:
-        for line in maintained_lines(done):
-            out.write(line)
+@runs("maintain")
+def maintain(call: CliCall) -> None:
+    """Let the views read what is new, of one user or of all, and put their storage in order."""
+    chat = recorded(call.given["record"], call.given["on_miss"])
+    bar_of = out.progress("maintaining", shown=not call.as_json)
+    with call.opened(chat=chat) as memory, bar_of as progress:
+        done = call.run(memory, progress=progress)
+    call.answer(done, "\n".join(_maintained_lines(done)))
     if done.behind:
         raise ModelFailed(done.behind[0].reason)
 
 
-def audit(
-    *,
-    user: OptionalUser = None,
-    since: Since = None,
-    newest: Annotated[int | None, typer.Option("--newest", help="Only the newest so many.")] = None,
-    memory: Folder,
-    as_json: AsJson = False,
-) -> None:
-    """List who read, wrote and forgot, when and through which door; never what was said.
-
-    It is noted where ZIBALDONE_AUDIT is 1, or Config(audit=True) was opened.
-    """
-    with open_memory(memory) as opened:
-        check_user(opened, user)
-        noted = opened.admin.audit(user=user, since=since, newest=newest)
-    if as_json:
-        out.write_json(noted)
-    elif noted:
-        rows = [
-            (
-                f"{entry.time:%Y-%m-%d %H:%M:%S}",
-                entry.user,
-                entry.number,
-                entry.action,
-                entry.operation,
-                entry.door,
-                entry.key or "",
-                entry.count,
-            )
-            for entry in noted
-        ]
-        out.table("time", "user", "number", "action", "operation", "door", "key", "count", rows=rows)
-    else:
-        out.note("nothing was noted: set ZIBALDONE_AUDIT=1")
-
-
-def usage(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
-    """Show what models were used for: calls, tokens and time per user, day, view and task."""
-    with open_memory(memory) as opened:
-        check_user(opened, user)
-        used = opened.admin.usage(user=user)
-    if as_json:
-        out.write_json(used)
-    elif used:
-        heads = [name.replace("_", " ") for name in asdict(used[0])]
-        out.table(*heads, rows=[[*asdict(row).values()] for row in used])
-    else:
-        out.note("no model was used")
-
-
-def maintained_lines(done: Maintained) -> list[str]:
-    """What a maintenance did."""
+def _maintained_lines(done: Maintained) -> Iterator[str]:
     read, users = out.count(done.messages, "message"), out.count(done.users, "user")
-    lines = [f"read {read} of {users}, by all views together"]
-    for view, tended in done.tended:
-        if tended:
-            lines.append(f"view {view}: {', '.join(f'{counted.rows} {counted.kind}' for counted in tended)}")
+    yield f"read {read} of {users}, by all views together"
+    yield from (f"view {view}: {counts_in(tended)}" for view, tended in done.tended if tended)
     if done.cut_short:
-        lines.append(f"of {out.count(done.cut_short, 'long message')} views read the beginning alone")
-    lines += [out.receipt_summary(receipt) for receipt in done.forgotten]
+        yield f"of {out.count(done.cut_short, 'long message')} views read the beginning alone"
+    yield from map(receipt_summary, done.forgotten)
     if done.model_calls or done.degraded:
-        lines.append(
+        yield (
             f"model: {out.count(done.model_calls, 'call')}, {done.prompt_tokens} prompt and"
             f" {done.completion_tokens} completion tokens, {done.degraded} answered offline instead"
         )
-    return lines
 
 
-def stats(*, user: OptionalUser = None, memory: Folder, as_json: AsJson = False) -> None:
-    """Show how much is stored: for one user, or without --user for the whole folder."""
-    with open_memory(memory) as opened:
-        check_user(opened, user)
-        figures = opened.admin.stats(user=user)
-    if as_json:
-        out.write_json(figures)
-        return
-    from zibaldone.storage.database import place_shown
-
-    out.write(f"memory: {place_shown(memory)}")
-    for line in out.stats_lines(figures):
-        out.write(line)
-
-
-def check(*, memory: Folder, as_json: AsJson = False) -> None:
-    """Compare the log with everything that was made from it."""
-    with open_memory(memory) as opened:
-        integrity = opened.admin.check()
-    if as_json:
-        out.write_json({"ok": integrity.ok, **out.fields_of(integrity)})
-    else:
-        checked = f"{out.count(integrity.messages, 'message')} of {out.count(integrity.users, 'user')}"
-        out.write(
-            f"{checked}: {out.count(len(integrity.faults), 'fault') if integrity.faults else 'all agrees'}"
-        )
-        for fault in integrity.faults:
-            out.write(f"- {fault}")
+@runs("check")
+def check(call: CliCall) -> None:
+    with call.opened() as memory:
+        integrity = call.run(memory)
+    checked = f"{out.count(integrity.messages, 'message')} of {out.count(integrity.users, 'user')}"
+    faults = out.count(len(integrity.faults), "fault") if integrity.faults else "all agrees"
+    lines = [f"{checked}: {faults}", *(f"- {fault}" for fault in integrity.faults)]
+    call.answer({"ok": integrity.ok, **out.fields_of(integrity)}, "\n".join(lines))
     if not integrity.ok:
         raise typer.Exit(NOTHING_FOUND)
+
+
+@runs("rebuild")
+def rebuild(call: CliCall) -> None:
+    given = call.given
+    chosen = [step for step in _STEPS if given[step]]
+    if len(chosen) > 1:
+        first, second = (step.replace("_", "-") for step in chosen[:2])
+        raise InvalidInput(f"one thing at a time: --{first} or --{second}")
+    if given["prices"] is not None and chosen != ["estimate"]:
+        raise InvalidInput("--prices says what an estimate costs: give --estimate too")
+    step = chosen[0] if chosen else "build"
+    with call.opened(chat=recorded(given["record"], given["on_miss"])) as memory:
+        users = memory.users() if call.user is None else [call.user]
+        done = [_done(call, memory, name, step) for name in users]
+    if call.as_json:
+        out.write_json(done)
+        return
+    for result in done:
+        for line in _lines(result):
+            out.write(line)
+
+
+def _done(call: CliCall, memory: Memory, user: str, step: str) -> BuildStatus | BuildDiff | RebuildEstimate:
+    view = call.given["view"]
+    if step == "estimate":
+        return memory.builds.estimate(view, user=user, prices=_prices(call.given["prices"]))
+    if step in ("diff", "rollback", "discard"):
+        done: BuildStatus | BuildDiff = getattr(memory.builds, step)(view, user=user)
+        return done
+    if step == "show":
+        return memory.builds.status(view, user=user)
+    with out.progress(f"{view} of {user}", shown=not call.as_json) as progress:
+        if step == "switch":
+            return memory.builds.switch(view, user=user, progress=progress)
+        return memory.builds.rebuild(view, user=user, beside=step == "build", progress=progress)
+
+
+def _prices(given: str | None) -> Prices | None:
+    from zibaldone.models.meter import Prices
+
+    if given is None:
+        return None
+    try:
+        prompt, completion, embedding = (float(price) for price in given.split(","))
+    except ValueError as error:
+        raise InvalidInput(
+            f"--prices must be three numbers such as 0.15,0.6,0.02, not {given!r}: of a million tokens of"
+            " prompt, answer and embedding"
+        ) from error
+    return Prices(prompt, completion, embedding)
+
+
+def _lines(result: BuildStatus | BuildDiff | RebuildEstimate) -> Iterator[str]:
+    from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus
+
+    head = f"{result.view} of {result.user}"
+    if isinstance(result, BuildStatus):
+        serving = _build(result.serving) if result.serving else "nothing was read yet"
+        yield f"{head}: serving: {serving}"
+        if result.other:
+            yield f"{head}: {result.standing}: {_build(result.other)}"
+    elif isinstance(result, BuildDiff):
+        counted = (("added", result.added), ("gone", result.gone), ("changed", result.changed))
+        figures = ", ".join(f"{len(contents)} {word}" for word, contents in counted)
+        vectors = "; the vectors are another embedder's" if result.other_vectors else ""
+        yield f"{head}: {result.same} the same, {figures}{vectors}"
+        yield from (f"+ {_content(content)}" for content in result.added)
+        yield from (f"- {_content(content)}" for content in result.gone)
+        for pair in result.changed:
+            yield f"- {_content(pair.before)}"
+            yield f"+ {_content(pair.after)}"
+    else:
+        measured = "" if result.rehearsed == result.messages else f", measured on {result.rehearsed}"
+        yield (
+            f"{head}: {out.count(result.messages, 'message')}{measured}: {out.count(result.calls, 'call')},"
+            f" {result.prompt_tokens} prompt and {result.completion_tokens} completion tokens,"
+            f" {out.count(result.embedded_texts, 'text')} of {result.embedded_tokens} tokens embedded"
+        )
+        if result.money is not None:
+            yield f"{head}: {result.money:.4f} by these prices"
+
+
+def _build(build: Build) -> str:
+    chat = f", chat model {build.chat}" if build.chat else ""
+    unread = f", {out.count(build.unread, 'message')} unread" if build.unread else ""
+    return f"build {build.number} ({build.fingerprint}{chat}){unread}"
+
+
+def _content(content: Content) -> str:
+    seqs = ", ".join(str(seq) for seq in content.sources)
+    return f"[{seqs}] {content.kind}: {' '.join(content.text.split())}"

@@ -31,7 +31,7 @@ from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.page import PagePart
 from zibaldone.server.problems import Problem, answer_problem
-from zibaldone.server.rest import Rest
+from zibaldone.server.rest import RestPart
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import watching
 
@@ -68,7 +68,7 @@ def create_app(
     With a `pool` over the same memory, the gateway recalls and adds through it.
     """
     metrics = Metrics()
-    parts: list[ServedPart] = [Rest(memory, metrics), PagePart(memory, metrics, keys)]
+    parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys)]
     if settings.upstream is not None:
         parts.append(Gateway(pool or memory, settings, metrics))
     parts += _mcp(memory, settings)

@@ -49,7 +49,7 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How much of the evidence each system recalls, in how many tokens, on one user's log."""
+    """Share of the evidence that each system recalls, in how many tokens, on one user's log."""
 
     user: str
     messages: int

@@ -1,4 +1,4 @@
-"""Is the evidence in a recalled text? The same words for every system.
+"""The test of whether a recalled text holds the evidence, the same for every system.
 
 Words are the distinct lower-cased words without stop words, not stems: an index may stem, a reader's text
 either holds the evidence or it does not.
@@ -39,7 +39,7 @@ def is_found(turn: str, units: Iterable[str]) -> bool:
 
 
 def share_found(wanted: Sequence[str], units: Sequence[str]) -> float:
-    """How much of what is wanted, at least one text, is found."""
+    """Share of the wanted texts (one at least) that the units hold."""
     return fmean(is_found(text, units) for text in wanted)
 
 
@@ -53,7 +53,7 @@ class Mean:
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> Mean | None:
-        """Of those that are known; None of none."""
+        """Return the mean of the known values; None without any."""
         known = [value for value in values if value is not None]
         if not known:
             return None

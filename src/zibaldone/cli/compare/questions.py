@@ -146,7 +146,7 @@ def _of_names(messages: Sequence[Message]) -> Iterator[tuple[str, str, int]]:
 
 
 def _spread(questions: Sequence[tuple[str, str, int]], most: int) -> Sequence[tuple[str, str, int]]:
-    """So many of them, from the first to the last."""
+    """Pick `most` questions, evenly from the first to the last."""
     if len(questions) <= most:
         return questions
     return [questions[place * len(questions) // most] for place in range(most)]

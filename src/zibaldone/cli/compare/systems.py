@@ -1,4 +1,4 @@
-"""Whatever recalls: the engine with some of its views, and beside it naive systems that rank on their own.
+"""Systems that recall: the engine with some of its views, and beside it naive systems that rank on their own.
 
 All are rendered by the engine's rendering and counted by its tokenizer, so that a token is the same token for
 everybody.
@@ -38,7 +38,7 @@ _HEADER_TOKENS = 8  # more than a header needs
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What a system gives a reader for one question."""
+    """A system's context for one question."""
 
     text: str
     units: tuple[str, ...]  # intact pieces of it
@@ -63,7 +63,7 @@ class System(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """What the systems of a run share, so that vectors and token counts compare."""
+    """Parts that the systems of a run share, so that vectors and token counts compare."""
 
     embedder: Embedder
     folder: Path  # for a system that keeps files
@@ -126,7 +126,7 @@ class Engine:
 
 
 def units_of(recall: Recall) -> tuple[str, ...]:
-    """One for each message shown: passages of one message stand in one line of the text."""
+    """Join the passages of each message: they stand in one line of the text."""
     shown: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for evidence in recall.evidence:
         shown.setdefault((evidence.view, evidence.sources), []).append(evidence.text)

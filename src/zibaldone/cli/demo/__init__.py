@@ -81,7 +81,7 @@ def run(console: Console, folder: Path | None = None, *, as_json: bool = False) 
 
 
 def _change(memory: Memory) -> Recall:
-    """What is recalled after the change; it is forgotten again, so that the demo can be run again."""
+    """Recall after the change, and forget that again, so that the demo can be run again."""
     (stored,) = memory.add(CHANGE, user=USER)
     memory.maintain(user=USER)
     recall = memory.recall(AFTER_CHANGE, user=USER, budget_tokens=CHANGE_TOKENS, now=NOW)

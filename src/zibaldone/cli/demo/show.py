@@ -56,7 +56,7 @@ def full_context(messages: Sequence[Message]) -> str:
 def opening(
     console: Console, messages: Sequence[Message], full_tokens: int, import_ms: float, maintain_ms: float
 ) -> None:
-    """What was imported."""
+    """Print what was imported."""
     sessions = len({message.session for message in messages})
     first, last = _day(_time(messages[0])), _day(_time(messages[-1]))
     console.print(
@@ -70,7 +70,7 @@ def opening(
 
 
 def recalled(console: Console, number: int, outcome: DemoAnswer, full_tokens: int) -> None:
-    """One question: every recalled passage with its date and citation, the parts of the answer marked."""
+    """Print one question: each recalled passage with date and citation, the parts of the answer marked."""
     recall = outcome.recall
     console.print()
     console.rule(
@@ -96,7 +96,7 @@ def recalled(console: Console, number: int, outcome: DemoAnswer, full_tokens: in
 
 
 def changed(console: Console, change: Message, recall: Recall) -> None:
-    """What a new message does to what was said before: the recalled text, as a prompt gets it."""
+    """Print what a new message does to what was said before: the recalled text, as a prompt gets it."""
     console.print()
     console.rule("[bold]Something changes[/]", align="left")
     console.print(Text(f"New: {line(change.speaker, change.content)}\n{recall.query}"))
@@ -108,7 +108,7 @@ def changed(console: Console, change: Message, recall: Recall) -> None:
 def closing(
     console: Console, recalls: Sequence[Recall], receipt: Receipt, session: str, figures: Figures
 ) -> None:
-    """What else is special, the figures, and what to do next."""
+    """Print a passage that was left out, a dry run of forgetting, the figures, and what to do next."""
     console.print()
     console.rule("[bold]Ask why, and delete[/]", align="left")
     recall, left_out = _best_left_out(recalls)
@@ -157,7 +157,7 @@ def _passages(console: Console, recall: Recall, holds: Mapping[int, str]) -> Non
 
 
 def _passage(evidence: Evidence, phrase: str | None) -> Text:
-    """One line of its words, or those around a part of the answer, with what recall says of them."""
+    """Return one line of a passage, or the words around a part of the answer, with recall's mark."""
     words = " ".join(evidence.text.split())
     if phrase is None:
         part = shorten(words, _CHARS, placeholder=" …")
@@ -179,7 +179,7 @@ def _passage(evidence: Evidence, phrase: str | None) -> Text:
 
 
 def _best_left_out(recalls: Sequence[Recall]) -> tuple[Recall, Evidence]:
-    """Of the first recall that left anything out, what was nearest to being in."""
+    """Return the best passage that was left out, and the recall, the first that left any out."""
     for recall in recalls:
         kept = {seq for passage in recall.evidence for seq in passage.sources}
         for decision in recall.trace.decisions:

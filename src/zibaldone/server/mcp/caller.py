@@ -1,4 +1,4 @@
-"""Whose memory a message of the protocol is about."""
+"""The user that a message of the protocol is about."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class McpCaller:
 
 
 def caller_of(memory: AsyncMemory, request: Request) -> McpCaller:
-    """Who asks over HTTP: the key's user, or whom the header X-Memory-User names where no key does.
+    """Return the caller over HTTP: the key's user, or whom X-Memory-User names where no key does.
 
     Raises a Problem for somebody else than the key's user or agent, and where nobody is named.
     """

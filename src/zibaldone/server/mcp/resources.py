@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
+
+from mcp.types import Resource, ResourceTemplate
 
 from zibaldone.core import Message
 from zibaldone.log.filters import Filter
@@ -18,32 +19,38 @@ _MOST_MESSAGES = 500  # the newest of a session
 _BUDGET_TOKENS = 2000  # of the profile
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryResource:
-    """Something to be read."""
-
-    uri: str
-    name: str
-    description: str
-    media_type: str
-
-
-async def resources_of(caller: McpCaller) -> list[MemoryResource]:
-    """What there is to read: the newest sessions first, then the topic documents."""
+async def resources_of(caller: McpCaller) -> list[Resource]:
+    """List the resources: the profile, the newest sessions, then the topic documents."""
     newest, _ = await caller.memory.user(caller.user).titled_sessions(agent=caller.agent, limit=_MOST_LISTED)
-    sessions = [
-        MemoryResource(f"{SESSIONS}{_escaped(one.session)}", one.session, one.title, PLAIN) for one in newest
-    ]
+    sessions = [_resource(f"{SESSIONS}{_escaped(one.session)}", one.session, one.title) for one in newest]
     if caller.agent is not None:
         return sessions
     documents = [
-        MemoryResource(
-            f"{TOPICS}{_escaped(document.id)}", document.title or document.id, "A topic document.", MARKDOWN
-        )
-        for document in await caller.memory.user(caller.user).topics.documents()
+        _resource(f"{TOPICS}{_escaped(held.id)}", held.title or held.id, "A topic document.", MARKDOWN)
+        for held in await caller.memory.user(caller.user).topics.documents()
     ]
-    profile = MemoryResource(PROFILE, "profile", "What holds of the user.", PLAIN)
-    return [profile, *sessions, *documents]
+    return [_resource(PROFILE, "profile", "What holds of the user."), *sessions, *documents]
+
+
+def templates_of(caller: McpCaller) -> list[ResourceTemplate]:
+    """Return the addresses of resources that are not listed."""
+    sessions = ResourceTemplate(
+        uri_template=f"{SESSIONS}{{session}}",
+        name="session",
+        description="The newest messages of a session.",
+        mime_type=PLAIN,
+    )
+    topics = ResourceTemplate(
+        uri_template=f"{TOPICS}{{document}}",
+        name="topic document",
+        description="A topic document, by its id.",
+        mime_type=MARKDOWN,
+    )
+    return [sessions, topics] if caller.agent is None else [sessions]
+
+
+def _resource(uri: str, name: str, description: str, media_type: str = PLAIN) -> Resource:
+    return Resource(uri=uri, name=name, description=description, mime_type=media_type)
 
 
 async def read_resource(caller: McpCaller, uri: str) -> tuple[str, str] | None:

@@ -23,8 +23,6 @@ from mcp.types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
-    Resource,
-    ResourceTemplate,
     TextContent,
     TextResourceContents,
     Tool,
@@ -36,7 +34,7 @@ from starlette.routing import BaseRoute, Route
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.log.audit import act_as
 from zibaldone.server.mcp.caller import McpCaller, caller_of
-from zibaldone.server.mcp.resources import MARKDOWN, PLAIN, SESSIONS, TOPICS, read_resource, resources_of
+from zibaldone.server.mcp.resources import read_resource, resources_of, templates_of
 from zibaldone.server.mcp.tools import TOOLS, McpTool, tools_for
 from zibaldone.server.problems import log_failure, problem_of
 
@@ -73,37 +71,12 @@ def memory_server(who: Callable[[Request | None], McpCaller]) -> Server[Any]:
 
     async def list_resources(context: _Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
         caller = _caller(who, context)
-        return ListResourcesResult(
-            resources=[
-                Resource(
-                    uri=resource.uri,
-                    name=resource.name,
-                    description=resource.description,
-                    mime_type=resource.media_type,
-                )
-                for resource in await _or_error(resources_of(caller))
-            ]
-        )
+        return ListResourcesResult(resources=await _or_error(resources_of(caller)))
 
     async def list_templates(
         context: _Context, _: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        caller = _caller(who, context)
-        sessions = ResourceTemplate(
-            uri_template=f"{SESSIONS}{{session}}",
-            name="session",
-            description="The newest messages of a session.",
-            mime_type=PLAIN,
-        )
-        topics = ResourceTemplate(
-            uri_template=f"{TOPICS}{{document}}",
-            name="topic document",
-            description="A topic document, by its id.",
-            mime_type=MARKDOWN,
-        )
-        return ListResourceTemplatesResult(
-            resource_templates=[sessions, topics] if caller.agent is None else [sessions]
-        )
+        return ListResourceTemplatesResult(resource_templates=templates_of(_caller(who, context)))
 
     async def read(context: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri = str(params.uri)
@@ -161,7 +134,7 @@ class McpPart:
         self._endpoint = route.endpoint
 
     def routes(self) -> Sequence[BaseRoute]:
-        """One: /mcp. There is nothing to GET, since without sessions a stream would stay empty."""
+        """Return the route /mcp, which has nothing to GET: without sessions a stream would stay empty."""
         return [Route(PATH, self._endpoint, methods=["POST"])]
 
     @asynccontextmanager
@@ -181,7 +154,7 @@ def _caller(who: Callable[[Request | None], McpCaller], context: _Context) -> Mc
 
 
 async def _or_error(awaited: Awaitable[R]) -> R:
-    """What is awaited, or the protocol's error."""
+    """Await a result; raise the protocol's error where it fails."""
     try:
         return await awaited
     except Exception as error:
@@ -189,7 +162,7 @@ async def _or_error(awaited: Awaitable[R]) -> R:
 
 
 def _told(error: Exception) -> str:
-    """What a client is told of an error."""
+    """Return the words for an error that a client may see."""
     problem = problem_of(error)
     if problem.status >= 500:
         log_failure(_logger, "in a tool or resource", error)

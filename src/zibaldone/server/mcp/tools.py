@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from zibaldone.api.operations import OPERATIONS, Operation
 from zibaldone.core import DEFAULT_SESSION
 from zibaldone.core.threads import in_thread
 from zibaldone.engine.forgetting import Receipt
@@ -69,15 +70,28 @@ Call = Callable[[McpCaller, Any], Awaitable[str]]  # as text for a model
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """One tool."""
+    """One tool; what it may change is its operation's right."""
 
     name: str
     title: str
     arguments: type[Arguments]  # whose docstring is the tool's description
     call: Call
-    reads: bool = True  # it changes nothing
-    destroys: bool = False
-    of_topics: bool = False  # which know no agents
+    operation: Operation
+
+    @property
+    def reads(self) -> bool:
+        """True if it changes nothing."""
+        return self.operation.right == "read"
+
+    @property
+    def destroys(self) -> bool:
+        """True if it forgets."""
+        return self.operation.right == "forget"
+
+    @property
+    def of_topics(self) -> bool:
+        """True if it reads topic documents, which are made of all agents' messages."""
+        return self.operation.name == "getTopic"
 
     def parameters(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
@@ -145,25 +159,24 @@ _TITLES = {
     "list_docs": "List topic documents",
     "read_lines": "Read lines of a topic document",
 }
+_CALLS: dict[str, tuple[str, type[Arguments], Call]] = {
+    "recall": ("Recall", RecallWords, recall),
+    "sessions": ("List sessions", ListSessions, sessions),
+    "read_session": ("Read a session", ReadSession, read_session),
+    "notes": ("Read notes", ReadNotes, notes),
+    "remember": ("Remember", Remember, _remember),
+    "forget": ("Forget", Forget, _forget),
+}
+for _name, _given in TOPIC_TOOLS.items():
+    _CALLS[f"topics_{_name}"] = (_TITLES[_name], _given, partial(_topics, _name))
+_OPERATIONS = {tool: operation for operation in OPERATIONS for tool in operation.mcp}
 TOOLS: Mapping[str, McpTool] = {
-    tool.name: tool
-    for tool in (
-        McpTool("recall", "Recall", RecallWords, recall),
-        McpTool("sessions", "List sessions", ListSessions, sessions),
-        McpTool("read_session", "Read a session", ReadSession, read_session),
-        McpTool("notes", "Read notes", ReadNotes, notes),
-        McpTool("remember", "Remember", Remember, _remember, reads=False),
-        McpTool("forget", "Forget", Forget, _forget, reads=False, destroys=True),
-        *(
-            McpTool(f"topics_{name}", _TITLES[name], arguments, partial(_topics, name), of_topics=True)
-            for name, arguments in TOPIC_TOOLS.items()
-        ),
-    )
+    name: McpTool(name, *called, _OPERATIONS[name]) for name, called in _CALLS.items()
 }
 
 
 async def tools_for(caller: McpCaller, names: Iterable[str] = TOOLS) -> dict[str, McpTool]:
-    """Those of these names that a caller may use, and that have something to show."""
+    """Return the named tools that a caller may use, and that have something to show."""
     tools = {name: TOOLS[name] for name in names if name in TOOLS}
     has_topics = caller.agent is None and any(tool.of_topics for tool in tools.values())
     has_topics = has_topics and bool(await caller.memory.user(caller.user).topics.documents())

@@ -14,19 +14,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from zibaldone.api.aio import AsyncMemory
+from zibaldone.api.operations import OPERATIONS as ALL
+from zibaldone.api.operations import Operation
 from zibaldone.server.metrics import Metrics
-from zibaldone.server.rest import messages, recalling, views
+from zibaldone.server.rest import handlers as handlers
 from zibaldone.server.rest.openapi import document
-from zibaldone.server.rest.operation import Operation, Resource
+from zibaldone.server.rest.operation import ROOT, Resource
 
-DOCUMENT = "/v1/memory/openapi.json"
+DOCUMENT = f"{ROOT}/openapi.json"
 ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-OPERATIONS = tuple(
-    held
-    for module in (messages, recalling, views)
-    for held in vars(module).values()
-    if isinstance(held, Operation)
-)
+OPERATIONS = tuple(operation for operation in ALL if operation.rest)
 
 
 @cache
@@ -34,7 +31,7 @@ def _document() -> dict[str, Any]:
     return document(OPERATIONS, version("zibaldone"))
 
 
-class Rest:
+class RestPart:
     """The part of the server that serves /v1/memory."""
 
     def __init__(self, memory: AsyncMemory, metrics: Metrics) -> None:
@@ -49,17 +46,17 @@ class Rest:
 
         by_path: dict[str, list[Operation]] = {}
         for operation in OPERATIONS:
-            by_path.setdefault(operation.path, []).append(operation)
+            assert operation.rest is not None
+            by_path.setdefault(f"{ROOT}/{operation.rest.path}", []).append(operation)
 
         async def nothing(_: Request) -> Response:
             raise HTTPException(404)  # or the gateway would pass on what is misspelt
 
-        resources = (Resource(same, self._memory, self._metrics) for same in by_path.values())
         return [
             Route(DOCUMENT, openapi),
-            *(resource.route() for resource in resources),
-            Route("/v1/memory", nothing, methods=ANY),
-            Route("/v1/memory/{path:path}", nothing, methods=ANY),
+            *(Route(path, Resource(same, self._memory, self._metrics)) for path, same in by_path.items()),
+            Route(ROOT, nothing, methods=ANY),
+            Route(f"{ROOT}/{{path:path}}", nothing, methods=ANY),
         ]
 
     @asynccontextmanager

@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from zibaldone.api.operations import Operation, Rest
 from zibaldone.server.problems import MEDIA_TYPE
-from zibaldone.server.rest.operation import Operation
-from zibaldone.server.rest.shapes import ProblemJson, QueryShape
+from zibaldone.server.rest.operation import ROOT
+from zibaldone.server.rest.shapes import RESULTS, ProblemJson, QueryShape, body_shape, query_shape
 
 _REF = "#/components/schemas/{model}"
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -45,8 +46,9 @@ def document(operations: Sequence[Operation], version: str) -> dict[str, Any]:
     schemas = _schemas(operations)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
-        path = _PARAMETER.sub(r"{\1}", operation.path)
-        paths.setdefault(path, {})[operation.method.lower()] = _operation(operation)
+        assert operation.rest is not None
+        path = _PARAMETER.sub(r"{\1}", f"{ROOT}/{operation.rest.path}")
+        paths.setdefault(path, {})[operation.rest.method.lower()] = _operation(operation, operation.rest)
     return {
         "openapi": "3.1.0",
         "info": {"title": "zibaldone", "version": version, "description": _SUMMARY},
@@ -65,32 +67,31 @@ def document(operations: Sequence[Operation], version: str) -> dict[str, Any]:
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     taken: dict[tuple[type[BaseModel], JsonSchemaMode], None] = {(ProblemJson, "serialization"): None}
     for operation in operations:
-        if operation.body:
-            taken[operation.body, "validation"] = None
-        for shape in operation.replies.values():
-            taken[shape, "serialization"] = None
+        if body := body_shape(operation):
+            taken[body, "validation"] = None
+        if operation.rest and operation.rest.result:
+            taken[RESULTS[operation.rest.result], "serialization"] = None
     _, made = models_json_schema(list(taken), ref_template=_REF)
     return {_short(name): _plain(schema) for name, schema in sorted(made["$defs"].items())}
 
 
-def _operation(operation: Operation) -> dict[str, Any]:
+def _operation(operation: Operation, rest: Rest) -> dict[str, Any]:
+    query = {"user": "ann", **rest.example.get("query", {})}
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "parameters": [*_path_parameters(operation), *_query_parameters(operation.query, operation.example)],
-        "responses": _responses(operation),
+        "parameters": [*_path_parameters(rest), *_query_parameters(query_shape(operation), query)],
+        "responses": _responses(rest),
     }
-    if operation.body:
-        content: dict[str, Any] = {"schema": _reference(operation.body)}
-        if "body" in operation.example:
-            content["example"] = operation.example["body"]
-        required = not operation.body_may_be_missing
+    if body := body_shape(operation):
+        content = {"schema": _reference(body), "example": rest.example["body"]}
+        required = not rest.body_may_be_missing
         described["requestBody"] = {"required": required, "content": {"application/json": content}}
     return described
 
 
-def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
-    examples = operation.example.get("path", {})
+def _path_parameters(rest: Rest) -> list[dict[str, Any]]:
+    examples = rest.example.get("path", {})
     return [
         {
             "name": name,
@@ -99,7 +100,7 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
             "schema": {"type": "string", "minLength": 1},
             "example": examples[name],
         }
-        for name in _PARAMETER.findall(operation.path)
+        for name in _PARAMETER.findall(rest.path)
     ]
 
 
@@ -119,8 +120,8 @@ def _query_parameters(shape: type[QueryShape], example: Mapping[str, Any]) -> li
             parameter["content"] = {"application/json": {"schema": value["contentSchema"]}}
         else:
             parameter["schema"] = value
-            if name in example.get("query", {}):
-                parameter["example"] = example["query"][name]
+            if name in example:
+                parameter["example"] = example[name]
         parameters.append(parameter)
     return parameters
 
@@ -136,19 +137,23 @@ def _not_null(declared: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _responses(operation: Operation) -> dict[str, Any]:
-    responses: dict[str, Any] = {}
-    if operation.streams:
+def _responses(rest: Rest) -> dict[str, Any]:
+    responses: dict[str, Any] = {str(status): _ok(status) for status in rest.statuses}
+    if rest.streams:
         schema = {"type": "string", "description": "JSON, a line each."}
-        responses["200"] = {"description": _MEANING[200], "content": {operation.streams: {"schema": schema}}}
-    for status, shape in operation.replies.items():
-        responses.setdefault(str(status), {"description": _MEANING[status], "content": {}})
-        responses[str(status)]["content"]["application/json"] = {"schema": _reference(shape)}
+        responses["200"]["content"][rest.streams] = {"schema": schema}
+    if rest.result:
+        for response in responses.values():
+            response["content"]["application/json"] = {"schema": _reference(RESULTS[rest.result])}
     problem = {MEDIA_TYPE: {"schema": _reference(ProblemJson)}}
-    for status in sorted({*_ALWAYS, *(_WITH_BODY if operation.body else (400,)), *operation.problems}):
+    for status in sorted({*_ALWAYS, *(_WITH_BODY if rest.body else (400,)), *rest.problems}):
         responses[str(status)] = {"description": _MEANING[status], "content": problem}
     responses["default"] = {"description": "Any other problem.", "content": problem}
     return responses
+
+
+def _ok(status: int) -> dict[str, Any]:
+    return {"description": _MEANING[status], "content": {}}
 
 
 def _reference(shape: type[BaseModel]) -> dict[str, str]:

@@ -1,123 +1,98 @@
-"""An operation: one method of one path, what it takes and gives, and who may use it."""
+"""A request to an operation: who asks, the parameters, the call, the reply."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
+from zibaldone.api.operations import Operation
 from zibaldone.core.threads import in_thread
 from zibaldone.server.access import Principal, named_in
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
-from zibaldone.server.rest.shapes import InputShape, OutputShape, QueryShape, UserQuery
+from zibaldone.server.rest.shapes import RESULTS, InputShape, QueryShape, body_shape, query_shape
 
-Q = TypeVar("Q", bound=QueryShape)
-B = TypeVar("B", bound=InputShape | None)
 A = TypeVar("A")
+ROOT = "/v1/memory"
 _CLIENT_GONE = 499  # a status for logs alone
 _LONG_BYTES = 2**18  # a body from here on is read in a thread
 
 
 @dataclass(frozen=True, slots=True)
-class RestCall(Generic[Q, B]):
+class RestCall:
     """One request, checked."""
 
+    operation: Operation
     memory: AsyncMemory
     metrics: Metrics
     principal: Principal
-    query: Q
-    body: B
-    path: Mapping[str, str]  # what stands in the path's braces
+    given: Mapping[str, Any]  # parameters by name
+    path: Mapping[str, str]  # the values of the path's braces
 
     @property
     def user(self) -> str:
-        """Whose memory. Raises a Problem where that is nobody, or somebody else than the key's user."""
-        return self.principal.whose(self._named_user)
+        """The user of the request. Raises a Problem where it names nobody, or another than the key's user."""
+        return self.principal.whose(self.given.get("user"))
 
     @property
     def user_or_all(self) -> str | None:
-        """The same; None is every user, for those who may name any."""
-        return None if self.principal.user is None and self._named_user is None else self.user
-
-    @property
-    def _named_user(self) -> str | None:
-        return self.query.user if isinstance(self.query, UserQuery) else None
+        """The user of the request, or None for all users, to a key that may name any."""
+        return None if self.principal.user is None and self.given.get("user") is None else self.user
 
     def agent(self, named: str | None) -> str | None:
-        """Which agent's messages, of the one that the request names or of none. Raises a 403 Problem."""
+        """Return the agent to narrow to: the key's or the named one. Raises a 403 Problem for another's."""
         return self.principal.which_agent(named)
 
-    def must_be_for_all_agents(self) -> None:
-        """Raise a 403 Problem for a key of one agent, where what is given is made of all agents' messages."""
-        if self.principal.agent is not None:
-            raise Problem(403, "other-agent", "this key is for one agent's messages, and this is made of all")
+    def options(self) -> dict[str, Any]:
+        """The method's options; those of a key of one agent are narrowed to its messages."""
+        given = dict(self.given)
+        if self.operation.agents == "narrows" and "agent" in given:
+            given["agent"] = self.agent(given["agent"])
+        return self.operation.options(given)
+
+    async def run(self, **changed: Any) -> Any:
+        """Call the operation's method with the request's parameters and these."""
+        options = {**self.options(), **changed}
+        if self.operation.whose == "none":
+            return await self.operation.bound(self.memory, None)(**options)
+        user = self.user if self.operation.whose == "user" else self.user_or_all
+        return await self.operation.bound(self.memory, user)(**options)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an operation gives."""
+    """A result with another status than the operation's first."""
 
-    content: OutputShape
-    status: int = 200
-
-
-Handle = Callable[[RestCall[Any, Any]], Coroutine[Any, Any, Reply | Response]]
+    result: object
+    status: int
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One method of one path."""
-
-    name: str  # operationId
-    method: str
-    path: str  # as Starlette has it
-    handle: Handle
-    summary: str
-    query: type[QueryShape] = UserQuery
-    body: type[InputShape] | None = None
-    body_may_be_missing: bool = False
-    replies: Mapping[int, type[OutputShape]] = field(default_factory=dict)
-    streams: str | None = None  # the media type of a 200 that is no JSON
-    problems: Sequence[int] = ()  # that only this operation has
-    writes: bool = False
-    asks: bool = False  # it reads alone: given up when its client is gone
-    for_admins: bool = False
-    example: Mapping[str, Any] = field(default_factory=lambda: {"query": {"user": "ann"}})  # "path", "body"
+Handle = Callable[[RestCall], Coroutine[Any, Any, object]]
+HANDLERS: dict[str, Handle] = {}  # by the operation's name, of those that do more than call their method
 
 
-def operation(name: str, method: str, path: str, **further: Any) -> Callable[[Handle], Operation]:
-    """The operation that a function handles: its docstring is the summary, its call names query and body."""
-
-    def made(handle: Handle) -> Operation:
-        query, body = get_args(get_type_hints(handle)["call"])
-        taken = {} if body is type(None) else {"body": body}
-        return Operation(name, method, path, handle, handle.__doc__ or "", query=query, **taken, **further)
-
-    return made
+def handles(name: str) -> Callable[[Handle], Handle]:
+    """Register the function that handles an operation; it gives the result, a Reply or a Response."""
+    return lambda handle: HANDLERS.setdefault(name, handle)
 
 
 class Resource:
     """All operations of one path, as an ASGI app."""
 
     def __init__(self, operations: Sequence[Operation], memory: AsyncMemory, metrics: Metrics) -> None:
-        self._operations = {operation.method: operation for operation in operations}
+        self._operations = {operation.rest.method: operation for operation in operations if operation.rest}
         if "GET" in self._operations:
             self._operations["HEAD"] = self._operations["GET"]
         self._memory, self._metrics = memory, metrics
-
-    def route(self) -> Route:
-        """Its route."""
-        return Route(next(iter(self._operations.values())).path, self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or raise what `problem_of` knows."""
@@ -137,21 +112,26 @@ class Resource:
     async def _answer(self, operation: Operation, request: Request) -> Response:
         principal: Principal = request.state.principal
         _check_header(principal, request)
-        if operation.writes:
+        if operation.right in ("write", "forget"):
             principal.must_write()
-        if operation.for_admins:
+        if operation.right == "admin":
             principal.must_be_admin()
-        query = _checked_query(operation.query, request.query_params)
+        query = _checked_query(query_shape(operation), request.query_params)
         body = await _checked_body(operation, request)
-        call = RestCall(self._memory, self._metrics, principal, query, body, request.path_params)
+        if operation.agents == "refused" and principal.agent is not None:
+            raise Problem(403, "other-agent", "this key is for one agent's messages, and this is made of all")
+        given = {**dict(query), **dict(body or {})}
+        call = RestCall(operation, self._memory, self._metrics, principal, given, request.path_params)
+        assert operation.rest is not None
         with self._metrics.stage(operation.name):
-            if operation.asks:
-                reply = await _while_there(request, operation.handle(call))
-            else:
-                reply = await operation.handle(call)
-        if isinstance(reply, Response):
-            return reply
-        content = reply.content.model_dump_json()
+            handle = HANDLERS.get(operation.name)
+            answering = call.run() if handle is None else handle(call)
+            answer = await (_while_there(request, answering) if operation.rest.asks else answering)
+        if isinstance(answer, Response):
+            return answer
+        reply = answer if isinstance(answer, Reply) else Reply(answer, operation.rest.statuses[0])
+        result = {operation.rest.key: reply.result} if operation.rest.key else reply.result
+        content = RESULTS[operation.rest.result].model_validate(result).model_dump_json()
         return Response(content, status_code=reply.status, media_type="application/json")
 
 
@@ -202,18 +182,19 @@ def _is_list(shape: type[QueryShape], name: str) -> bool:
 
 
 async def _checked_body(operation: Operation, request: Request) -> InputShape | None:
-    if operation.body is None:
+    shape = body_shape(operation)
+    if shape is None:
         return None
     raw = await request.body()
-    if not raw and operation.body_may_be_missing:
-        return operation.body()
+    if not raw and operation.rest and operation.rest.body_may_be_missing:
+        return shape()
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise Problem(415, "unsupported-media-type", "send JSON, with Content-Type: application/json")
     try:
         if len(raw) < _LONG_BYTES:
-            return operation.body.model_validate_json(raw)
-        return await in_thread(operation.body.model_validate_json, raw)
+            return shape.model_validate_json(raw)
+        return await in_thread(shape.model_validate_json, raw)
     except ValidationError as error:
         raise _invalid("body", error) from error
 

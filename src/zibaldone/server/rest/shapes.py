@@ -1,24 +1,67 @@
-"""What goes in and out of the REST interface, as pydantic models; the OpenAPI document is made of them.
+"""The JSON that goes in and out of REST, as pydantic models; the OpenAPI document is made of them.
 
-Input is strict: unknown fields, and values of another type than the one that is named, are refused. Names in
-the document are those here without "Json".
+Requests are made from the table of operations, and results from the library's own dataclasses; only those
+that differ are written out. Input is strict: unknown fields, and values of another type, are refused.
+Names in the document are those here without "Json".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import types
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Json, JsonValue, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Json,
+    JsonValue,
+    create_model,
+    model_validator,
+)
 
+from zibaldone.api.operations import LARGEST, REQUIRED, Operation, Parameter
+from zibaldone.core import Citation, Evidence, Message, Outdated
 from zibaldone.core.validation import to_time
-from zibaldone.log.filters import Filter
-from zibaldone.recall.ask import MOST_ROUNDS
-from zibaldone.recall.recall import RECALL_TOKENS, Order
+from zibaldone.engine.forgetting import Receipt, Removed
+from zibaldone.engine.inspection import Stats, ViewStats
+from zibaldone.engine.maintenance import Behind, Maintained
+from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
+from zibaldone.log.audit import AuditEntry
+from zibaldone.log.messages import Session
+from zibaldone.recall.ask import Answer, Step
+from zibaldone.recall.lookup import Lookup
+from zibaldone.recall.result import Recall
+from zibaldone.recall.timeline import TimelineLine
+from zibaldone.views.base import Counted
+from zibaldone.views.hierarchy import Semantic, Theme
+from zibaldone.views.notes import UserNote
+from zibaldone.views.topics.library import CatalogueLine
 
-PAGE, LONGEST_PAGE = 100, 1000
-_LARGEST = 2**63 - 1
+
+class InputShape(BaseModel):
+    """A body that a client sends."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class QueryShape(BaseModel):
+    """The parameters in a URL, where all values are text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class OutputShape(BaseModel):
+    """A body that a client gets."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+# Requests
 
 
 def _to_time(value: object) -> datetime:
@@ -32,111 +75,18 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _fields(rule: str, **fields: JsonValue) -> ConfigDict:
-    """For the document: "oneOf" or "anyOf" these fields, each with a value like this."""
+def _alternatives(rule: str, given: Mapping[str, JsonValue]) -> ConfigDict:
+    """Tell the document that "oneOf" or "anyOf" these fields is given, each with a value like this."""
     kinds: list[JsonValue] = [
-        {"required": [name], "properties": {name: value}} for name, value in fields.items()
+        {"required": [name], "properties": {name: value}} for name, value in given.items()
     ]
     return ConfigDict(json_schema_extra={rule: kinds})
 
 
-View = Literal["chunks", "hierarchy", "messages", "notes", "topics"]
 Time = Annotated[datetime, BeforeValidator(_to_time)]
 Name = Annotated[str, Field(min_length=1)]
 Line = Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
-Seq = Annotated[int, Field(ge=1, le=_LARGEST), BeforeValidator(_whole)]
-Cursor = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
-Budget = Annotated[int, Field(ge=1, le=100_000), BeforeValidator(_whole)]
-Passages = Annotated[int, Field(ge=1, le=200), BeforeValidator(_whole)]
-PageSize = Annotated[int, Field(ge=1, le=LONGEST_PAGE)]
-
-
-class InputShape(BaseModel):
-    """What a client sends in a body."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class QueryShape(BaseModel):
-    """What a client says in a URL, where all values are text."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class OutputShape(BaseModel):
-    """What a client gets."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-
-# What is asked for in a URL
-
-
-class UserQuery(QueryShape):
-    """Whose memory."""
-
-    user: Name | None = Field(None, description="Whose memory. Not needed with a user's key.")
-
-
-class AgentQuery(UserQuery):
-    """Whose memory, and which agent's part of it."""
-
-    agent: Name | None = Field(None, description="Only what was said to or by this agent.")
-
-
-class PagedUsersQuery(QueryShape):
-    """A page of names."""
-
-    after: str = Field("", description="Only names that come after this one.")
-    limit: PageSize = PAGE
-
-
-class AuditQuery(UserQuery):
-    """Of which time, and how many entries."""
-
-    since: Time | None = None
-    newest: PageSize = PAGE
-
-
-class PagedQuery(UserQuery):
-    """A page of what is in the order of seqs."""
-
-    after: Cursor = Field(0, description="The `next` of the page before; 0 is the first page.")
-    limit: PageSize = PAGE
-
-
-class MessagesQuery(AgentQuery):
-    """Which messages."""
-
-    session: Name | None = Field(None, description="Only this session.")
-    roles: list[Name] | None = Field(None, description="Only these roles (repeat the parameter).")
-    since: Time | None = Field(None, description="Only from then on.")
-    until: Time | None = Field(None, description="Only before then.")
-    metadata: Json[dict[str, Any]] | None = Field(
-        None, description='Only with this metadata: {"key": value}, or operators such as {"n": {"$gte": 3}}.'
-    )
-    after: Cursor = Field(0, description="The `next` of the page before; 0 is the first page.")
-    limit: PageSize = PAGE
-    last: PageSize | None = Field(None, description="The newest so many, in place of a page.")
-
-
-class ProfileQuery(UserQuery):
-    """How long a profile's text may be."""
-
-    budget_tokens: Budget = Field(400, description="Of the text.")
-
-
-class TimelineQuery(UserQuery):
-    """Which dated lines."""
-
-    query: str = Field("", description="What the lines are to be about.")
-    session: Name | None = None
-    since: Time | None = None
-    until: Time | None = None
-    limit: int = Field(100, ge=1, le=1000)
-
-
-# What is sent
+Seq = Annotated[int, Field(ge=1, le=LARGEST), BeforeValidator(_whole)]
 
 
 class ContentPartJson(BaseModel):
@@ -150,8 +100,8 @@ class ContentPartJson(BaseModel):
 class NewMessageJson(InputShape):
     """A message in the OpenAI chat shape, and what belongs to it."""
 
-    model_config = _fields(
-        "anyOf", content={"type": ["string", "array"]}, tool_calls={"type": "array", "minItems": 1}
+    model_config = _alternatives(
+        "anyOf", {"content": {"type": ["string", "array"]}, "tool_calls": {"type": "array", "minItems": 1}}
     )
     content: str | list[ContentPartJson] | None = None
     role: Line = "user"
@@ -167,552 +117,263 @@ class NewMessageJson(InputShape):
     refusal: str | None = None
 
     @model_validator(mode="after")
-    def _says(self) -> NewMessageJson:
+    def _has_content(self) -> NewMessageJson:
         if self.content is None and not self.tool_calls:
             raise ValueError("give a content, or tool calls")
         return self
 
     def given(self) -> Mapping[str, Any]:
-        """What `Memory.add` takes."""
-        return self.model_dump(exclude_none=True, exclude_defaults=True) | {"content": self._content()}
-
-    def _content(self) -> object:
+        """The message as `Memory.add` takes it."""
+        content: object = self.content
         if isinstance(self.content, list):
-            return [part.model_dump(exclude_none=True) for part in self.content]
-        return self.content
-
-
-class AddMessagesJson(InputShape):
-    """Messages to be kept, all of them or none."""
-
-    messages: list[NewMessageJson] = Field(min_length=1, max_length=1000)
-    session: Name | None = Field(None, description="Of those that name none.")
-    agent: Name | None = Field(None, description="The agent that they were said to or by.")
-
-
-class CorrectionJson(InputShape):
-    """What a message should have said."""
-
-    content: str
-    metadata: dict[str, JsonValue] | None = None
-
-
-class NarrowedJson(InputShape):
-    """What a recall or a search is narrowed to."""
-
-    session: Name | None = None
-    exclude_session: Name | None = None
-    roles: list[Name] | None = None
-    since: Time | None = None
-    until: Time | None = Field(None, description="Not itself.")
-    metadata: dict[str, JsonValue] | None = Field(
-        None, description='{"key": value}, or operators such as {"n": {"$gte": 3}}.'
-    )
-    agent: Name | None = None
-    now: Time | None = Field(None, description='What "last week" in the query is relative to.')
-
-    def filter(self, agent: str | None) -> Filter:
-        """The limits of `Memory.recall` and `Memory.search`, of what this agent may see."""
-        given = self.model_dump(include=NarrowedJson.model_fields.keys() - {"agent", "now"})
-        return Filter(**given, agent=agent)
-
-
-class SearchJson(NarrowedJson):
-    """A search: passages, best first."""
-
-    query: str
-    limit: Passages = 20
-
-
-class RecallJson(NarrowedJson):
-    """A recall: a question, or the messages of a chat of which the user's last one is the question."""
-
-    model_config = _fields("anyOf", query={"type": "string"}, messages={"type": "array", "minItems": 1})
-    query: str | None = None
-    messages: list[NewMessageJson] | None = Field(None, max_length=1000)
-    budget_tokens: Budget = RECALL_TOKENS
-    views: list[View] | None = Field(None, min_length=1, max_length=20)
-    min_confidence: float | None = Field(
-        None, ge=0, le=1, description="Recall nothing below this confidence."
-    )
-
-    @model_validator(mode="after")
-    def _asks(self) -> RecallJson:
-        if self.query is None and not self.messages:
-            raise ValueError("give a query, or the messages of a chat")
-        return self
-
-
-class AskJson(NarrowedJson):
-    """A question that a model is to answer, which may look into memory again."""
-
-    question: Annotated[str, Field(min_length=1)]
-    rounds: Annotated[int, Field(ge=0, le=MOST_ROUNDS), BeforeValidator(_whole)] = Field(
-        3, description="How often it may look again."
-    )
-    budget_tokens: Budget = Field(2500, description="Of all evidence that the model is shown.")
-    timeout_s: float = Field(120, gt=0, le=600, description="Then what was recalled stands in.")
-    stream: bool = Field(
-        False,
-        description="Server-sent events: a `step` for each look, then `answer`, or `error`.",
-    )
-
-
-class ForgetJson(InputShape):
-    """What to forget: exactly one of seqs, session, before and everything."""
-
-    model_config = _fields(
-        "oneOf",
-        seqs={"type": "array"},
-        session={"type": "string"},
-        before={"type": "string"},
-        everything={"const": True},
-    )
-    seqs: list[Seq] | None = Field(None, min_length=1, max_length=10_000)
-    session: Name | None = None
-    before: Time | None = None
-    everything: bool = False
-    dry_run: bool = Field(False, description="Count what would go, and change nothing.")
-    keep_texts: bool = Field(False, description="Give what the messages said, to verify with.")
-    shred: bool = Field(False, description="With everything: destroy the user's key, too.")
-
-    @model_validator(mode="after")
-    def _selects(self) -> ForgetJson:
-        if (
-            sum((self.seqs is not None, self.session is not None, self.before is not None, self.everything))
-            != 1
-        ):
-            raise ValueError("give exactly one of seqs, session, before and everything")
-        return self
-
-
-class VerifyJson(InputShape):
-    """What is looked for: what a receipt says."""
-
-    seqs: list[Seq] = Field(default_factory=list, max_length=10_000)
-    texts: list[str] = Field(default_factory=list, max_length=100_000)
-
-
-class MaintainJson(InputShape):
-    """Which views to bring to the end of the log."""
-
-    views: list[View] | None = Field(None, min_length=1, max_length=20)
-
-
-class NewEntryJson(InputShape):
-    """A note that no message says."""
-
-    kind: Literal["instruction", "constraint", "preference", "fact", "person", "plan", "decision"]
-    text: Annotated[str, Field(min_length=1, pattern=r"\S")]
-
-
-class EntryChangeJson(InputShape):
-    """One change of a profile's entry: exactly one of the three."""
-
-    model_config = _fields(
-        "oneOf", text={"type": "string"}, pinned={"type": "boolean"}, retired={"const": True}
-    )
-    text: Name | None = Field(None, description="What it says instead; one that was retired holds again.")
-    pinned: bool | None = Field(None, description="Whether it comes first in the text.")
-    retired: bool | None = Field(None, description="true: it holds no longer.")
-
-    @model_validator(mode="after")
-    def _is_one(self) -> EntryChangeJson:
-        if sum(value is not None for value in (self.text, self.pinned, self.retired)) != 1:
-            raise ValueError("give exactly one of text, pinned and retired")
-        if self.retired is False:
-            raise ValueError("a retired entry holds again with a new text")
-        return self
-
-
-class TopicTextJson(InputShape):
-    """A topic document as somebody has edited it."""
-
-    text: Name
-    before: str | None = Field(
-        None, description="As it was when the edit began: what changed since is a conflict."
-    )
-
-
-# What is given back
-
-
-class MessageJson(OutputShape):
-    """A message as it is stored."""
-
-    id: str
-    seq: int
-    session: str
-    role: str
-    name: str | None
-    content: str
-    time: datetime
-    metadata: dict[str, Any]
-
-
-class AddedJson(OutputShape):
-    """The messages as they are stored; one whose id was known is as it was first stored."""
-
-    messages: list[MessageJson]
-    new: int = Field(description="How many of them were not stored before.")
-
-
-class MessagePageJson(OutputShape):
-    """Messages in the order in which they were stored."""
-
-    messages: list[MessageJson]
-    next: int | None = Field(description="`after` of the next page; null: this is the last.")
-
-
-class SessionJson(OutputShape):
-    """One conversation."""
-
-    session: str
-    messages: int
-    first_seq: int
-    last_seq: int
-    start: datetime
-    end: datetime
-
-
-class SessionPageJson(OutputShape):
-    """Sessions in the order of their first messages."""
-
-    sessions: list[SessionJson]
-    next: int | None
-
-
-class UserPageJson(OutputShape):
-    """Names of users, in order."""
-
-    users: list[str]
-    next: str | None
-
-
-class OutdatedJson(OutputShape):
-    """What held once and holds no more."""
-
-    since: datetime | None
-    by: int = Field(description="Seq of the message that says otherwise.")
-    sentence: str
-
-
-class EvidenceJson(OutputShape):
-    """A passage, word for word."""
-
-    text: str
-    speaker: str | None
-    role: str | None
-    sources: list[int] = Field(description="Seqs of its messages.")
-    ids: list[str]
-    session: str
-    time: datetime
-    is_dated: bool = Field(description="false: its time is that of an import.")
-    view: str
-    kind: str
-    score: float
-    tokens: int
-    standing: bool = Field(description="It always holds, and was not recalled for this question alone.")
-    begins_inside: bool = Field(description="It begins inside a sentence, whose first words are missing.")
-    ends_inside: bool = Field(description="It ends inside a sentence, whose last words are missing.")
-    outdated: OutdatedJson | None
-    also_outdated: list[OutdatedJson] = Field(description="Further sentences of it that hold no more.")
-    metadata: dict[str, Any]
-
-
-class PassagesJson(OutputShape):
-    """What was found, best first."""
-
-    passages: list[EvidenceJson]
-
-
-class CitationJson(OutputShape):
-    """Where text[start:end] of a recall comes from."""
-
-    seq: int
-    id: str | None
-    role: str | None
-    session: str
-    time: datetime
-    start: int
-    end: int
-
-
-class RecalledJson(OutputShape):
-    """The evidence for a question."""
-
-    query: str
-    text: str = Field(description="Ready for a prompt; empty when nothing was recalled.")
-    quoted: str = Field(description="The text, declared to be a quotation and no instruction.")
-    tokens: int
-    confidence: float = Field(description="How likely memory has the answer, 0 to 1.")
-    ms: float
-    evidence: list[EvidenceJson]
-    citations: list[CitationJson]
-
-
-class LookupJson(OutputShape):
-    """A query of the model's."""
-
-    query: str
-    since: datetime | None
-    until: datetime | None
-    session: str | None
-    role: str | None
-    order: Order
-
-
-class StepJson(OutputShape):
-    """One look, or the answer."""
-
-    number: int = Field(description="0 is the first look, before any model.")
-    queries: list[LookupJson]
-    added: list[int] = Field(description="Seqs of what it brought.")
-    tokens: int = Field(description="Of the evidence after it.")
-    answered: bool
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    ms: float
-
-
-class AnswerJson(OutputShape):
-    """A model's answer to a question, and the evidence that it was shown."""
-
-    question: str
-    text: str = Field(description="Empty where no model gave one; then the evidence is what there is.")
-    known: bool = Field(description="False: memory does not hold it, as far as the model was shown.")
-    confidence: float
-    citations: list[CitationJson] = Field(description="Of the messages that it names, in evidence.text.")
-    evidence: RecalledJson
-    steps: list[StepJson]
-    marks: list[str] = Field(description="What is wrong with it, in sentences.")
-
-
-class CountedJson(OutputShape):
-    """So many rows of a kind."""
-
-    kind: str
-    rows: int
-
-
-class RemovedJson(OutputShape):
-    """What one view lost."""
-
-    view: str
-    counts: list[CountedJson]
-
-
-class ReceiptJson(OutputShape):
-    """What forgetting removed, or in a dry run would remove."""
-
-    user: str
-    dry_run: bool
-    messages: int
-    seqs: list[int]
-    views: list[RemovedJson]
-    purged: bool = Field(description="No file has the text any more; false in a dry run.")
-    time: datetime | None
-    texts: list[str] = Field(description="What the messages said, where that was asked for.")
-    key: str = Field("", description="The number of the user's key, where it was destroyed.")
-
-
-class AuditEntryJson(OutputShape):
-    """One thing that was done with a user's memory."""
-
-    user: str
-    number: int = Field(description="Rises by one per user.")
-    time: datetime
-    action: Literal["read", "write", "forget"]
-    operation: str
-    door: str
-    key: str | None
-    count: int
-
-
-class AuditJson(OutputShape):
-    """Who read, wrote and forgot, in the order of time."""
-
-    entries: list[AuditEntryJson]
-
-
-class LookedAtJson(OutputShape):
-    """A table, a file or an object of a bucket that was looked through."""
-
-    kind: Literal["table", "file", "object", "export"]
-    name: str
-    rows: int
-    bytes: int
-
-
-class LeftoverJson(OutputShape):
-    """Something that should be gone."""
-
-    kind: Literal["text", "normalised text", "word", "reference"]
-    where: str
-    words: str
-
-
-class VerificationJson(OutputShape):
-    """What was looked at, and what was found."""
-
-    ok: bool
-    user: str
-    time: datetime
-    texts: int
-    looked_for: int
-    excused: int = Field(description="Of those, how many are in messages that are still there.")
-    too_short: int = Field(description="Texts of less than 8 bytes, which were not looked for.")
-    purge_is_due: bool
-    looked_at: list[LookedAtJson]
-    leftovers: list[LeftoverJson]
-
-
-class ViewStatsJson(OutputShape):
-    """What one view holds."""
-
-    view: str
-    counts: list[CountedJson]
-    lag: int = Field(description="Messages that it has not read yet.")
-
-
-class StatsJson(OutputShape):
-    """What a memory holds."""
-
-    user: str | None
-    users: int
-    messages: int
-    sessions: int
-    views: list[ViewStatsJson]
-    bytes_on_disk: int | None = Field(description="Of the whole folder; null with a user's key.")
-
-
-class BehindJson(OutputShape):
-    """A view that could not be brought to the end of the log."""
-
-    user: str
-    view: str
-    reason: str
-
-
-class MaintainedJson(OutputShape):
-    """What a maintenance did."""
-
-    users: int
-    messages: int = Field(description="Read by views, each view's counted.")
-    cut_short: int = Field(description="Of these, messages so long that the beginning alone was read.")
-    behind: list[BehindJson]
-    model_calls: int
-    degraded: int
-    prompt_tokens: int
-    completion_tokens: int
-
-
-class ProfileEntryJson(OutputShape):
-    """One thing that is known of a user."""
-
-    id: str
-    kind: str
-    text: str
-    about: str
-    sources: list[int]
-    time: datetime
-    session: str
-    holds: bool
-    pinned: bool
-    retired: bool
-    edited: bool
-    made_by: str
-    supersedes: list[str]
-    superseded_by: str | None
-    ended_by: int | None
-
-
-class ProfileJson(OutputShape):
-    """What should always be known of a user."""
-
-    text: str = Field(description="For a system prompt.")
-    entries: list[ProfileEntryJson]
-
-
-class TopicLineJson(OutputShape):
-    """A topic document before it is opened."""
-
-    id: str
-    title: str
-    summary: str
-    tokens: int
-
-
-class TopicsJson(OutputShape):
-    """All topic documents but the one that is not filed yet."""
-
-    topics: list[TopicLineJson]
-
-
-class TopicJson(OutputShape):
-    """A topic document, as Markdown."""
-
-    id: str
-    text: str
-
-
-class TopicEditedJson(OutputShape):
-    """What became of an edit."""
-
-    edits: int = Field(description="Stored; 0 when there was nothing to change.")
-    conflicts: list[str] = Field(
-        description="What changed meanwhile, as differences; then nothing was stored."
-    )
-
-
-class SemanticJson(OutputShape):
-    """A fact, and who says so."""
-
-    id: int
-    text: str
-    seqs: list[int]
-    time: datetime
-
-
-class ThemeJson(OutputShape):
-    """Facts that belong together."""
-
-    id: int
-    name: str
-    near: list[int]
-    start: datetime
-    end: datetime
-    semantics: list[SemanticJson]
-
-
-class ThemesJson(OutputShape):
-    """All themes, in the order in which they began."""
-
-    themes: list[ThemeJson]
-
-
-class TimelineLineJson(OutputShape):
-    """A session, or what a model noted of it."""
-
-    time: datetime
-    text: str
-    session: str
-    sources: list[int]
-    kind: str
-    is_dated: bool
-    holds: bool
-
-
-class TimelineJson(OutputShape):
-    """Dated lines in the order of time."""
-
-    text: str
-    lines: list[TimelineLineJson]
+            content = [part.model_dump(exclude_none=True) for part in self.content]
+        return self.model_dump(exclude_none=True, exclude_defaults=True) | {"content": content}
+
+
+_bounded: Any = Field  # its keywords are put together below
+_make: Any = create_model
+
+
+def _type_of(part: Parameter, *, in_url: bool) -> Any:
+    """A parameter's type with its bounds."""
+    if part.kind in ("number", "fraction", "seconds"):
+        lowest = "gt" if part.kind == "seconds" else "ge"
+        bounds = _set(**{lowest: part.least, "le": part.most})
+        return (
+            Annotated[int, bounds, BeforeValidator(_whole)]
+            if part.kind == "number"
+            else Annotated[float, bounds]
+        )
+    kinds: dict[str, Any] = {
+        "time": Time,
+        "session": Name,
+        "words": Annotated[str, Field(min_length=1, pattern=r"\S")],
+        "flag": bool,
+        "boolean": bool,
+        "object": Json[dict[str, Any]] if in_url else dict[str, JsonValue],
+        "text": str,
+        "texts": list[str] if part.default == () else list[Name],
+        "seqs": list[Seq],
+        "messages": list[NewMessageJson],
+    }
+    if part.kind in ("choice", "choices"):
+        named: Any = Literal.__getitem__(part.choices)
+        kinds |= {"choice": named, "choices": list[named]}
+    if part.kind in ("text", "texts", "seqs", "choices", "messages"):
+        return Annotated[kinds[part.kind], _set(min_length=part.least, max_length=part.most)]
+    return kinds[part.kind]
+
+
+def _set(**bounds: float | None) -> Any:
+    whole = {
+        name: int(value) if "length" in name else value for name, value in bounds.items() if value is not None
+    }
+    return _bounded(**whole)
+
+
+def _field(part: Parameter, *, in_url: bool) -> tuple[Any, Any]:
+    """A parameter as `create_model` takes a field."""
+    taken, described = _type_of(part, in_url=in_url), {"description": part.help or None}
+    if part.default is REQUIRED:
+        return taken, _bounded(**described)
+    if part.default == ():
+        return taken, _bounded(default_factory=list, **described)
+    return taken | None if part.default is None else taken, _bounded(part.default, **described)
+
+
+def _is_in_url(operation: Operation, part: Parameter) -> bool:
+    assert operation.rest is not None
+    return not operation.rest.body or part.name in operation.rest.in_url
+
+
+@cache
+def query_shape(operation: Operation) -> type[QueryShape]:
+    """The parameters of an operation's URL."""
+    user = Field(None, description="Whose memory. Not needed with a user's key.")
+    fields = {} if operation.whose == "none" else {"user": (Name | None, user)}
+    parts = (part for part in operation.parameters_of("rest") if _is_in_url(operation, part))
+    fields |= {part.name: _field(part, in_url=True) for part in parts}
+    return cast("type[QueryShape]", _make("Query", __base__=QueryShape, **fields))
+
+
+@cache
+def body_shape(operation: Operation) -> type[InputShape] | None:
+    """The body of an operation's request; None where it has none."""
+    assert operation.rest is not None
+    if not operation.rest.body:
+        return None
+    parts = {part.name: part for part in operation.parameters_of("rest") if not _is_in_url(operation, part)}
+    names = operation.one_of or operation.any_of
+    base = _with_alternatives(operation, [parts[name] for name in names]) if names else InputShape
+    fields = {name: _field(part, in_url=False) for name, part in parts.items()}
+    made = _make(f"{operation.rest.body}Json", __base__=base, __doc__=operation.summary, **fields)
+    return cast("type[InputShape]", made)
+
+
+_GIVEN_AS: dict[str, JsonValue] = {
+    "flag": {"const": True},
+    "boolean": {"type": "boolean"},
+    "seqs": {"type": "array"},
+}
+_GIVEN_AS["messages"] = {"type": "array", "minItems": 1}
+
+
+def _with_alternatives(operation: Operation, parts: Sequence[Parameter]) -> type[InputShape]:
+    """The base of a body that needs exactly one, or at least one, of these fields."""
+    *names, last = (part.name for part in parts)
+    rule = "oneOf" if operation.one_of else "anyOf"
+
+    class Alternatives(InputShape):
+        model_config = _alternatives(
+            rule, {part.name: _GIVEN_AS.get(part.kind, {"type": "string"}) for part in parts}
+        )
+
+        @model_validator(mode="after")
+        def _has_one(self) -> Alternatives:
+            given = sum(_is_given(part, getattr(self, part.name)) for part in parts)
+            if operation.one_of and given != 1:
+                raise ValueError(f"give exactly one of {', '.join(names)} and {last}")
+            if not given:
+                raise ValueError(f"give {', '.join(names)} or {last}")
+            return self
+
+    return Alternatives
+
+
+def _is_given(part: Parameter, value: object) -> bool:
+    return bool(value) if part.kind in ("flag", "messages") else value is not None
+
+
+# Results
+
+
+_MADE: dict[Any, Any] = {
+    Mapping[str, Any]: dict[str, Any]
+}  # shapes by the dataclasses that they are made from
+RESULTS: dict[str, type[OutputShape]] = {}  # by name
+
+
+def _shape(name: str, of: type[Any] | None, doc: str, names: str, /, **differing: Any) -> None:
+    """Make the shape of these fields and properties of a dataclass.
+
+    `differing` has a field's description, its type, or both, where the dataclass says otherwise or nothing.
+    """
+    hints = get_type_hints(of) if of else {}
+    fields: dict[str, Any] = {}
+    for field in names.split():
+        given = differing.get(field, ())
+        parts = given if isinstance(given, tuple) else (given,)
+        description = next((part for part in parts if isinstance(part, str)), None)
+        declared = next((part for part in parts if not isinstance(part, str)), None)
+        if declared is None:
+            declared = hints[field] if field in hints else get_type_hints(getattr(of, field).fget)["return"]
+        fields[field] = (_as_json(declared), Field(description=description))
+    RESULTS[name] = _make(f"{name}Json", __base__=OutputShape, __doc__=doc, **fields)
+    if of is not None:
+        _MADE.setdefault(of, RESULTS[name])
+
+
+def _as_json(declared: Any) -> Any:
+    """A type with shapes in place of dataclasses, and lists in place of tuples."""
+    origin, inner = get_origin(declared), get_args(declared)
+    if origin in (tuple, list):
+        return list[_as_json(inner[0])]  # type: ignore[misc]
+    if origin in (Union, types.UnionType):
+        return Union[tuple(map(_as_json, inner))]  # noqa: UP007 - made of a tuple
+    return _MADE.get(declared, declared)
+
+
+# fmt: off
+_shape("Message", Message, "A message as it is stored.", "id seq session role name content time metadata",
+       id=str, time=datetime)
+_shape("Added", None, "The messages as they are stored; one whose id was known is as it was first stored.",
+       "messages new", messages=list[Message], new=(int, "How many of them were not stored before."))
+_shape("MessagePage", None, "Messages in the order in which they were stored.", "messages next",
+       messages=list[Message], next=(int | None, "`after` of the next page; null: this is the last."))
+_shape("Session", Session, "One conversation.", "session messages first_seq last_seq start end")
+_shape("SessionPage", None, "Sessions in the order of their first messages.", "sessions next",
+       sessions=list[Session], next=int | None)
+_shape("UserPage", None, "Names of users, in order.", "users next", users=list[str], next=str | None)
+_shape("Outdated", Outdated, "What held once and holds no more.", "since by sentence",
+       by="Seq of the message that says otherwise.")
+_shape("Evidence", Evidence, "A passage, word for word.",
+       "text speaker role sources ids session time is_dated view kind score tokens standing begins_inside"
+       " ends_inside outdated also_outdated metadata",
+       sources="Seqs of its messages.", is_dated="false: its time is that of an import.",
+       standing="It always holds, and was not recalled for this question alone.",
+       begins_inside="It begins inside a sentence, whose first words are missing.",
+       ends_inside="It ends inside a sentence, whose last words are missing.",
+       also_outdated="Further sentences of it that hold no more.")
+_shape("Passages", None, "What was found, best first.", "passages", passages=list[Evidence])
+_shape("Citation", Citation, "Where text[start:end] of a recall comes from.",
+       "seq id role session time start end")
+_shape("Recalled", Recall, "The evidence for a question.",
+       "query text quoted tokens confidence ms evidence citations", quoted=(
+           str, "The text, declared to be a quotation and no instruction."), ms=float,
+       text="Ready for a prompt; empty when nothing was recalled.",
+       confidence="How likely memory has the answer, 0 to 1.")
+_shape("Lookup", Lookup, "A query of the model's.", "query since until session role order")
+_shape("Step", Step, "One look, or the answer.",
+       "number queries added tokens answered calls prompt_tokens completion_tokens ms",
+       number="0 is the first look, before any model.", added="Seqs of what it brought.",
+       tokens="Of the evidence after it.")
+_shape("Answer", Answer, "A model's answer to a question, and the evidence that it was shown.",
+       "question text known confidence citations evidence steps marks",
+       text="Empty where no model gave one; then the evidence is what there is.",
+       known="False: memory does not hold it, as far as the model was shown.",
+       citations="Of the messages that it names, in evidence.text.",
+       marks="What is wrong with it, in sentences.")
+_shape("Counted", Counted, "So many rows of a kind.", "kind rows")
+_shape("Removed", Removed, "What one view lost.", "view counts")
+_shape("Receipt", Receipt, "What forgetting removed, or in a dry run would remove.",
+       "user dry_run messages seqs views purged time texts key",
+       purged="No file has the text any more; false in a dry run.",
+       texts="What the messages said, where that was asked for.",
+       key="The number of the user's key, where it was destroyed.")
+_shape("AuditEntry", AuditEntry, "One thing that was done with a user's memory.",
+       "user number time action operation door key count", number="Rises by one per user.")
+_shape("Audit", None, "Who read, wrote and forgot, in the order of time.", "entries",
+       entries=list[AuditEntry])
+_shape("LookedAt", LookedAt, "A table, a file or an object of a bucket that was looked through.",
+       "kind name rows bytes")
+_shape("Leftover", Leftover, "Something that should be gone.", "kind where words")
+_shape("Verification", Verification, "What was looked at, and what was found.",
+       "ok user time texts looked_for excused too_short purge_is_due looked_at leftovers",
+       excused="Of those, how many are in messages that are still there.",
+       too_short="Texts of less than 8 bytes, which were not looked for.")
+_shape("ViewStats", ViewStats, "What one view holds.", "view counts lag",
+       lag="Messages that it has not read yet.")
+_shape("Stats", Stats, "What a memory holds.", "user users messages sessions views bytes_on_disk",
+       bytes_on_disk=(int | None, "Of the whole folder; null with a user's key."))
+_shape("Behind", Behind, "A view that could not be brought to the end of the log.", "user view reason")
+_shape("Maintained", Maintained, "What a maintenance did.",
+       "users messages cut_short behind model_calls degraded prompt_tokens completion_tokens",
+       messages="Read by views, each view's counted.",
+       cut_short="Of these, messages so long that the beginning alone was read.")
+_shape("ProfileEntry", UserNote, "One thing that is known of a user.",
+       "id kind text about sources time session holds pinned retired edited made_by supersedes"
+       " superseded_by ended_by")
+_shape("Profile", None, "What should always be known of a user.", "text entries",
+       text=(str, "For a system prompt."), entries=list[UserNote])
+_shape("TopicLine", CatalogueLine, "A topic document before it is opened.", "id title summary tokens")
+_shape("Topics", None, "All topic documents but the one that is not filed yet.", "topics",
+       topics=list[CatalogueLine])
+_shape("Topic", None, "A topic document, as Markdown.", "id text", id=str, text=str)
+_shape("TopicEdited", None, "What became of an edit.", "edits conflicts",
+       edits=(int, "Stored; 0 when there was nothing to change."),
+       conflicts=(list[str], "What changed meanwhile, as differences; then nothing was stored."))
+_shape("Semantic", Semantic, "A fact, and who says so.", "id text seqs time")
+_shape("Theme", Theme, "Facts that belong together.", "id name near start end semantics")
+_shape("Themes", None, "All themes, in the order in which they began.", "themes", themes=list[Theme])
+_shape("TimelineLine", TimelineLine, "A session, or what a model noted of it.",
+       "time text session sources kind is_dated holds")
+_shape("Timeline", None, "Dated lines in the order of time.", "text lines",
+       text=str, lines=list[TimelineLine])
+# fmt: on
 
 
 class FaultJson(OutputShape):
-    """What is wrong where in a request."""
+    """A fault in a request, and its place."""
 
     at: str
     detail: str

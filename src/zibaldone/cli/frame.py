@@ -1,0 +1,215 @@
+"""Commands made from the table of operations: their options, the memory that they open, what they show.
+
+A command calls its operation's method and shows the result as a table, a text or JSON. One that does more has
+a function of its own, registered by `runs`; `cli/showing` has what people see of the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from inspect import Parameter as Argument
+from inspect import Signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from zibaldone.api.operations import REQUIRED, Operation, Parameter
+from zibaldone.cli import output as out
+from zibaldone.cli.completing import sessions_of
+from zibaldone.cli.input import (
+    MYSELF,
+    AsJson,
+    Folder,
+    OptionalUser,
+    User,
+    check_user,
+    given_path,
+    open_memory,
+    whole_session,
+)
+from zibaldone.cli.output import NOTHING_FOUND
+
+if TYPE_CHECKING:
+    from zibaldone.api.memory import Memory
+
+_TYPES: dict[str, Any] = {
+    "number": int,
+    "fraction": float,
+    "seconds": float,
+    "flag": bool,
+    "texts": list[str],
+    "choices": list[str],
+    "seqs": list[int],
+    "path": Path,
+    "paths": list[Path],
+    "folder": Path,
+}  # of other kinds str
+
+
+@dataclass(frozen=True, slots=True)
+class CliCall:
+    """A command as it was typed."""
+
+    operation: Operation
+    user: str | None
+    folder: Path
+    as_json: bool
+    context: typer.Context
+    given: dict[str, Any] = field(default_factory=dict)  # parameters by name
+
+    @property
+    def whose(self) -> str:
+        """The user of a command that is of one."""
+        assert self.user is not None
+        return self.user
+
+    @contextmanager
+    def opened(self, **options: Any) -> Iterator[Memory]:
+        """Open the memory, which is to hold something of the user. Raises UnknownName."""
+        with open_memory(self.folder, **options) as memory:
+            check_user(memory, self.user)
+            yield memory
+
+    def options(self, memory: Memory) -> dict[str, Any]:
+        """The method's options; sessions by their whole names. Raises UnknownName."""
+        given = dict(self.given)
+        for part in self.operation.parameters_of("cli"):
+            if part.kind == "session":
+                given[part.name] = whole_session(memory, self.whose, given[part.name])
+            elif part.kind in ("texts", "choices", "seqs"):
+                given[part.name] = given[part.name] or None
+        return self.operation.options(given)
+
+    def run(self, memory: Memory, **changed: Any) -> Any:
+        """Call the operation's method with what was typed and these."""
+        return self.operation.bound(memory, self.user)(**{**self.options(memory), **changed})
+
+    def answer(self, as_json: object, text: str | None) -> None:
+        """Write the answer: a JSON value where that is wanted, else a text, if there is any."""
+        if self.as_json:
+            out.write_json(as_json)
+        elif text is not None:
+            out.write(text)
+
+    def show(self, result: Any) -> None:
+        """Write the result: as JSON, or as people read it. Ends the command where nothing is an error."""
+        name, cli = self.operation.name, self.operation.cli
+        assert cli is not None
+        is_empty = isinstance(result, list | tuple) and not result
+        if self.as_json:
+            out.write_json(AS_JSON[name](result) if name in AS_JSON else result)
+        elif not is_empty:
+            SHOWN[name](self, result)
+        if is_empty and cli.empty:
+            about = f" about {self.given['query']!r}" if self.given.get("query") else ""
+            out.note(cli.empty.format(user=self.user, about=about))
+            if cli.empty_fails:
+                raise typer.Exit(NOTHING_FOUND)
+
+
+Run = Callable[[CliCall], None]
+Show = Callable[[CliCall, Any], None]
+RUN: dict[str, Run] = {}  # by the operation's name, of commands that do more
+SHOWN: dict[str, Show] = {}
+AS_JSON: dict[str, Callable[[Any], object]] = {}  # of results that are not written as they are
+
+
+def runs(name: str) -> Callable[[Run], Run]:
+    """Register the function that is the command of an operation; a docstring is its help."""
+    return lambda run: RUN.setdefault(name, run)
+
+
+def shows(name: str) -> Callable[[Show], Show]:
+    """Register the function that writes an operation's result for people."""
+    return lambda show: SHOWN.setdefault(name, show)
+
+
+def add_commands(
+    app: typer.Typer, operations: Sequence[Operation], groups: Mapping[str, typer.Typer]
+) -> None:
+    """Add a command for each operation that has one; those of two words to the group of the first."""
+    for operation in operations:
+        if operation.cli is None:
+            continue
+        *group, name = operation.cli.command.split()
+        if not group and name in groups:  # the group called without a command
+            groups[name].callback(invoke_without_command=True)(_command(operation))
+        else:
+            (groups[group[0]] if group else app).command(name)(_command(operation))
+
+
+def _command(operation: Operation) -> Callable[..., None]:
+    """The function that typer makes a command of."""
+    assert operation.cli is not None
+    run = RUN.get(operation.name, _call_and_show)
+
+    def command(**given: Any) -> None:
+        context: typer.Context = given.pop("context")
+        if context.invoked_subcommand is not None:
+            return
+        user = None if operation.whose == "none" else given.pop("user")
+        run(CliCall(operation, user, given.pop("memory"), given.pop("as_json", False), context, given))
+
+    arguments = [Argument("context", Argument.KEYWORD_ONLY, annotation=typer.Context)]
+    arguments += [_argument(operation, part) for part in operation.parameters_of("cli")]
+    if operation.whose == "user":
+        arguments.append(Argument("user", Argument.KEYWORD_ONLY, default=MYSELF, annotation=User))
+    elif operation.whose == "all":
+        arguments.append(Argument("user", Argument.KEYWORD_ONLY, default=None, annotation=OptionalUser))
+    arguments.append(Argument("memory", Argument.KEYWORD_ONLY, annotation=Folder))
+    if operation.cli.has_json:
+        arguments.append(Argument("as_json", Argument.KEYWORD_ONLY, default=False, annotation=AsJson))
+    command.__signature__ = Signature(arguments)  # type: ignore[attr-defined] # which typer reads
+    command.__annotations__ = {argument.name: argument.annotation for argument in arguments}
+    summary = operation.summary if run is _call_and_show or not run.__doc__ else run.__doc__
+    command.__doc__ = f"{summary}\n\n{operation.cli.more}".strip()
+    return command
+
+
+def _call_and_show(call: CliCall) -> None:
+    with call.opened() as memory:
+        result = call.run(memory)
+    call.show(result)
+
+
+def _argument(operation: Operation, part: Parameter) -> Argument:
+    """An option or an argument of a command, as typer declares it."""
+    assert operation.cli is not None
+    default = operation.cli.defaults.get(part.name, part.default)
+    is_required = default is REQUIRED or part.name in operation.any_of
+    kind = _TYPES.get(part.kind, str)
+    declared: dict[str, Any] = {"help": _help(part)}
+    if part.kind == "session":
+        declared["autocompletion"] = sessions_of
+    elif part.choices:
+        declared["autocompletion"] = lambda incomplete: [
+            name for name in part.choices if name.startswith(incomplete)
+        ]
+    elif part.kind == "folder":
+        declared["parser"] = given_path
+    if not part.passed and part.least is not None:  # others are checked by the method, which says it better
+        declared |= {"min": part.least, "max": part.most}
+    if part.flags.isupper():
+        made = typer.Argument(metavar=part.flags, **declared)
+    else:
+        made = typer.Option(*(part.flags or f"--{part.name.replace('_', '-')}").split(), **declared)
+    if default is None and not is_required:
+        kind |= None
+    return Argument(
+        part.name,
+        Argument.KEYWORD_ONLY,
+        default=Argument.empty if is_required else default,
+        annotation=Annotated[kind, made],
+    )
+
+
+def _help(part: Parameter) -> str:
+    added = ""
+    if part.kind == "session":
+        added = ": its name, or how that begins"
+    elif part.kind in ("texts", "choices", "seqs", "paths"):
+        added = " (repeatable)"
+    return f"{part.help[:-1]}{added}." if added and not part.help.endswith("...") else part.help + added

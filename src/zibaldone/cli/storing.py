@@ -1,0 +1,130 @@
+"""Commands around where a memory is stored: encrypt it, move its blocks, let a role serve it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from zibaldone.cli import output as out
+from zibaldone.cli.frame import CliCall, runs
+from zibaldone.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from zibaldone.storage.converting import Converted
+
+_BUSY_S = 30.0
+
+
+@runs("encrypt")
+def encrypt(call: CliCall) -> None:
+    from zibaldone.storage.converting import encrypt_folder
+
+    _show(call, encrypt_folder(_folder(call.folder), _key()))
+
+
+@runs("decrypt")
+def decrypt(call: CliCall) -> None:
+    from zibaldone.storage.converting import decrypt_folder
+
+    _show(call, decrypt_folder(_folder(call.folder), _key()))
+
+
+@runs("rekey")
+def rekey(call: CliCall) -> None:
+    from zibaldone import settings
+    from zibaldone.storage.converting import change_key
+    from zibaldone.storage.database import url_in
+    from zibaldone.storage.folder_layout import HEADER
+
+    new_key = settings.key("NEW_KEY") or b""
+    user_keys = settings.user_keys()
+    if user_keys is not None:
+        from zibaldone.storage.keyring import change_master_key
+
+        change_master_key(user_keys, _key(), new_key)
+        out.write("the new key opens the keys of users from now on")
+    is_encrypted = url_in(call.folder) is None and (call.folder.expanduser() / HEADER).exists()
+    if user_keys is None or is_encrypted:
+        change_key(_folder(call.folder), _key(), new_key)
+        out.write("the new key opens the folder from now on")
+
+
+def _folder(given: Path) -> Path:
+    from zibaldone.storage.database import url_in
+
+    if url_in(given) is not None:
+        raise InvalidInput("what PostgreSQL keeps, its server encrypts, or the disk below it: give a folder")
+    out.say_folder(given)
+    return given.expanduser().absolute()
+
+
+def _key() -> str | bytes:
+    from zibaldone import settings
+
+    return settings.key() or b""
+
+
+def _show(call: CliCall, converted: Converted) -> None:
+    if call.as_json:
+        out.write_json(converted)
+        return
+    what = "encrypted" if converted.encrypted else "decrypted: its files are plain"
+    sizes = f"{converted.bytes_before / 1e6:.1f} MB before, {converted.bytes_after / 1e6:.1f} MB now"
+    out.write(f"{what} ({sizes})")
+    if converted.others:
+        out.write(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
+    if converted.encrypted:
+        out.write("The plain files are deleted, not overwritten: backups and the disk may still have them.")
+
+
+@runs("move-blocks")
+def move_blocks(call: CliCall) -> None:
+    from zibaldone import settings
+    from zibaldone.storage.moving import move_blocks as move
+    from zibaldone.storage.moving import undo_move
+    from zibaldone.storage.opening import is_there, open_database
+
+    memory, bucket, undo = call.folder, call.given["bucket"], call.given["undo"]
+    if (bucket is None) != undo:
+        raise InvalidInput("give the URL of a bucket, such as s3://bucket/prefix, or --undo")
+    if not is_there(memory):
+        raise InvalidInput(f"there is no memory in {str(memory)!r}: give the folder or the URL of one")
+    out.say_folder(memory)
+    database = open_database(
+        memory.expanduser(),
+        busy_timeout_s=_BUSY_S,
+        key=settings.key(),
+        user_keys=settings.user_keys(),
+        wall_key=settings.wall_key(),
+    )
+    try:
+        if bucket is None:
+            done = undo_move(database)
+        else:
+            with out.progress("moving", shown=not call.as_json) as progress:
+                done = move(database, bucket, progress)
+    finally:
+        database.close()
+    if call.as_json:
+        out.write_json(done)
+    elif undo:
+        out.write(f"undone: {done.blocks} objects ({done.bytes / 1e6:.1f} MB) deleted from {done.url}")
+    else:
+        out.write(f"{done.blocks} blocks ({done.bytes / 1e6:.1f} MB) are in {done.url}")
+
+
+@runs("wall")
+def wall(call: CliCall) -> None:
+    from zibaldone import settings
+    from zibaldone.storage.database import url_in
+
+    if (url := url_in(call.folder)) is None:
+        raise InvalidInput("a folder has no roles: give the URL of a memory in PostgreSQL")
+    from zibaldone.storage.postgres import PostgresDatabase
+
+    database = PostgresDatabase(url, busy_timeout_s=_BUSY_S, wall_key=settings.wall_key())
+    try:
+        database.admit(call.given["role"])
+    finally:
+        database.close()
+    out.write(f"{call.given['role']} may serve {database.name}, with this key in ZIBALDONE_WALL_KEY")

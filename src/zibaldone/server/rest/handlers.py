@@ -1,0 +1,246 @@
+"""Handlers of operations that do more than call their method: pages, streams, what an agent's key may."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
+from typing import Any
+
+from pydantic import JsonValue
+from starlette.responses import Response, StreamingResponse
+
+from zibaldone.core import AGENT, EDITOR, Message
+from zibaldone.engine.forgetting import Receipt
+from zibaldone.errors import InvalidInput, ZibaldoneError
+from zibaldone.importers.export import to_line
+from zibaldone.log.filters import Filter
+from zibaldone.recall.ask import Answer, Step
+from zibaldone.recall.result import Recall
+from zibaldone.recall.timeline import text_of
+from zibaldone.server.problems import Problem, problem_of
+from zibaldone.server.rest.operation import Reply, RestCall, handles
+from zibaldone.server.rest.shapes import RESULTS, OutputShape
+from zibaldone.server.stepwise import stepwise
+
+_EXPORT_PAGE = 500  # messages that are in memory at once
+
+
+@handles("addMessages")
+async def add(call: RestCall) -> Reply:
+    messages = call.given["messages"]
+    for message in messages:
+        call.agent(_agent_in(message.metadata))
+        if call.principal.agent is not None and message.role == EDITOR:  # it could correct another agent's
+            raise Problem(403, "other-agent", "this key is for one agent's messages: correct them with PATCH")
+    newest = await call.memory.messages(user=call.user, last=1, include_tool_traffic=True)
+    stored = await call.run(messages=[message.given() for message in messages])
+    last_seq = newest[-1].seq if newest else 0
+    new = len({message.seq for message in stored if message.seq > last_seq})
+    return Reply({"messages": stored, "new": new}, 201 if new else 200)
+
+
+@handles("listMessages")
+async def list_messages(call: RestCall) -> object:
+    last, limit = call.given["last"], call.given["limit"]
+    page = await call.run(limit=limit if last is None else None)
+    more = last is None and len(page) == limit
+    return {"messages": page, "next": page[-1].seq if more else None}
+
+
+@handles("getMessage")
+async def get_message(call: RestCall) -> object:
+    return await _message(call)
+
+
+async def _message(call: RestCall) -> Message:
+    message = await call.memory.get(call.path["id"], user=call.user)
+    agent = call.agent(call.given["agent"])
+    if message is None or (agent is not None and message.metadata.get(AGENT) != agent):
+        raise Problem(404, "no-message", "there is no message of this id")
+    return message
+
+
+@handles("correctMessage")
+async def correct(call: RestCall) -> Message:
+    message = await _message(call)
+    metadata = call.given["metadata"]
+    call.agent(_agent_in(metadata))
+    return await call.memory.update(message.seq, call.given["content"], user=call.user, metadata=metadata)
+
+
+def _agent_in(metadata: Mapping[str, JsonValue] | None) -> str | None:
+    """The agent that metadata names, if any; a key of another agent may not give that."""
+    named = None if metadata is None else metadata.get(AGENT)
+    return None if named is None else str(named)
+
+
+@handles("listSessions")
+async def list_sessions(call: RestCall) -> object:
+    limit = call.given["limit"]
+    after = await call.run(limit=limit + 1)
+    page = after[:limit]
+    return {"sessions": page, "next": page[-1].first_seq if len(after) > len(page) else None}
+
+
+@handles("listUsers")
+async def list_users(call: RestCall) -> object:
+    limit = call.given["limit"]
+    after = await call.run(limit=limit + 1)
+    page = after[:limit]
+    return {"users": page, "next": page[-1] if len(after) > len(page) else None}
+
+
+@handles("exportMessages")
+async def export(call: RestCall) -> Response:
+    narrowed = Filter(agent=call.agent(call.given["agent"]))
+    page_after = partial(
+        call.memory.messages,
+        user=call.user,
+        filter=narrowed,
+        limit=_EXPORT_PAGE,
+        include_tool_traffic=True,
+    )
+    first = await page_after(after=0)
+
+    async def lines() -> AsyncIterator[str]:
+        page = first
+        while page:
+            yield "".join(f"{to_line(message)}\n" for message in page)
+            page = await page_after(after=page[-1].seq)
+
+    return StreamingResponse(lines(), media_type="application/jsonl")
+
+
+@handles("forget")
+async def forget(call: RestCall) -> Receipt:
+    if call.principal.agent is not None:
+        await _check_own(call, call.user)
+    receipt: Receipt = await call.run()
+    return receipt
+
+
+async def _check_own(call: RestCall, user: str) -> None:
+    """Let a key of one agent forget messages that it said and heard, one by one, and nothing else.
+
+    An edit of such a message goes with it, whoever wrote it: the receipt counts it, and has no word of it.
+    """
+    if call.given["keep_texts"]:
+        raise Problem(403, "other-agent", "this key is for one agent's messages: no texts of others")
+    if call.given["seqs"] is None:
+        raise Problem(403, "other-agent", "this key is for one agent's messages: forget by seqs")
+    for seq in call.given["seqs"]:
+        message = await call.memory.get(seq, user=user)
+        if message is not None and message.metadata.get(AGENT) != call.principal.agent:
+            raise Problem(403, "other-agent", "this key is for one agent's messages, not for all of these")
+
+
+@handles("verifyForgotten")
+async def verify(call: RestCall) -> object:
+    seqs, texts = tuple(call.given["seqs"]), tuple(call.given["texts"])
+    return await call.memory.admin.verify(Receipt(call.user, False, seqs, (), purged=True, texts=texts))
+
+
+@handles("recall")
+async def recall(call: RestCall) -> object:
+    messages = call.given["messages"]
+    recalled = await call.run(
+        messages=None if messages is None else [message.given() for message in messages]
+    )
+    call.metrics.recalled(recalled.tokens)
+    return _recalled(recalled)
+
+
+@handles("ask")
+async def ask(call: RestCall) -> object:
+    options = call.options()
+    steps = stepwise(call.memory, options.pop("question"), user=call.user, **options)
+    shown = (_step_or_answer(call, step) async for step in steps)
+    if not call.given["stream"]:
+        *_, answer = [step async for step in shown]
+        return answer
+    first = await anext(shown)  # what is wrong with the question is a problem, and no event
+
+    async def events() -> AsyncIterator[str]:
+        try:
+            yield _event(first)
+            async for step in shown:
+                yield _event(step)
+        except ZibaldoneError as error:  # the stream has begun, and its status is sent
+            problem = problem_of(error).body("/v1/memory/ask")
+            yield f"event: error\ndata: {json.dumps(problem)}\n\n"
+        finally:
+            await steps.aclose()  # of a client that is gone
+
+    return StreamingResponse(events(), media_type="text/event-stream")
+
+
+def _event(shown: OutputShape) -> str:
+    name = "step" if isinstance(shown, RESULTS["Step"]) else "answer"
+    return f"event: {name}\ndata: {shown.model_dump_json()}\n\n"
+
+
+def _step_or_answer(call: RestCall, given: Step | Answer) -> OutputShape:
+    if isinstance(given, Step):
+        return RESULTS["Step"].model_validate(given)
+    call.metrics.recalled(given.evidence.tokens)
+    names = ("question", "text", "known", "confidence", "citations", "steps", "marks")
+    answer = {name: getattr(given, name) for name in names}
+    return RESULTS["Answer"].model_validate({**answer, "evidence": _recalled(given.evidence)})
+
+
+def _recalled(recalled: Recall) -> dict[str, Any]:
+    names = ("query", "text", "tokens", "confidence", "evidence", "citations")
+    shown = {name: getattr(recalled, name) for name in names}
+    return {**shown, "quoted": recalled.quoted(), "ms": recalled.trace.ms}
+
+
+@handles("timeline")
+async def timeline(call: RestCall) -> object:
+    lines = await call.run()
+    return {"text": text_of(lines), "lines": lines}
+
+
+@handles("getProfile")
+async def profile(call: RestCall) -> object:
+    text = await call.memory.user(call.user).profile.text(call.given["budget_tokens"])
+    return {"text": text, "entries": await call.run()}
+
+
+@handles("changeProfileEntry")
+async def change_entry(call: RestCall) -> object:
+    opened, given = call.memory.user(call.user).profile, call.given
+    entry = next((note for note in await opened.entries() if note.id == call.path["id"]), None)
+    if entry is None:
+        raise Problem(404, "no-entry", "the profile has no entry of this id")
+    if given["text"] is not None:
+        return await opened.edit(entry, given["text"])
+    if given["retired"]:
+        return await opened.retire(entry)
+    return await (opened.pin(entry) if given["pinned"] else opened.unpin(entry))
+
+
+@handles("getTopic")
+async def topic(call: RestCall) -> dict[str, str]:
+    try:
+        return {"id": call.path["id"], "text": await call.run(doc_id=call.path["id"])}
+    except InvalidInput as error:
+        raise Problem(404, "no-topic", "there is no topic document of this id") from error
+
+
+@handles("editTopic")
+async def edit_topic(call: RestCall) -> object:
+    doc_id = call.path["id"]
+    documents = await call.memory.user(call.user).topics.documents()
+    if doc_id not in {document.id for document in documents}:
+        raise Problem(404, "no-topic", "there is no topic document of this id")
+    edited = await call.run(doc_id=doc_id)
+    return {"edits": len(edited.edits), "conflicts": [conflict.diff for conflict in edited.conflicts]}
+
+
+@handles("getStats")
+async def stats(call: RestCall) -> object:
+    shown = RESULTS["Stats"].model_validate(await call.run())
+    if call.principal.user is not None:  # the folder's size tells of others
+        return shown.model_copy(update={"bytes_on_disk": None})
+    return shown
