@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import shutil
 import ssl
 
 from memories import open_memory
@@ -48,6 +49,11 @@ from zibaldone.storage import sqlite
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock
+
+# Folders in memory, where there is room for a run's: a commit that is flushed to a disk takes milliseconds.
+_SHM = Path("/dev/shm")
+if _SHM.is_dir() and shutil.disk_usage(_SHM).free > 2**31:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_SHM))
 
 _SHARE, _LEAST = 5, 8  # of a property's examples in `make test`
 _WHOLLY_MARKED = re.compile(r"^pytestmark = .*\bmark\.(wide|exhaustive)\b", re.MULTILINE)

@@ -332,10 +332,10 @@ CEILINGS = {
     "views/hierarchy": 3_106,
     "views/kvcache": 5_291,
     "views/messages": 218,
-    "views/notes": 1_932,
+    "views/notes": 1_935,
     "views/topics": 6_126,
 }
-TESTS_CEILING = 52_830
+TESTS_CEILING = 52_600
 
 
 def lines_in(path: Path) -> int:

@@ -245,6 +245,7 @@ def test_it_executes_nothing_of_the_working_folder(tmp_path, runtime):
     assert hostile.executed == []
 
 
+@pytest.mark.wide
 def test_a_process_that_cannot_start_says_why(tmp_path, runtime, environment):
     """The last line that it wrote is the error."""
     (tmp_path / "file").write_text("no folder", encoding="utf-8")

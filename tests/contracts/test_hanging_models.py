@@ -95,9 +95,10 @@ class Scene:
     def fill(self, *, read):
         """Store the talk of both users; all views have read it, or only Bea's have."""
         unread = None if read else self.case.view == "messages"
-        if unread not in self.folders:
-            self.folders[unread] = self._filled(self.folder.with_name(f"filled-{unread}"), unread)
-        shutil.copytree(self.folders[unread], self.folder)
+        filled = self.folders / str(unread)
+        if not filled.exists():
+            self._filled(filled, unread)
+        shutil.copytree(filled, self.folder)
 
     def _filled(self, folder, unread):
         with open_memory(folder, **{**self.options, "chat": None}) as memory:
@@ -108,7 +109,6 @@ class Scene:
             self.failing.failing = False
             if unread is None:
                 memory.maintain()
-        return folder
 
     def open(self, **options):
         """The memory, with the model in it."""
@@ -168,9 +168,9 @@ def all_go_on(memory, view):
 
 
 @pytest.fixture(scope="module")
-def folders():
-    """Filled folders, by what is unread in them: each is made once, and copied."""
-    return {}
+def folders(tmp_path_factory):
+    """Where filled folders are, by what is unread in them: each is made once, and copied."""
+    return tmp_path_factory.mktemp("filled")
 
 
 @pytest.fixture

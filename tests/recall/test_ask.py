@@ -11,45 +11,25 @@ from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatReply
 from zibaldone.testing import FakeOpenAIServer, FrozenClock, Misbehaviour, ScriptedModel
 
+
+def ann(content, time, session, **fields):
+    """A message of hers, or in answer to her."""
+    return {"role": "user", "name": "Ann", "content": content, "time": time, "session": session, **fields}
+
+
 ANN = [
-    {
-        "role": "user",
-        "name": "Ann",
-        "content": "I adopted a beagle called Pip.",
-        "time": "2023-05-08T09:00",
-        "session": "a",
-    },
-    {"role": "assistant", "content": "Lovely! How old is Pip?", "time": "2023-05-08T09:01", "session": "a"},
-    {
-        "role": "user",
-        "name": "Ann",
-        "content": "The vet says Pip has a heart murmur.",
-        "time": "2023-06-01T09:00",
-        "session": "b",
-    },
-    {
-        "role": "user",
-        "name": "Ann",
-        "content": "My sister Ruth moved to Ghent.",
-        "time": "2023-07-02T09:00",
-        "session": "c",
-    },
-    {
-        "role": "user",
-        "name": "Ann",
-        "content": "The vet gave Pip pills against the murmur.",
-        "time": "2023-08-01T09:00",
-        "session": "d",
-    },
+    ann("I adopted a beagle called Pip.", "2023-05-08T09:00", "a"),
+    ann("Lovely! How old is Pip?", "2023-05-08T09:01", "a", role="assistant", name=None),
+    ann("The vet says Pip has a heart murmur.", "2023-06-01T09:00", "b"),
+    ann("My sister Ruth moved to Ghent.", "2023-07-02T09:00", "c"),
+    ann("The vet gave Pip pills against the murmur.", "2023-08-01T09:00", "d"),
 ]
 FILLER = [
-    {
-        "role": "user",
-        "name": "Ann",
-        "content": f"On day {day} of the tour we walked {day + 3} miles along the canal towards the lock.",
-        "time": f"2022-{1 + day // 28:02}-{1 + day % 28:02}T09:00",
-        "session": f"tour {day}",
-    }
+    ann(
+        f"On day {day} of the tour we walked {day + 3} miles along the canal towards the lock.",
+        f"2022-{1 + day // 28:02}-{1 + day % 28:02}T09:00",
+        f"tour {day}",
+    )
     for day in range(80)
 ]
 

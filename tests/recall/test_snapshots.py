@@ -50,9 +50,3 @@ def test_while_a_build_is_not_done_yet(memory, beside):
     taken, alone, _ = both(memory, "ann", "chunks")
     assert taken == alone
     assert taken[1] is None
-
-
-def test_of_a_stranger(memory):
-    """Nothing at all."""
-    taken, alone, _ = both(memory, "zoe", "messages")
-    assert taken == alone == (log.UserState(), None)

@@ -31,25 +31,8 @@ JSONISH = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                [
-                    "content",
-                    "role",
-                    "type",
-                    "text",
-                    "time",
-                    "session",
-                    "metadata",
-                    "id",
-                    "name",
-                    "tool_calls",
-                    "source",
-                    "input",
-                    "output",
-                    "data",
-                    "function",
-                    "image_url",
-                    "url",
-                ]
+                "content role type text time session metadata id name tool_calls source input output data"
+                " function image_url url".split()
             )
             | st.text(max_size=3)
             | st.integers(),

@@ -51,11 +51,49 @@ def channel(evidence, name):
     return next(score for score in evidence.channels if score.channel == name)
 
 
-def test_words_of_the_question_bring_a_message_up(talk):
-    """The message that has the words comes first."""
+CHESS = [("[1] Ann: My sister plays chess.", ""), ("[2] Bea: My sister plays chess.", "")]
+LUNCH = [
+    (f"[{day}] Ann: We had lunch at the harbour.", day) for day in ("2023-04-02", "2023-06-03", "2023-09-20")
+]
+REGATTA = [(f"[{month}] Ann: The regatta was splendid.", f"2023-{month:02}-09") for month in (4, 7, 10)]
+COMES_FIRST = {
+    "the question's words": ("Who keeps bees on a roof?", [("Bea: I keep bees on the roof.", "")], 0),
+    "a part of a sentence without spaces": ("京都旅行", [("Ann: 週末は京都へ旅行に行きました。", "")], 0),
+    "the word before a synonym": (
+        "Was the physician kind?",
+        [("[a] Bea: The doctor was kind.", ""), ("[b] Bea: The physician was kind.", "")],
+        1,
+    ),
+    "the speaker that is named": ("Does Ann's sister play chess?", CHESS, 0),
+    "the other speaker": ("Does Bea's sister play chess?", CHESS, 1),
+    "the day that is named": ("Where did we eat on 2023-06-03?", LUNCH, 1),
+    "another day": ("Where did we eat on 2023-09-20?", LUNCH, 2),
+    "the month that is named": ("How was the regatta in July 2023?", REGATTA, 1),
+    "another month": ("How was the regatta in April 2023?", REGATTA, 0),
+    "what was told of a day beforehand": (
+        "What lunch is there on 9 July 2023?",
+        [(f"[{day}] Ann: Lunch at the harbour is tomorrow.", day) for day in ("2023-05-12", "2023-07-08")],
+        1,
+    ),
+    "what was told soon after a day": (
+        "How was the regatta of 9 July 2023?",
+        [(f"[{day}] Ann: The regatta was splendid.", day) for day in ("2023-07-05", "2023-07-13")],
+        1,
+    ),
+    "days that are said relatively, on both sides": (
+        "What leaked last Friday?",  # asked on Friday 1 March 2024
+        [(f"[{day}] Ann: Yesterday the roof leaked.", day) for day in ("2023-10-11", "2024-02-24")],
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("question", "said", "first"), COMES_FIRST.values(), ids=COMES_FIRST)
+def test_of_messages_alike_the_one_that_fits_comes_first(talk, question, said, first):
+    """Words, speakers and days bring a message up, each alone."""
     talk.fill()
-    (seq,) = talk.say("Bea: I keep bees on the roof.")
-    assert talk.ranked("Who keeps bees on a roof?")[0] == seq
+    seqs = [talk.say(line, on=day or "2023-06-01")[0] for line, day in said]
+    assert talk.ranked(question)[0] == seqs[first]
 
 
 def test_rare_words_weigh_more_than_common_ones(talk):
@@ -63,14 +101,6 @@ def test_rare_words_weigh_more_than_common_ones(talk):
     talk.say(*(f"[{i}] Bea: The garden needs water." for i in range(10)))
     (rare,) = talk.say("[a] Bea: The zeppelin needs paint.")
     assert talk.ranked("garden zeppelin")[0] == rare
-
-
-def test_the_speaker_that_the_question_names_comes_first(talk):
-    """Of the same words, those of whom the question names win."""
-    talk.fill()
-    ann, bea = talk.say("[1] Ann: My sister plays chess.", "[2] Bea: My sister plays chess.")
-    assert talk.ranked("Does Ann's sister play chess?")[0] == ann
-    assert talk.ranked("Does Bea's sister play chess?")[0] == bea
 
 
 def test_neighbours_of_a_match_come_before_strangers(talk):
@@ -114,57 +144,6 @@ def test_asked_when_what_names_a_day_gains(talk):
         assert (clues[0] > clues[1]) is gains
 
 
-def test_a_day_that_the_question_names_wins(talk):
-    """Of the same words, those of the day in question come first."""
-    talk.fill()
-    said = {
-        day: talk.say(f"[{day}] Ann: We had lunch at the harbour.", on=day)[0]
-        for day in ("2023-04-02", "2023-06-03", "2023-09-20")
-    }
-    for day, seq in said.items():
-        assert talk.ranked(f"Where did we have lunch on {day}?")[0] == seq
-
-
-def test_a_message_that_means_the_day_counts_like_one_of_that_day(talk):
-    """What was told of a day beforehand is found by the day, in whatever words the day was named."""
-    talk.fill()
-    (other,) = talk.say("[a] Ann: The lunch at the harbour is tomorrow.", on="2023-05-12")
-    (meant,) = talk.say("[b] Ann: The lunch at the harbour is tomorrow.", on="2023-07-08")
-    ranked = talk.ranked("What lunch is there on 9 July 2023?")
-    assert ranked.index(meant) < ranked.index(other)
-
-
-def test_what_was_told_soon_after_the_day_comes_before_what_was_told_before(talk):
-    """What happened on a day is often told some days later."""
-    talk.fill()
-    (before,) = talk.say("[a] Ann: The regatta was splendid.", on="2023-07-05")
-    (after,) = talk.say("[b] Ann: The regatta was splendid.", on="2023-07-13")
-    ranked = talk.ranked("How was the regatta of 9 July 2023?")
-    assert ranked.index(after) < ranked.index(before)
-
-
-def test_a_month_that_the_question_names_brings_up_what_was_said_in_it(talk):
-    """A longer time is matched as a whole."""
-    talk.fill()
-    said = {
-        month: talk.say(f"[{month}] Ann: The regatta was splendid.", on=f"2023-{month:02}-09")[0]
-        for month in (4, 7, 10)
-    }
-    assert talk.ranked("How was the regatta in July 2023?")[0] == said[7]
-    assert talk.ranked("How was the regatta in April 2023?")[0] == said[4]
-
-
-def test_relative_days_are_resolved_on_both_sides(talk):
-    """A message's "yesterday" and a question's "last Friday" meet on the same day."""
-    talk.fill()
-    late, early = (
-        talk.say("[a] Ann: Yesterday the roof leaked.", on="2024-02-24")[0],
-        talk.say("[b] Ann: Yesterday the roof leaked.", on="2023-10-11")[0],
-    )
-    ranked = talk.ranked("What leaked last Friday?")  # asked on Friday 1 March 2024
-    assert ranked.index(late) < ranked.index(early)
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -187,21 +166,6 @@ def test_a_code_is_not_taken_for_those_that_are_spelt_like_it(talk):
     seqs = talk.say(*(f"[{n // 10}] Bea: The part {code} came." for n, code in enumerate(codes)))
     for n in range(0, 80, 9):
         assert talk.ranked(f"What did I say about {codes[n]}?")[0] == seqs[n]
-
-
-def test_a_synonym_counts_less_than_the_word_itself(talk):
-    """Of two messages that differ in the word, the one with the question's own comes first."""
-    talk.fill()
-    other, same = talk.say("[a] Bea: The doctor was kind.", "[b] Bea: The physician was kind.")
-    ranked = talk.ranked("Was the physician kind?")
-    assert ranked.index(same) < ranked.index(other)
-
-
-def test_names_of_a_script_without_spaces_are_found(talk):
-    """A part of a Japanese sentence finds it."""
-    talk.fill()
-    (seq,) = talk.say("Ann: 週末は京都へ旅行に行きました。")
-    assert talk.ranked("京都旅行")[0] == seq
 
 
 def test_a_session_narrows_what_is_recalled(talk):

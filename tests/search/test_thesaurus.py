@@ -33,15 +33,6 @@ def test_numbers_and_ids_are_not_learnt():
     assert len(taught("4711", "a3f9", "tax")) == 1
 
 
-def test_what_is_unlearnt_is_near_nothing():
-    """A word that left the memory is as if it had never been there."""
-    made = taught("children", "tax")
-    assert made.near(["kids"], 0.5)[0]
-    made.unlearn([("children", "children")])
-    assert made.near(["kids"], 0.5) == [[]]
-    assert len(made) == 1
-
-
 def test_what_is_unlearnt_is_gone_at_once():
     """Not only when the next question comes: its term is a word of a message."""
     made = taught("children", "tax")
@@ -50,6 +41,7 @@ def test_what_is_unlearnt_is_gone_at_once():
     made.unlearn([("children", "children")])
     made.unlearn([("kumquats", "kumquat")])
     assert not any(word in repr(vars(made)) for word in ("child", "kumquat"))
+    assert (made.near(["kids"], 0.5), len(made)) == ([[]], 1)
     made.learn([("children", "children")])
     assert made.near(["kids"], 0.5)[0]
 

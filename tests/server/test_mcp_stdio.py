@@ -96,6 +96,7 @@ def test_standard_output_is_the_protocol_s_alone(memory_path):
     assert all(message["jsonrpc"] == "2.0" for message in messages)
 
 
+@pytest.mark.wide
 def test_a_folder_that_cannot_be_used_is_told(tmp_path):
     """In a line on standard error, with the exit code of the command line."""
     (tmp_path / "file").write_text("x")

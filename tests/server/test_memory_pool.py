@@ -104,6 +104,7 @@ def test_what_is_raised_there_is_raised_here(shared):
     shared(work)
 
 
+@pytest.mark.wide
 def test_who_acts_is_noted_there(tmp_path):
     """A process knows the door and the key of who asked its server."""
     from zibaldone.log.audit import acting
@@ -206,6 +207,7 @@ def test_a_process_lets_go_of_keys_that_its_server_has_destroyed(tmp_path):
         assert "Porto" in there.recall(QUESTION, user="bob").text
 
 
+@pytest.mark.wide
 def test_a_process_that_is_killed_is_started_again_and_loses_no_turn(tmp_path):
     """Messages with ids are stored once, whenever it ends; the other process's users notice nothing."""
 

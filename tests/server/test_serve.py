@@ -63,7 +63,8 @@ def refused(memory_path, *args):
     return done.exit_code, done.stderr
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.wide)])
+@pytest.mark.wide
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_its_processes_end_with_it(memory_path, end):
     """However it ends: those that recall for its gateway have nobody to answer any more."""
     upstream = ("--upstream", "http://127.0.0.1:9/v1", "--processes", "2")

@@ -247,6 +247,7 @@ def killed_at(step, folder):
     return status != 0
 
 
+@pytest.mark.wide
 def test_killed_at_any_statement(tmp_path):
     """The folder is as it was before, or as it is after; whoever opens it next goes on."""
     old, step, numbers = old_folder(tmp_path / "old"), 0, set()

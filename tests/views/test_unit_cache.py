@@ -47,6 +47,7 @@ def word_embedder() -> StaticEmbedder:
     return StaticEmbedder()
 
 
+@pytest.mark.wide
 def test_an_index_knows_how_much_memory_it_takes(word_embedder):
     """It is wrong by a third at most when made and when it grows, and what is taken out counts no more."""
     word_embedder.embed(["something"])

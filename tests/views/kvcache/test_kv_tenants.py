@@ -64,8 +64,8 @@ def test_a_generated_turn_names_its_own_user_s_messages(rig):
     assert rig.attended()
 
 
-@pytest.mark.parametrize("user", ["ANN", "ann ", "an", "ann%", "../ann"])
-def test_users_of_like_names_are_strangers(rig, user):
+def test_users_of_like_names_are_strangers(rig):
     """A name that is nearly another's has no block."""
-    assert rig.kv.scores("w1", user=user) == []
-    assert rig.ask(user=user).blocks == ()
+    for user in ("ANN", "ann ", "an", "ann%", "../ann"):
+        assert rig.kv.scores("w1", user=user) == []
+        assert rig.ask(user=user).blocks == ()

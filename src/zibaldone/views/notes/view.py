@@ -20,7 +20,7 @@ from zibaldone.core.validation import to_time
 from zibaldone.errors import ModelFailed
 from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search import dense
 from zibaldone.search.question import Question
@@ -295,8 +295,11 @@ class NotesView(UnitsView):
         wanted = set(question.stems)
         shared = np.array([_share(wanted, draft) for draft in drafts])
         near = np.zeros(len(drafts))
-        if question.vector is not None:
-            near = np.maximum(dense.products(ledger.vectors[rows], question.vector), 0.0)
+        # A rule is compared with the whole question: its content words alone miss "hazelnuts" by "nuts".
+        is_table = isinstance(self._embedder, WordEmbedder)
+        vector = embed(self._embedder, [question.text])[0] if is_table else question.vector
+        if vector is not None:
+            near = np.maximum(dense.products(ledger.vectors[rows], vector), 0.0)
         scores = np.minimum(1.0, near + shared)
         order = [
             row
