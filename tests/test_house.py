@@ -269,9 +269,7 @@ def test_importers_know_only_the_vocabulary():
     """An importer stands on core, errors, text and the border of the log where messages come in."""
     for path in SOURCE.glob("importers/*.py"):
         known = {".".join(other) if top(other) == "log" else top(other) for other in imported(path)}
-        assert known <= {"importers", "core", "log.message_input", "log.message_objects", "errors", "text"}, (
-            path
-        )
+        assert known <= {"importers", "core", "log.message_input", "errors", "text"}, path
 
 
 # Where processes are started, and by what: Python by `child_process` alone.
@@ -316,12 +314,12 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 662,
     "adapters": 2_022,
-    "api": 3_718,
+    "api": 3_679,
     "cli": 4_357,
-    "core": 721,
+    "core": 728,
     "engine": 4_329,
-    "importers": 3_387,
-    "log": 2_525,
+    "importers": 3_386,
+    "log": 2_501,
     "models": 2_548,
     "recall": 1_727,
     "search": 2_771,
@@ -337,7 +335,7 @@ CEILINGS = {
     "views/notes": 1_935,
     "views/topics": 6_126,
 }
-TESTS_CEILING = 52_580
+TESTS_CEILING = 52_600
 
 
 def lines_in(path: Path) -> int:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
     from zibaldone.log.filters import Filter
-    from zibaldone.log.message_objects import Attachment
+    from zibaldone.log.message_input import Attachment
     from zibaldone.log.retention import Retention, RetentionRule
     from zibaldone.models import (
         Ceilings,
@@ -223,7 +223,7 @@ _HOMES = {
     "log": ("Session",),
     "engine.maintenance": ("Behind", "Maintained"),
     "api.memory": ("Memory",),
-    "log.message_objects": ("Attachment",),
+    "log.message_input": ("Attachment",),
     "models": (
         "Ceilings",
         "ChatModel",

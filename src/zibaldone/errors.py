@@ -129,7 +129,7 @@ class NotEncrypted(StorageUnusable):
 
 
 class KeyDestroyed(StorageError):
-    """What was asked for is sealed by a key that was destroyed, to forget its user, who is named."""
+    """The words are sealed by a key that was destroyed to forget their user, who is named."""
 
 
 class StorageBusy(StorageError):

@@ -89,7 +89,7 @@ def test_signatures(name):
 
 
 def same(value):
-    """What two runs of one call have in common."""
+    """The parts of a result that two runs of one call have in common."""
     if hasattr(value, "trace"):
         return value.text, value.evidence, value.citations, value.trace.decisions
     if hasattr(value, "steps"):
@@ -126,7 +126,7 @@ def test_behaviour(opened, tmp_path, clock):
         ("user.versions", (4,), {}),
         ("user.attachments", (4,), {}),
         ("user.sessions", (), {}),
-        ("user.titled_sessions", (), {"limit": 2, "skip": 0, "words": "", "among": ["1"]}),
+        ("user.titled_sessions", (), {"limit": 2, "after": 0, "words": "", "among": ["1"]}),
         ("users", (), {}),
         ("maintain", (), {"user": "ann", "views": ["chunks"], "progress": lambda *_: None}),
         ("user.chunks", (), {}),

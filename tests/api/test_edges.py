@@ -71,7 +71,7 @@ def test_an_embedder_that_raises_its_own_errors_loses_nothing(opened):
 
 
 def test_a_failure_behind_the_commit_is_not_told_as_a_failure(memory, monkeypatch):
-    """What is stored is acknowledged, even when the view cannot be brought forward at once."""
+    """A stored message is acknowledged, even when the view cannot be brought forward at once."""
 
     def busy(*_, **__):
         raise StorageBusy("locked")

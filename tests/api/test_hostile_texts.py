@@ -61,7 +61,7 @@ def reader(memory):
 
 @pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES)
 def test_readers_get_so_much_of_a_hostile_text(memory, reader, text):
-    """Of the message and of the question, which is what their work is bounded by."""
+    """The length of the message or the question bounds the work."""
     memory.add(text, user="ann")
     memory.maintain(user="ann", views=["reader"])
     memory.recall(text, user="ann", views=["reader"])

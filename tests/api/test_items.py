@@ -71,7 +71,7 @@ def test_a_search_ranks_by_what_items_say(items):
 
 
 def test_a_search_is_of_a_namespace_and_all_below_it(items):
-    """What is beside it is not ranked."""
+    """Items beside the namespace are not ranked."""
     for name in ("tea", "tea2"):
         items.put((name, "green"), "a", {"content": f"Sencha, {name}"})
     assert [item.namespace for item in items.search(("tea",), query="sencha")] == [("tea", "green")]
@@ -88,7 +88,7 @@ def test_pages_of_a_search_are_all_of_it(items):
 
 
 def test_a_search_knows_only_what_an_item_says_now(items):
-    """What it said before is in its history, and found by no search."""
+    """An earlier version is in the history, and found by no search."""
     items.put(("prefs",), "drink", {"content": "He likes espresso."})
     items.put(("prefs",), "drink", {"content": "He likes water."})
     assert [item.value["content"] for item in items.search((), query="espresso")] == ["He likes water."]
@@ -204,7 +204,7 @@ def test_items_go_along_with_an_export(memory, opened, tmp_path):
 
 
 def test_a_session_of_an_items_name_is_no_item(memory, items):
-    """What somebody says in such a session is not taken for a document."""
+    """A message in such a session is not taken for a document."""
     memory.add("hello", user="ann", session="zibaldone:items/prefs/drink")
     assert items.get(("prefs",), "drink") is None
     assert items.search(()) == []

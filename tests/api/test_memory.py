@@ -35,7 +35,7 @@ def view(memory):
 
 
 def test_messages_come_back_as_stored(memory, clock):
-    """What add returns is what messages lists: seqs from 1, times aware, ids made where none were given."""
+    """Add returns messages as they are listed: seqs from 1, times aware, ids made where none were given."""
     stored = memory.add(TALK, user="ann", session="a")
     assert memory.messages(user="ann") == stored
     assert [m.seq for m in stored] == [1, 2, 3, 4]
@@ -101,7 +101,7 @@ def test_nothing_to_add(memory):
 
 @pytest.mark.parametrize("again", [False, True])
 def test_export_and_import(memory, opened, tmp_path, again):
-    """What was exported comes back equal, in its order; importing it twice adds nothing."""
+    """An export comes back equal, in its order; importing it twice adds nothing."""
     memory.add(TALK, user="ann", session="a")
     assert memory.user("ann").export(path=tmp_path / "out") == 4
     other = opened("other")

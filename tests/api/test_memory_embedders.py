@@ -44,7 +44,7 @@ def test_an_encoder_reads_the_question_as_it_is(opened):
 
 
 def test_a_memory_says_whether_its_recalls_wait_for_others(opened):
-    """What is embedded waits for nobody; another embedder may be a server."""
+    """The embedded embedder waits for nobody; another one may be a server."""
     assert opened().admin.is_embedded
     assert not opened(embedder=HashEmbedder()).admin.is_embedded
 

@@ -32,7 +32,7 @@ def test_folders_of_any_name(opened, tmp_path, name):
 
 
 def modes(folder):
-    """Of a folder and of all that is in it: what others than the owner may do."""
+    """The permissions of others than the owner, of a folder and of all that is in it."""
     return {path.name: path.stat().st_mode & 0o077 for path in (folder, *folder.rglob("*")) if path.is_file()}
 
 

@@ -119,7 +119,7 @@ def test_edits_come_back_and_survive_a_rebuild(topics, small, tmp_path):
 
 
 def test_a_removal_survives_a_rebuild(topics, small, tmp_path):
-    """What a person took out stays out, and no recall of the topics finds it."""
+    """A sentence that a person took out stays out, and no recall of the topics finds it."""
     topics.export(tmp_path / "out")
     path = file_with(tmp_path / "out", "walnuts")
     path.write_text(

@@ -1,4 +1,4 @@
-"""What a recall would read first is in memory before."""
+"""The index that a recall begins with is in memory before."""
 
 import pytest
 
@@ -12,7 +12,7 @@ QUESTION = "Where do I live?"
 
 @pytest.fixture
 def read(monkeypatch):
-    """What was read into memory since: what did it, and of how much."""
+    """The reads into memory since: by whom, and how much."""
     done = []
 
     def watch(owner, name, size):
@@ -31,7 +31,7 @@ def read(monkeypatch):
 
 
 def test_a_recall_finds_it_there(opened, read):
-    """Of a user whom nobody asked about yet, and of one who has said more since."""
+    """The index of a user whom nobody asked about yet, and of one who has said more since."""
     with opened() as memory:
         memory.add(TALK, user="ann")
         memory.maintain()

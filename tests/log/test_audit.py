@@ -103,7 +103,7 @@ def test_an_entry_stands_or_falls_with_what_it_is_of(noted, monkeypatch):
 
 
 def test_which_entries(noted, clock):
-    """Of one user, since a time, the newest."""
+    """Entries are narrowed to one user, a time, the newest."""
     noted.add(SECRET, user="ann")
     noted.add(SECRET, user="bea")
     noted.add(SECRET, user="ann")

@@ -117,7 +117,7 @@ def test_times_keep_their_clock():
     ],
 )
 def test_bad_times(given):
-    """What is no time, or one that cannot be stored, is refused."""
+    """A value that is no time, or one that cannot be stored, is refused."""
     with pytest.raises(InvalidInput):
         to_time(given)
 

@@ -61,7 +61,7 @@ def test_openai_messages():
 
 
 def test_openai_completion():
-    """Of a completion the first choice's message."""
+    """A completion is its first choice's message."""
     choices = [
         {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
         for i, text in enumerate(["Yes.", "No."])
@@ -352,7 +352,7 @@ def test_what_looks_like_none_of_them_is_refused(given):
 
 
 def test_a_result_is_left_out_by_its_role(memory):
-    """What tools gave back is recalled or not, as is wished, and is never taken for what the user says."""
+    """Tools' results are recalled or not, as is wished, and never taken for the user's words."""
     memory.add(
         [
             {"role": "user", "content": "What is in my notes on tulips?"},

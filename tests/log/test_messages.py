@@ -72,7 +72,7 @@ def test_get_by_seq_and_by_id(filled, which, seq):
 
 @pytest.mark.parametrize("which", [6, "nothing", "bea"])
 def test_get_finds_nothing(filled, which):
-    """What is not there, or is another user's."""
+    """A message that is not there, or is another user's, is None."""
     assert filled.get(which, user="ann") is None
 
 
@@ -231,7 +231,7 @@ def test_a_correction_goes_with_what_it_corrects(filled):
 
 
 def test_a_forgotten_correction_gives_the_word_back(filled):
-    """What it corrected holds again."""
+    """The corrected message holds again."""
     stored = filled.update(1, "I live in Lyon.", user="ann")
     filled.forget(user="ann", seqs=[stored.seq])
     assert "I live in Paris." in texts(ask(filled).evidence)

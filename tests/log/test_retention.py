@@ -36,7 +36,7 @@ def told(opened, clock):
 
 
 def ages(memory, user="ann"):
-    """What is left: ages in days, and of them those of the assistant's."""
+    """Ages of the messages that are left, in days, and those of the assistant's."""
     left = memory.messages(user=user)
     words = [(int(message.content.split()[3]), message.role) for message in left]
     return [age for age, role in words if role == "user"], [age for age, role in words if role == "assistant"]
@@ -70,7 +70,7 @@ def test_what_a_rule_says_goes_in_the_next_maintenance(told, rules, user_s, assi
 
 
 def test_the_default_holds_for_whom_nothing_else_was_set(told, opened):
-    """Of a Memory's own default a user can be taken out; what was set stays for the next who opens it."""
+    """A user can be taken out of a Memory's default; what was set stays for the next who opens it."""
     told.user("bea").retain(Retention())
     memory = opened(embedder=HashEmbedder(16), retention=Retention([RetentionRule(50)]))
     assert memory.user("ann").retention() == Retention((RetentionRule(50),))
@@ -90,7 +90,7 @@ def test_items_stay(told, clock):
 
 
 def test_decay_lowers_the_rank_of_what_is_old(opened, clock):
-    """What is as good and newer comes first; all is found as before, and nothing is deleted."""
+    """A newer passage that fits as well comes first; all is found as before, and nothing is deleted."""
     memory = opened(embedder=HashEmbedder(16))
     for age in DAYS:
         time = clock() - timedelta(days=age)
@@ -141,7 +141,7 @@ def test_a_damaged_policy_holds_nobody_else_up(told, opened):
     with pytest.raises(StorageCorrupt, match="retention of user 'ann' is damaged"):
         memory.user("ann").retention()
     (fault,) = memory.admin.check().faults
-    assert "retain(None, user='ann')" in fault
+    assert "user('ann').retain(policy), or retain(None)" in fault
     memory.user("ann").retain(None)
     assert memory.admin.check().ok
     assert [receipt.user for receipt in memory.maintain().forgotten] == ["ann"]
@@ -259,7 +259,7 @@ def test_forgetting_everything_leaves_no_session_s_name(told, emptied):
 
 
 def test_forgetting_everything_takes_a_policy_that_cannot_be_read(told):
-    """What it names cannot be known."""
+    """A damaged policy names nothing that could be known."""
     told.user("ann").retain(Retention([RetentionRule(1, session="river")]))
     with closing(sqlite3.connect(told.path / "zibaldone.sqlite3", isolation_level=None)) as connection:
         connection.execute("UPDATE retention SET policy = '{' WHERE user = 'ann'")

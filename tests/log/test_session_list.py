@@ -1,5 +1,9 @@
 """The list of sessions for people: titles, order, pages, words."""
 
+import pytest
+
+from zibaldone import InvalidInput
+
 
 def add(memory, session, *contents, day=1, user="ann", **metadata):
     """A session of that day."""
@@ -31,12 +35,23 @@ def test_those_that_ended_last_come_first(memory):
 
 
 def test_they_come_in_pages(memory):
-    """Of so many, after so many, with how many there are."""
+    """A page begins behind the last session of the one before, and says how many there are from there on."""
     for day in range(1, 8):
         add(memory, f"s{day}", "Hi", day=day)
-    page, total = memory.user("ann").titled_sessions(limit=2, skip=3)
-    assert [held.session for held in page] == ["s4", "s3"]
+    first, total = memory.user("ann").titled_sessions(limit=3)
+    assert [held.session for held in first] == ["s7", "s6", "s5"]
     assert total == 7
+    add(memory, "s5", "Again", day=9)  # nothing moves on the next page, and nothing is shown twice
+    page, total = memory.user("ann").titled_sessions(limit=2, after=first[-1].last_seq)
+    assert [held.session for held in page] == ["s4", "s3"]
+    assert total == 4
+
+
+def test_a_page_behind_a_message_that_is_gone(memory):
+    """The error says where to begin again."""
+    add(memory, "a", "Hi")
+    with pytest.raises(InvalidInput, match="begin with the first page"):
+        memory.user("ann").titled_sessions(after=7)
 
 
 def test_words_are_looked_for_in_titles_and_names(memory):

@@ -152,14 +152,14 @@ async def test_the_first_or_the_last_mention(amemory):
 
 
 async def test_sessions_are_listed(amemory):
-    """The newest first, with day, size and title; only those of a time; further ones by `skip`."""
+    """The newest first, with day, size and title; only those of a time; further ones by `after`."""
     later = [{"content": "Hi", "session": f"s{n}", "time": "2024-04-10T08:00"} for n in range(20)]
     await amemory.add(later, user="ann")
     async with client(amemory) as session:
         first = await asked(session, "sessions")
         assert first.splitlines()[1] == "s19 · Wed 10 Apr 2024 · 1 message from #23 · Hi"
-        assert first.splitlines()[-1] == "2 more: skip=20"
-        assert (await asked(session, "sessions", skip=20)).splitlines()[-1] == (
+        assert first.splitlines()[-1] == "2 more: after=4"
+        assert (await asked(session, "sessions", after=4)).splitlines()[-1] == (
             "pets · Fri 1 Mar 2024 · 2 messages from #1 · My dog is called Biscuit."
         )
         then = await asked(session, "sessions", until="2024-03-31")

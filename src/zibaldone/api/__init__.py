@@ -1,1 +1,1 @@
-"""What a user holds: Memory and what it gives, the same awaited, and the object around a local model."""
+"""The public objects: Memory, User, Builds, Admin, the same awaited, and KVMemory around a local model."""

@@ -15,6 +15,7 @@ from zibaldone.core.validation import (
     count,
     file_path,
     flag,
+    function,
     key,
     members,
     option,
@@ -25,7 +26,7 @@ from zibaldone.core.validation import (
 )
 from zibaldone.engine import forgetting, inspection
 from zibaldone.engine.forgetting import Receipt
-from zibaldone.engine.imports import Imported
+from zibaldone.engine.imports import Imported, import_source
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.inspection import Integrity, Stats
 from zibaldone.engine.leases import LEASE_S
@@ -34,6 +35,8 @@ from zibaldone.engine.verification.verifying import verify
 from zibaldone.engine.worker import TURN_S
 from zibaldone.errors import InvalidInput
 from zibaldone.importers.base import Branches
+from zibaldone.importers.importing import reading
+from zibaldone.importers.source import OpenedSource
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import AuditEntry, audited, entries, note_read
 from zibaldone.log.retention import Retention
@@ -116,6 +119,7 @@ class Admin:
             del self._wiring.views[view.name]
             self._wiring.maintained.discard(view.name)
 
+    @audited("write")
     def import_(
         self,
         path: str | Path | BinaryIO,
@@ -136,16 +140,26 @@ class Admin:
         Raises InvalidImport when nothing of it can be read, InvalidInput without a user, and
         ImportInterrupted on Ctrl-C: what is complete by then is stored.
         """
-        return self._wiring.import_(
-            path,
-            None if user is None else key("user", user),
-            format=format,
-            branches=branches,
-            strict=strict,
-            again=again,
-            attachments=attachments,
-            progress=progress,
-        )
+        wiring, whose = self._wiring, None if user is None else key("user", user)
+        flag("strict", strict)
+        flag("again", again)
+        flag("attachments", attachments)
+        function("progress", progress, optional=True)
+        given = path if hasattr(path, "read") else file_path("path", path)
+        with OpenedSource(given) as source:
+            report = import_source(
+                self._database,
+                lambda name: wiring.variants.serving(name, wiring.messages),
+                reading(source, format, branches),
+                whose,
+                now=wiring.now,
+                strict=strict,
+                again=again,
+                attachments=attachments,
+                progress=progress,
+            )
+        wiring.notify(*report.users)
+        return report
 
     def apply_retention(
         self, *, user: Key | None = None, policy: Retention | None = None, dry_run: bool = False

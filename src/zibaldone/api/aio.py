@@ -27,21 +27,21 @@ T = TypeVar("T")
 def _opened(
     init: Callable[Concatenate[Memory, P], None],
 ) -> Callable[[Callable[..., None]], Callable[Concatenate[AsyncMemory, P], None]]:
-    """The signature of Memory's constructor, for one that hands all of it on."""
+    """Give a constructor that hands all arguments on the signature of Memory's."""
     return wraps(init)
 
 
 def _from_env(
     opens: Callable[P, Memory],
 ) -> Callable[[Callable[..., AsyncMemory]], Callable[Concatenate[type[AsyncMemory], P], AsyncMemory]]:
-    """The signature of Memory's other constructor, for one that hands all of it on."""
+    """Give a constructor that hands all arguments on the signature of Memory.from_env."""
     return wraps(opens.__func__)  # type: ignore[attr-defined] # with its class, as here
 
 
 def _by_user(
     method: Callable[Concatenate[Memory, P], T],
 ) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]]:
-    """A method that reads a user's index, or adds to it: `_for_user` calls it, and may do so elsewhere."""
+    """Await a method that reads a user's index, or adds to it, by `_for_user`, which may be overridden."""
     parameters = signature(method)
 
     @wraps(method)
@@ -121,11 +121,11 @@ class AsyncMemory(Awaited[Memory]):
     close = awaited(Memory.close)
 
     async def _for_user(self, method: Callable[..., T], **options: Any) -> T:
-        """What a method of Memory gives that reads the index of options["user"], or adds to it."""
+        """Call a method of Memory that reads the index of options["user"], or adds to it."""
         since = time.monotonic()
         return await in_thread(lambda: method(**with_time_left(options, since)))
 
 
 def wrapped(memory: AsyncMemory) -> Memory:
-    """The Memory behind it, for threads of their own, such as of whoever answers command lines."""
+    """Return the Memory inside, for callers with threads of their own."""
     return memory._inner  # noqa: SLF001 - of this module

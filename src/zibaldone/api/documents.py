@@ -47,7 +47,7 @@ AddEdits = Callable[[Sequence[Message]], tuple[list[Message], tuple[Behind, ...]
 
 @dataclass(frozen=True, slots=True)
 class TopicsExported:
-    """What was written."""
+    """The files of an export."""
 
     folder: Path
     files: tuple[str, ...]  # the index last
@@ -55,7 +55,7 @@ class TopicsExported:
 
 @dataclass(frozen=True, slots=True)
 class TopicsEdited:
-    """What became of somebody's edits."""
+    """The outcome of edits: those that were taken, and conflicts."""
 
     edits: tuple[Message, ...]  # as stored; those that were taken before are not among them
     conflicts: tuple[Conflict, ...]  # nothing of these was taken
@@ -72,7 +72,7 @@ class Topics:
         self._database, self._view, self._user, self._add, self._now = database, view, user, add, now
 
     def documents(self) -> list[Document]:
-        """All of them; CURRENT, what is not filed yet, comes last, unless it is empty."""
+        """List the documents; CURRENT, the facts that are not filed yet, comes last, unless it is empty."""
         return [document for document in self._library().everything() if document.body]
 
     def document(self, doc_id: str) -> Document:

@@ -26,7 +26,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.log import ITEM_SESSIONS
 from zibaldone.storage.database import Database
 
-_ROLE = "tool"  # what an item says no person said
+_ROLE = "tool"  # of items: no person said them
 _PART = "item"
 _MOST_SEQ = 2**63 - 1
 _PASSAGES = 4  # asked for at first for each item that is wanted, since a long one has several
@@ -41,7 +41,7 @@ ForgetSeqs = Callable[[Sequence[int]], Receipt]
 
 @dataclass(frozen=True, slots=True)
 class ItemPut:
-    """What one put says."""
+    """One item, to be put."""
 
     namespace: Namespace
     key: str
@@ -104,7 +104,7 @@ class Items:
         return _to_item(last[0], first[0]) if last else None
 
     def history(self, namespace: Namespace, key: str) -> list[StoredItem]:
-        """What the item said, put by put, the newest last."""
+        """List the versions of an item, put by put, the newest last."""
         with self._database.read(self._user) as connection:
             puts = log.read(connection, self._user, session=_session(namespace, key))
         return [item for message in puts if (item := _to_item(message, puts[0])) is not None]
@@ -142,7 +142,7 @@ class Items:
         return [replace(known[seq], score=scores.get(seq)) for seq in page if seq in known]
 
     def namespaces(self) -> list[tuple[str, ...]]:
-        """Those that have items, sorted."""
+        """List the namespaces that have items, sorted."""
         with self._database.read(self._user) as connection:
             sessions = log.sessions(connection, self._user, prefix=ITEM_SESSIONS)
         return sorted({_place(session.session)[0] for session in sessions})
@@ -168,7 +168,7 @@ class Items:
         return {seq: item for seq, item in items.items() if item is not None}
 
     def _scores(self, query: str, seqs: frozenset[int], wanted: int) -> dict[int, float]:
-        """So many of these messages, or all that can be ranked, with their scores, the best first."""
+        """Score the `wanted` best of these messages, or all that can be ranked; the best first."""
         passages = _PASSAGES * max(wanted, 1)
         while True:
             ranked = self._rank(query, passages, seqs)
@@ -193,12 +193,12 @@ class AsyncItems(Awaited[Items]):
 
 
 def is_put(message: Message) -> bool:
-    """True if a message is what an item says, or said."""
+    """True if a message is a version of an item."""
     return message.session.startswith(ITEM_SESSIONS) and message.metadata.get("part") == _PART
 
 
 def lines_of(value: object, name: str = "") -> list[str]:
-    """A JSON value as a reader would write it down: a line for each thing that it says, with its name."""
+    """Write a JSON value as text: a line for each string, number and flag, with its name."""
     if isinstance(value, Mapping):
         return [line for key, inner in value.items() for line in lines_of(inner, str(key))]
     if isinstance(value, list | tuple):
@@ -228,7 +228,7 @@ def _to_message(put: ItemPut) -> Message:
 
 
 def _to_item(message: Message, first: Message) -> StoredItem | None:
-    """None when the message is no put, but somebody's words in a session of that name."""
+    """Read an item; None where the message is no put, but somebody's words in a session of that name."""
     value = message.metadata.get("value")
     if message.metadata.get("part") != _PART or not isinstance(value, dict):
         return None

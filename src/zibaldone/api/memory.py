@@ -1,4 +1,4 @@
-"""Memory: the object a user holds. Eleven verbs, and the way to what is asked for less often."""
+"""Memory: eleven verbs, and `user`, `builds` and `admin` for what is asked for less often."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from zibaldone.api.admin import Admin
 from zibaldone.api.builds import Builds
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
 from zibaldone.api.items import is_put
-from zibaldone.api.recalling import passages, to_unread_question
 from zibaldone.api.user import User, to_seq_or_id
 from zibaldone.api.wiring import Wiring, to_chat_model
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message
@@ -42,8 +41,7 @@ from zibaldone.engine.maintenance import Maintained
 from zibaldone.errors import InvalidInput, TooMany
 from zibaldone.log.audit import audited
 from zibaldone.log.filters import Filter, to_filter
-from zibaldone.log.message_input import MessageLike, to_messages, to_question
-from zibaldone.log.message_objects import ATTACHMENTS
+from zibaldone.log.message_input import ATTACHMENTS, MessageLike, to_messages, to_question
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker
 from zibaldone.recall.ask import MOST_ROUNDS, Answer, Asking, Step, no_model
@@ -61,8 +59,7 @@ class Memory:
     """Everything that users said, kept once, word for word, in one folder.
 
     Opening a folder creates it if it is missing and never changes what is in it. Safe to share among
-    threads; several processes may open one folder. Times without a zone mean UTC. `user` has what is of one
-    user, `builds` the builds of views, `admin` what whoever runs the memory needs.
+    threads; several processes may open one folder. Times without a zone mean UTC.
     """
 
     def __init__(
@@ -142,7 +139,7 @@ class Memory:
 
     @property
     def admin(self) -> Admin:
-        """What whoever runs the memory needs, of all users."""
+        """Imports, retention, figures, checks and the worker, of all users."""
         return Admin(self._wiring)
 
     def user(self, name: Key) -> User:
@@ -163,6 +160,7 @@ class Memory:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @audited("write")
     def add(
         self,
         messages: MessageLike | Iterable[MessageLike],
@@ -176,7 +174,7 @@ class Memory:
 
         All of them or none. A message is a Message, a string, a mapping in the OpenAI chat shape with `time`,
         `session`, `metadata` and `id` beside it, or an object of OpenAI's, Anthropic's or LangChain's library
-        (see `message_objects`), which may be several messages; its own session wins over `session`. A message
+        (see `message_input`), which may be several messages; its own session wins over `session`. A message
         whose `id` is known already adds nothing and comes back as it was first stored. `agent` is noted in
         the metadata of those that name none, under "agent"; recall can be narrowed to it. Of images and files
         name, type and hash are kept, and with `keep_files` their bytes: `User.attachments` has them.
@@ -250,7 +248,7 @@ class Memory:
         taken_by, wiring = to_order(order), self._wiring
         room = count("budget_tokens", budget_tokens, least=1)
         session = narrowed.scope_session()
-        question = to_unread_question(wiring, question_text, user, session, room, now, timeout_s)
+        question = wiring.unread_question(question_text, user, session, room, now, timeout_s)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not wiring.notes]
         if flag("include_tool_traffic", include_tool_traffic):
@@ -397,11 +395,11 @@ class Memory:
         most, narrowed, wiring = count("limit", limit, least=1), to_filter(filter), self._wiring
         narrowing = narrowed.narrowing()
         session, room = narrowed.scope_session(), most * PASSAGE_TOKENS
-        question = to_unread_question(wiring, query, user, session, room, now, timeout_s)
+        question = wiring.unread_question(query, user, session, room, now, timeout_s)
         whose, decay_days = question.scope.user, self.user(user).retention().decay_days
 
         def searched(database: Database) -> tuple[Evidence, ...]:
-            return passages(wiring, database, question, most, narrowing, decay_days)
+            return wiring.passages(database, question, most, narrowing, decay_days)
 
         views: list[View] = [wiring.messages, wiring.notes]
         with wiring.recalling(whose, views):

@@ -66,7 +66,7 @@ class Profile:
         return self._of_id(note_id)
 
     def text(self, budget_tokens: int = DEFAULT_BUDGET_TOKENS) -> str:
-        """What holds, as a block of lines of at most that many tokens; empty when nothing does or fits.
+        """Write the notes that hold as lines of at most `budget_tokens`; "" when none holds or fits.
 
         When not all fits: pinned notes first, then instructions, constraints, facts, people, preferences,
         plans, decisions, and of each the newest. A note is never cut.
@@ -158,12 +158,12 @@ def _unknown(note_id: object, user: str) -> InvalidInput:
 
 
 def place_of(note: UserNote) -> tuple[bool, int, float]:
-    """Where a note stands: pinned ones first, then kind by kind, and of each kind the newest first."""
+    """Build the sort key: pinned ones first, then kind by kind, and of each kind the newest first."""
     return not note.pinned, list(HEADINGS).index(note.kind), -note.time.timestamp()
 
 
 def _line(note: UserNote) -> str:
-    """One line, whatever breaks the words had: nothing in it can look like a heading."""
+    """Write a note in one line, without its line breaks: nothing in it can look like a heading."""
     said_by = "" if note.about == "user" else f"{note.about}: "
     day = f" ({note.time.date().isoformat()})" if note.is_dated else ""
     return f"- {said_by}{' '.join(note.text.split())}{day}"

@@ -17,10 +17,10 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from zibaldone import log
+from zibaldone.api.admin import Admin
 from zibaldone.api.documents import AsyncTopics, Topics
 from zibaldone.api.items import AsyncItems, Items
 from zibaldone.api.profile import AsyncProfile, Profile
-from zibaldone.api.recalling import passages, to_unread_question
 from zibaldone.api.wiring import Wiring
 from zibaldone.core import Evidence, Message
 from zibaldone.core.threads import Awaited, awaited
@@ -48,8 +48,8 @@ from zibaldone.importers.export import export_archive, export_messages
 from zibaldone.log import Session
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import audited, note
-from zibaldone.log.filters import NO_FILTER, Filter, Narrowing
-from zibaldone.log.message_objects import Attachment, attachments_of
+from zibaldone.log.filters import Filter, Narrowing
+from zibaldone.log.message_input import Attachment, attachments_of
 from zibaldone.log.retention import Retention
 from zibaldone.log.session_list import TitledSession, titled_sessions
 from zibaldone.recall.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
@@ -81,6 +81,7 @@ class User:
         """Notes on the user: instructions, constraints, preferences, facts, people, plans, decisions."""
         wiring, user = self._wiring, self._user
 
+        @audited("write")
         def add(edit: Message) -> Message:
             return wiring.add(user, [edit])[0]
 
@@ -93,6 +94,7 @@ class User:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
         wiring, user = self._wiring, self._user
 
+        @audited("write")
         def add(edits: Sequence[Message]) -> tuple[list[Message], tuple[Behind, ...]]:
             stored = wiring.add(user, edits)
             return stored, wiring.maintain(user, [wiring.topics]).behind
@@ -106,12 +108,13 @@ class User:
         """The user's items: JSON documents by name, with their history."""
         wiring, user = self._wiring, self._user
 
+        @audited("write")
         def add(puts: Sequence[Message]) -> None:
             wiring.add(user, puts)
 
         def rank(query: str, most: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
-            question = to_unread_question(wiring, query, user, None, most * PASSAGE_TOKENS, None)
-            return passages(wiring, self._database, replace(question, within=seqs), most, Narrowing())
+            question = wiring.unread_question(query, user, None, most * PASSAGE_TOKENS, None)
+            return wiring.passages(self._database, replace(question, within=seqs), most, Narrowing())
 
         def forget(seqs: Sequence[int]) -> Receipt:
             return wiring.forget(user, forgetting.selector(seqs, None, None, everything=False))
@@ -135,28 +138,28 @@ class User:
     def titled_sessions(
         self,
         *,
+        after: int = 0,
         limit: int = 50,
-        skip: int = 0,
         words: str = "",
         among: Collection[Key] | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
         agent: Key | None = None,
     ) -> tuple[list[TitledSession], int]:
-        """`limit` sessions after the first `skip`, those that ended last first, and how many there are.
+        """The first `limit` sessions, those that ended last before others, and how many there are.
 
-        Each with its title: that of the import, or else its first words. With `words`, those that have all of
+        The next page begins `after` the last seq of this one's last session, and counts from there. Each has
+        its title: that of the import, or else its first words. With `words`, those that have all of
         them in their title or name. Of those `among` some names, that were going on in a time; of an `agent`,
         with its own messages alone.
         """
-        most, skipped = count("limit", limit, least=1), count("skip", skip, least=0)
         narrowing = Filter(since=since, until=until).narrowing()
         with self._database.read(self._user) as connection:
             return titled_sessions(
                 connection,
                 self._user,
-                most=most,
-                skip=skipped,
+                limit=count("limit", limit, least=1),
+                after=count("after", after, least=0),
                 words=whole_text("words", words),
                 among=None if among is None else keys("among", among),
                 since=narrowing.since,
@@ -246,9 +249,7 @@ class User:
 
     def _some_messages(self, after: int, limit: int) -> list[Message]:
         with self._database.read(self._user) as connection:
-            return log.select_messages(
-                connection, self._user, NO_FILTER.narrowing(), after=after, limit=limit
-            )
+            return log.select_messages(connection, self._user, Narrowing(), after=after, limit=limit)
 
     def _all_messages(self) -> Iterator[Message]:
         after = 0
@@ -284,9 +285,9 @@ class User:
         Raises InvalidImport when nothing of it can be read, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.
         """
-        return self._wiring.import_(
+        return Admin(self._wiring).import_(
             path,
-            self._user,
+            user=self._user,
             format=format,
             branches=branches,
             strict=strict,

@@ -6,19 +6,19 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config, is_database_url
-from zibaldone.core import Message
-from zibaldone.core.validation import count, file_path, flag, function, members, number, shown, to_time
+from zibaldone.core import Evidence, Message, Scope
+from zibaldone.core.deadline import Deadline
+from zibaldone.core.validation import Key, TimeLike, count, flag, key, members, number, shown, to_time, words
 from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
 from zibaldone.engine.backlog import Backlog
 from zibaldone.engine.forgetting import Receipt
-from zibaldone.engine.imports import Imported, import_source
 from zibaldone.engine.ingest import Progress, ingest
 from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
@@ -27,11 +27,9 @@ from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.replicas import ReplicaReads
 from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
-from zibaldone.importers.base import Branches
-from zibaldone.importers.importing import reading
-from zibaldone.importers.source import OpenedSource
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import audited
+from zibaldone.log.filters import Narrowing
 from zibaldone.log.retention import Retention
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker, Tokenizer
@@ -41,9 +39,12 @@ from zibaldone.models.named import embedder_called, reranker_called
 from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.recall.recall import search
+from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown
 from zibaldone.storage.opening import open_database
+from zibaldone.text.bounds import question_as_read
 from zibaldone.text.purgeable_cache import remembered
 from zibaldone.views.base import View, ViewStore
 from zibaldone.views.chunks import ChunksView
@@ -72,7 +73,7 @@ BY_CHAT = "chat"  # the reranker that is the chat model
 class Wiring:
     """The database, models, views and threads of one open memory.
 
-    Its methods take checked values, but for imports. Those that are audited bear the name of their verb.
+    Its methods take checked values, but for `unread_question`. The audited ones bear the name of their verb.
     """
 
     def __init__(
@@ -221,7 +222,7 @@ class Wiring:
         return [self.views[name] for name in dict.fromkeys(names)]
 
     def stores(self) -> list[ViewStore]:
-        """What the views keep, that of a kv view which is not attached now too."""
+        """Stores of all views, that of a kv view which is not attached now too."""
         attached: list[ViewStore] = list(self.views.values())
         return attached if KV in self.views else [*attached, self.kv]
 
@@ -231,7 +232,7 @@ class Wiring:
             return log.all_users(connection)
 
     def read(self, user: str, work: Callable[[Database], R]) -> R:
-        """What `work` gives of the database, or of its replica."""
+        """Do `work` on the database, or on its replica."""
         return work(self.database) if self.replica is None else self.replica.read(user, work)
 
     @contextmanager
@@ -240,13 +241,59 @@ class Wiring:
         with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
             yield
 
+    def unread_question(
+        self,
+        text: str,
+        user: Key,
+        session: str | None,
+        budget_tokens: int,
+        now: TimeLike | None,
+        timeout_s: float | None = None,
+    ) -> Question:
+        """Check a question, which recall reads; `session` is checked already. Raises InvalidInput."""
+        given = None if now is None else to_time(now, "now")
+        if timeout_s is not None:
+            number("timeout_s", timeout_s, least=0, most=LONGEST_S)
+        whole = words("query", text)
+        as_read = question_as_read(whole)
+        return Question(
+            text=as_read,
+            whole_text=whole if as_read != whole else "",
+            deadline=Deadline.after(timeout_s),
+            scope=Scope(key("user", user), session),
+            budget_tokens=budget_tokens,
+            now=given or self.now(),
+            before=given and given + timedelta(microseconds=1),
+        )
+
+    def passages(
+        self,
+        database: Database,
+        question: Question,
+        most: int,
+        narrowing: Narrowing,
+        decay_days: float | None = None,
+    ) -> tuple[Evidence, ...]:
+        """The `most` best passages for a question, of the messages view and the notes."""
+        user = question.scope.user
+        return search(
+            database,
+            self.variants.serving(user, self.messages),
+            self.variants.serving(user, self.notes),
+            question,
+            most,
+            tokenizer=self.tokenizer,
+            own=self.model_tokens,
+            narrowing=narrowing,
+            decay_days=decay_days,
+        )
+
     def notify(self, *users: str) -> None:
         """Let the worker know that these users have something to be read."""
         if self.worker is not None:
             for user in users:
                 self.worker.notify(user)
 
-    @audited("write")
     def add(self, user: str, messages: Sequence[Message]) -> list[Message]:
         """Store checked messages of a user, and let the messages view read them; returns them as stored."""
         view = self.variants.serving(user, self.messages)
@@ -255,40 +302,6 @@ class Wiring:
         (appended,) = ingest(self.database, view, [(user, messages)], self.now(), later=later)
         self.notify(user)
         return appended.stored
-
-    @audited("write")
-    def import_(
-        self,
-        path: str | Path | BinaryIO,
-        user: str | None,
-        *,
-        format: str | None,  # noqa: A002 - the word a caller expects
-        branches: Branches,
-        strict: bool,
-        again: bool,
-        attachments: bool,
-        progress: Progress | None,
-    ) -> Imported:
-        """Add the conversations of an export, its options checked here; see User.import_."""
-        flag("strict", strict)
-        flag("again", again)
-        flag("attachments", attachments)
-        function("progress", progress, optional=True)
-        given = path if hasattr(path, "read") else file_path("path", path)
-        with OpenedSource(given) as source:
-            report = import_source(
-                self.database,
-                lambda whose: self.variants.serving(whose, self.messages),
-                reading(source, format, branches),
-                user,
-                now=self.now,
-                strict=strict,
-                again=again,
-                attachments=attachments,
-                progress=progress,
-            )
-        self.notify(*report.users)
-        return report
 
     @audited("forget")
     def forget(
@@ -405,7 +418,7 @@ class Wiring:
             _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
 
     def maintain_in_background(self, user: str) -> None:
-        """What the worker does for a user, unless another worker is at it. Raises ModelFailed."""
+        """Maintain a user in a thread of the worker, unless another worker does. Raises ModelFailed."""
         assert self.worker is not None
         worker = self.worker
 
@@ -483,7 +496,7 @@ def _checked_reranker(given: Reranker | None) -> Reranker | None:
 
 
 def _to_replica(database: Database, url: str | None) -> ReplicaReads | None:
-    """Raises InvalidInput for what is no database of PostgreSQL, or beside a folder."""
+    """Open a replica, if there is a URL. Raises InvalidInput, as for one beside a folder."""
     if url is None:
         return None
     if not isinstance(url, str) or not is_database_url(url) or not database.shared:

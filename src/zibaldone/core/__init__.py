@@ -64,6 +64,12 @@ class Message:
         return tuple(seq for seq in seqs if type(seq) is int and 0 < seq < end)
 
     @property
+    def corrected_ids(self) -> tuple[str, ...]:
+        """Ids of the messages that this one corrects: the same in every memory, as seqs are not."""
+        ids = self._correction.get("ids")
+        return tuple(given for given in ids if isinstance(given, str)) if isinstance(ids, list) else ()
+
+    @property
     def _correction(self) -> Mapping[str, Any]:
         given = self.metadata.get(CORRECTS) if self.role == EDITOR else None
         return given if isinstance(given, Mapping) else {}

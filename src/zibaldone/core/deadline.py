@@ -38,7 +38,7 @@ class Deadline:
             raise RecallGivenUp("whoever asked does not wait any more")
         if self.clock() >= self.at:
             raise RecallGivenUp(
-                "the recall took longer than timeout_s: give it more, or warm() the user first"
+                "the recall took longer than timeout_s: give it more, or preload() the user first"
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import islice
 from pathlib import Path
@@ -44,14 +44,15 @@ MOST: Mapping[str, int] = {
 
 def members(what: str, given: Iterable[T]) -> list[T]:
     """List an iterable's members; raise TooMany for more than MOST allows."""
-    most = MOST[what]
-    taken: list[T] = []
-    is_long = isinstance(given, Collection) and len(given) > most
-    if not is_long:
-        taken = list(islice(given, most + 1))
-    if is_long or len(taken) > most:
-        raise TooMany(f"{what} can be at most {most:,} in one call: make several calls")
+    taken = list(islice(given, MOST[what] + 1))
+    if len(taken) > MOST[what]:
+        raise too_many(what)
     return taken
+
+
+def too_many(what: str) -> TooMany:
+    """Build the error for a collection of more than MOST members."""
+    return TooMany(f"{what} can be at most {MOST[what]:,} in one call: make several calls")
 
 
 def keys(what: str, given: Iterable[Key]) -> frozenset[str]:

@@ -18,7 +18,7 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import NotImported
 from zibaldone.importers.source import ImportSource
-from zibaldone.log.message_objects import ATTACHMENTS, MOST_FILE_BYTES
+from zibaldone.log.message_input import ATTACHMENTS, MOST_FILE_BYTES
 
 _TOGETHER_BYTES = 32 * 2**20  # of files that are in memory, unless one message has more
 _ID = re.compile(r"[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|file[-_][0-9A-Za-z]{6,}")

@@ -35,7 +35,7 @@ from zibaldone.importers.texts import (
     titled,
     without_markers,
 )
-from zibaldone.log.message_objects import output_text
+from zibaldone.log.message_input import output_text
 
 _ROLES = {"human": "user", "assistant": "assistant", "system": "system"}
 _MEMORIES, _INSTRUCTIONS = "Claude memories", "Claude project instructions"

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
-from zibaldone.log.message_objects import ATTACHMENTS
+from zibaldone.log.message_input import ATTACHMENTS
 
 MESSAGES = "messages.jsonl"  # in an archive
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")

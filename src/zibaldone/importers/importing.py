@@ -15,7 +15,6 @@ from zibaldone.importers import Importer, get, recognise
 from zibaldone.importers.base import Branches, Conversation, NotImported
 from zibaldone.importers.files import refusal
 from zibaldone.importers.source import ImportSource, OpenedSource
-from zibaldone.log.message_input import corrected_ids
 
 
 class NoUser(InvalidInput):
@@ -143,7 +142,7 @@ def timed(messages: Sequence[Message], known: dict[str, datetime] | None = None)
 def _put_apart(message: Message, hint: str) -> Message:
     own_id = None if message.id is None else f"{hint}/{message.id}"
     metadata = message.metadata
-    if corrected := corrected_ids(message):
+    if corrected := message.corrected_ids:
         ids = [f"{hint}/{name}" for name in corrected]
         metadata = {**metadata, CORRECTS: {**metadata[CORRECTS], "ids": ids}}
     return replace(message, session=f"{hint}/{message.session}", id=own_id, metadata=metadata)

@@ -1,7 +1,7 @@
 """Chats as JSON: one message a line, a list of them, or conversations with lists of messages.
 
 Messages are those of OpenAI's chat and Responses API, of Anthropic's, and of LangChain (objects that were
-dumped in any of its ways, the state of a LangGraph graph): see `message_objects`. Also what `User.export`
+dumped in any of its ways, the state of a LangGraph graph): see `message_input`. Also what `User.export`
 writes, which comes back exactly as it was. Beside the fields of a message a line may have `user`; a field
 nobody knows goes to the metadata.
 """

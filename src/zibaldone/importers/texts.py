@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from zibaldone.core import PROFILE, Message
-from zibaldone.log.message_objects import ATTACHMENTS
+from zibaldone.log.message_input import ATTACHMENTS
 
 # In a message's metadata, what was taken out of its text, and where: [[at, text] ...]
 CITATIONS = "citation_markers"

@@ -29,7 +29,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts."""
+    """The door, and the server's key, by which somebody acts."""
 
     door: str = "library"  # or "cli", "rest", "page", "gateway", "mcp"
     key: str | None = None  # the id of the server's key; None: none was needed
@@ -56,7 +56,7 @@ _operation: ContextVar[str | None] = ContextVar("operation", default=None)
 
 @contextmanager
 def acting(door: str, key_id: str | None = None) -> Iterator[None]:
-    """What is done inside is done by this one."""
+    """Name the actor of all that is done inside."""
     token = _actor.set(Actor(door, key_id))
     try:
         yield
@@ -65,12 +65,12 @@ def acting(door: str, key_id: str | None = None) -> Iterator[None]:
 
 
 def act_as(door: str, key_id: str | None = None) -> None:
-    """What the rest of this task does is done by this one."""
+    """Name the actor of all that the rest of this task does."""
     _actor.set(Actor(door, key_id))
 
 
 def actor() -> Actor:
-    """Who does what is done now."""
+    """Return the actor of this task."""
     return _actor.get()
 
 
@@ -109,7 +109,7 @@ def operations() -> frozenset[str]:
 
 
 def note_read(database: Database, user: object, result: object) -> None:
-    """An entry of what a method gave; none where nobody in particular is read of, or nothing is audited.
+    """Note a read, but where it is of no one user, or nothing is audited.
 
     Raises StorageBusy where others hold the database: then the caller gets nothing.
     """
@@ -126,7 +126,7 @@ def note_read(database: Database, user: object, result: object) -> None:
 
 
 def note(connection: Connection, user: str, action: Action, count: int) -> None:
-    """An entry in this transaction, where its database is audited."""
+    """Add an entry in this transaction, where its database is audited."""
     clock: Callable[[], datetime] | None = connection.info.get(Database.AUDITED)
     if clock is None:
         return
@@ -148,7 +148,7 @@ def note(connection: Connection, user: str, action: Action, count: int) -> None:
 def entries(
     connection: Connection, user: str | None, since: datetime | None, newest: int | None
 ) -> list[AuditEntry]:
-    """Of one user or of all, in the order of time; of many the newest."""
+    """Read the `newest` entries of one user or of all, in the order of time; None: every entry."""
     c = table.c
     query = select(table).order_by(c.time_us.desc(), c.user.desc(), c.number.desc())
     if user is not None:
@@ -172,7 +172,7 @@ def entries(
 
 
 def _size(result: object) -> int:
-    """How much a method gave: messages, passages, or one thing."""
+    """Count the messages or passages that a method returned; anything else is one."""
     given = getattr(result, "evidence", result)
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], list):
         given = given[0]  # a page, and how many there are in all

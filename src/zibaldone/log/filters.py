@@ -1,4 +1,4 @@
-"""What a recall, a search or a list of messages is narrowed to; and the operators of filters over metadata.
+"""Filters of a recall, a search or a list of messages, and the operators of filters over metadata.
 
     {"app": "notes"}                           the key is there, with this very value
     {"n": {"$gte": 3, "$lt": 9}}               both
@@ -36,10 +36,10 @@ Metadata = Mapping[str, Any]
 
 
 class Condition(Protocol):
-    """What the metadata of a message must be like."""
+    """A condition on the metadata of a message."""
 
     def holds(self, metadata: Metadata) -> bool:
-        """True if it is."""
+        """True if the metadata meets it."""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -48,14 +48,14 @@ class Condition(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KeyTest:
-    """One key's value, held against a value by an operator."""
+    """A comparison of one key's value with `value`."""
 
     key: str
     operator: str
     value: Any
 
     def holds(self, metadata: Metadata) -> bool:
-        """False for a key that is not there, but for `$ne`, `$nin` and `$exists`."""
+        """Compare; False where the key is missing, but for `$ne`, `$nin` and `$exists`."""
         there = self.key in metadata
         return _OPERATORS[self.operator](there, metadata.get(self.key), self.value)
 
@@ -68,55 +68,55 @@ class KeyTest:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All of them."""
+    """A conjunction."""
 
     parts: tuple[Condition, ...]
 
     def holds(self, metadata: Metadata) -> bool:
-        """True for none."""
+        """True if every part holds; with no part, too."""
         return all(part.holds(metadata) for part in self.parts)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What any part needs."""
+        """Keys that any part needs."""
         return tuple(dict.fromkeys(needed for part in self.parts for needed in part.needs))
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of them at least."""
+    """A disjunction."""
 
     parts: tuple[Condition, ...]
 
     def holds(self, metadata: Metadata) -> bool:
-        """False for none."""
+        """True if a part holds."""
         return any(part.holds(metadata) for part in self.parts)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Nothing for certain."""
+        """None: no key is needed for certain."""
         return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The contrary."""
+    """A negation."""
 
     part: Condition
 
     def holds(self, metadata: Metadata) -> bool:
-        """The contrary."""
+        """True if the part does not hold."""
         return not self.part.holds(metadata)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Nothing for certain."""
+        """None: no key is needed for certain."""
         return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """What is left out besides the scope. Times are aware; `since` is in, `until` is not."""
+    """A checked Filter without its session. Times are aware; `since` is in, `until` is not."""
 
     exclude_session: str | None = None
     exclude_seqs: frozenset[int] = frozenset()
@@ -179,12 +179,12 @@ class Filter:
         return narrowing
 
 
-NO_FILTER = Filter()
+_NO_FILTER = Filter()
 
 
 def to_filter(given: Filter | None) -> Filter:
     """Check that it is a Filter; one without limits for None. Raises InvalidInput."""
-    return option("filter", given, Filter) or NO_FILTER
+    return option("filter", given, Filter) or _NO_FILTER
 
 
 def _seqs(given: Collection[int]) -> frozenset[int]:

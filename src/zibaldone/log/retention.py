@@ -35,7 +35,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """What is older than so many days goes: all of it, or that of a session, or of roles."""
+    """Deletes messages older than `days`: all, or those of a session or of roles."""
 
     days: float
     session: str | None = None
@@ -53,7 +53,7 @@ class RetentionRule:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What goes by itself, and what fades. By default nothing does."""
+    """A policy: which messages are deleted with age, and how old ones fade. By default nothing does."""
 
     rules: tuple[RetentionRule, ...] = ()
     decay_days: float | None = None  # S: evidence of that age counts 1/e of what it would; None: no decay
@@ -88,7 +88,7 @@ _POLICY = select(table.c.policy).where(table.c.user == bindparam("of"))
 
 
 def of_user(connection: Connection, user: str, default: Retention) -> Retention:
-    """What was set for the user, or else the default."""
+    """Read the user's policy, or else the default."""
     policy = connection.execute(_POLICY, {"of": user}).scalar()
     return default if policy is None else _from_json(user, policy)
 
@@ -145,7 +145,7 @@ def due(
 
 
 def _policies(connection: Connection, among: Sequence[str] | None = None) -> list[tuple[str, str]]:
-    """What is set for users, or for those given, in their order; no policy for one that nobody can open."""
+    """Read the policies of users, or of those given, in their order; "" for one that no key opens."""
     query = select(table.c.user, table.c.policy).order_by(table.c.user)
     query = query if among is None else query.where(table.c.user.in_(among))
     if seals_of(connection) is None:
@@ -226,7 +226,7 @@ def faded(candidates: Sequence[Evidence], decay_days: float | None, now: datetim
 
 
 def _faded(units: Sequence[Evidence], days: float, now: datetime) -> list[Evidence]:
-    """Of one view. A rank has the score that belongs to it: a partner or a correction may have another's."""
+    """Fade the units of one view. Scores go by rank: a partner or a correction may have another unit's."""
     scores = sorted((unit.score for unit in units), reverse=True)
 
     def odds(ranked: tuple[float, Evidence]) -> float:
@@ -261,6 +261,6 @@ def _from_json(user: str, policy: str) -> Retention:
         return Retention(rules, given["decay_days"], given["forget_below"])
     except (ValueError, KeyError, TypeError, InvalidInput) as error:
         raise StorageCorrupt(
-            f"the retention of user {user!r} is damaged: set it again with retain(policy, user={user!r}), or"
-            f" retain(None, user={user!r}) for the default"
+            f"the retention of user {user!r} is damaged: set it again with user({user!r}).retain(policy), or"
+            " retain(None) for the default"
         ) from error

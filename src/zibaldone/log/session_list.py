@@ -1,24 +1,50 @@
-"""A user's sessions for people: with titles, the newest first, page by page."""
+"""A user's sessions: in the order of their first messages, or for people with titles, the newest first."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, select, type_coerce
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    and_,
+    bindparam,
+    exists,
+    func,
+    select,
+    true,
+    type_coerce,
+)
 
-from zibaldone.core import TIME_KNOWN
-from zibaldone.log import ITEM_SESSIONS, checked_metadata, time_in, to_us
+from zibaldone.core import TIME_KNOWN, Message
+from zibaldone.errors import InvalidInput
+from zibaldone.log.reading import ITEM_SESSIONS, PER_STATEMENT, checked_metadata, origins, time_in, to_us
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import seals_of
 from zibaldone.storage.schema import messages
 
 _FIRST_WORDS = 120  # characters of the first message, where a session has no title
 _LONGEST_TITLE = 300
-_PER_STATEMENT = 500  # values in one IN (...)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation of a user, as far as the log holds it."""
+
+    session: str
+    messages: int
+    first_seq: int
+    last_seq: int
+    start: datetime  # the earliest message time in it (UTC)
+    end: datetime
+    title: str = ""  # as its newest message has it; "" where it has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +71,124 @@ class _Span(NamedTuple):
     end: int
 
 
+def sessions(
+    connection: Connection, user: str, *, prefix: str = "", after: int = 0, limit: int | None = None
+) -> list[Session]:
+    """The user's sessions, or those whose names begin so, in the order of their first messages.
+
+    The first `limit` of those that begin above seq `after`: they cost as much as the messages on the way.
+    """
+    if limit is not None:
+        begun = list(connection.execute(_begun(), {"of": user, "after": after, "most": limit}).scalars())
+        batches = [and_(messages.c.session.in_(some)) for some in in_chunks(begun, PER_STATEMENT)]
+    else:
+        batches = [and_(true())]
+    held = [session for batch in batches for session in _sessions(connection, user, prefix, batch)]
+    return [session for session in held if session.first_seq > after]
+
+
+@cache
+def _begun() -> Select[Any]:
+    """Names of the first sessions that begin above a seq."""
+    m, earlier = messages.c, messages.alias().c
+    before = exists().where(earlier.user == m.user, earlier.session == m.session, earlier.seq < m.seq)
+    first = select(m.session).where(m.user == bindparam("of"), m.seq > bindparam("after"), ~before)
+    return first.order_by(m.seq).limit(bindparam("most", type_=Integer))
+
+
+def _sessions(
+    connection: Connection, user: str, prefix: str, among: ColumnElement[bool]
+) -> Iterator[Session]:
+    c = messages.c
+    query = (
+        select(
+            c.session,
+            func.count().label("n"),
+            func.min(c.seq).label("first"),
+            func.max(c.seq).label("last"),
+            func.min(c.time_us).label("start"),
+            func.max(c.time_us).label("end"),
+        )
+        .where(c.user == user, among)
+        .where(*_begins(prefix if seals_of(connection) is None else _plain_part(prefix)))
+        .group_by(c.session)
+        .order_by(func.min(c.seq))
+    )
+    rows = [row for row in connection.execute(query) if row.session.startswith(prefix)]
+    newest = origins(connection, user, [row.last for row in rows])
+    for row in rows:
+        yield Session(
+            row.session,
+            row.n,
+            row.first,
+            row.last,
+            time_in(user, row.session, row.start),
+            time_in(user, row.session, row.end),
+            _title(newest[row.last]),
+        )
+
+
+def _title(message: Message) -> str:
+    title = message.metadata.get("title")
+    return title if isinstance(title, str) else ""
+
+
+def overwritten(connection: Connection, user: str) -> frozenset[int]:
+    """Seqs of earlier versions of items: of each item's messages all but the last."""
+    return frozenset(connection.execute(_overwritten(), {"of": user}).scalars())
+
+
+@cache
+def _overwritten() -> Select[Any]:
+    c = messages.c
+    mine = c.user == bindparam("of")
+    changed = (
+        select(c.session, func.max(c.seq).label("last"))
+        .where(mine, *_begins(ITEM_SESSIONS))
+        .group_by(c.session)
+        .having(func.count() > 1)
+        .subquery()
+    )
+    query = select(c.seq).join(changed, c.session == changed.c.session)
+    return query.where(mine, c.seq < changed.c.last)
+
+
+def count_sessions(connection: Connection, user: str) -> int:
+    """Count the user's sessions; no name is read."""
+    query = select(func.count(messages.c.session.distinct())).where(messages.c.user == user)
+    return connection.execute(query).scalar_one()
+
+
+def _begins(prefix: str) -> list[ColumnElement[bool]]:
+    """Build the conditions for sessions whose names begin with `prefix`; the index by session serves them."""
+    if not prefix:
+        return []
+    c = messages.c
+    return [c.session >= prefix, c.session < prefix[:-1] + chr(ord(prefix[-1]) + 1)]
+
+
+def _plain_part(prefix: str) -> str:
+    """Return the part of a prefix that is not sealed in sealed names."""
+    return ITEM_SESSIONS if prefix.startswith(ITEM_SESSIONS) else ""
+
+
 def titled_sessions(
     connection: Connection,
     user: str,
     *,
-    most: int,
-    skip: int = 0,
+    limit: int,
+    after: int = 0,
     words: str = "",
     among: Collection[str] | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
     within: Collection[int] | None = None,
 ) -> tuple[list[TitledSession], int]:
-    """`most` sessions after the first `skip`, those that ended last before others; and how many there are.
+    """The first `limit` sessions, those that ended last before others, and how many there are.
 
-    With `words`, those in whose title or name all of them stand; `among` these names; with a time, those that
-    were going on then; as far as they are `within` some seqs. What items say is in no session.
+    With `after`, only those behind the session whose last message has this seq. With `words`, those in whose
+    title or name all of them stand; `among` these names; with a time, those that were going on then; as far
+    as they are `within` some seqs. Items are no sessions. Raises InvalidInput where `after` is no message.
     """
     rows = connection.execute(_spans(user)) if within is None else _spans_within(connection, user, within)
     spans = [
@@ -78,7 +206,12 @@ def titled_sessions(
             for span in spans
             if all(word in f"{titles[span.first][0]} {span.session}".casefold() for word in wanted)
         ]
-    shown = spans[skip : skip + most]
+    if after:
+        end = connection.execute(select(messages.c.time_us).filter_by(user=user, seq=after)).scalar()
+        if end is None:
+            raise InvalidInput(f"there is no message {after}: begin with the first page, without after=")
+        spans = [span for span in spans if (span.end, span.last) < (end, after)]
+    shown = spans[:limit]
     beginnings = _beginnings(connection, user, [span.first for span in shown])
     counts = _counts(connection, user, [span.session for span in shown], within)
     return [
@@ -138,13 +271,13 @@ def _spans_within(connection: Connection, user: str, within: Collection[int]) ->
 
 
 def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, tuple[str, bool]]:
-    """Each message's title, or else its first words; and if its time is known."""
+    """Read each message's title, or else its first words, and whether its time is known."""
     m = messages.c
     words: ColumnElement[str] = m.content.label("words")  # sealed, it can only be opened whole
     if seals_of(connection) is None:
         words = type_coerce(func.substr(m.content, 1, _FIRST_WORDS), m.content.type).label("words")
     known = {}
-    for some in in_chunks(seqs, _PER_STATEMENT):
+    for some in in_chunks(seqs, PER_STATEMENT):
         query = select(m.user, m.seq, m.metadata, words).where(m.user == user, m.seq.in_(some))
         for row in connection.execute(query):
             metadata = checked_metadata(row)
@@ -159,7 +292,7 @@ def _counts(
 ) -> Counter[str]:
     m = messages.c
     counts: Counter[str] = Counter()
-    for some in in_chunks(sessions, _PER_STATEMENT):
+    for some in in_chunks(sessions, PER_STATEMENT):
         mine = m.user == user, m.session.in_(some)
         if within is None:
             query = select(m.session, func.count().label("n")).where(*mine).group_by(m.session)

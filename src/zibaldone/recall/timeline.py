@@ -55,7 +55,7 @@ def session_lines(
     until: datetime | None,
 ) -> list[TimelineLine]:
     """The newest `most` sessions, in the order of time: title and first statement of each."""
-    listed, _ = titled_sessions(connection, user, most=_MOST_SESSIONS)
+    listed, _ = titled_sessions(connection, user, limit=_MOST_SESSIONS)
     lines: list[TimelineLine] = []
     for titled in listed:
         if len(lines) == most:

@@ -67,7 +67,7 @@ def _reader(kind: type, words: str) -> _Convert:
         if value is not None and type(value) is not kind:
             raise StorageCorrupt(
                 f"the database is damaged: a row has {shown(value)} where {words} belongs: restore a copy, or"
-                " where check_integrity() names a view make it anew with rebuild(user=..., view=...)"
+                " where admin.check() names a view make it anew with builds.rebuild(view, user=...)"
             )
         return value
 
@@ -171,7 +171,7 @@ def _opened_text(seals: Seals, stored: str) -> str:
 def _unsealed(error: ValueError) -> StorageCorrupt:
     return StorageCorrupt(
         f"the database is damaged: what a user's key should open is not sealed by it ({error}): restore a"
-        " copy, or where check_integrity() names a view make it anew with rebuild(user=..., view=...)"
+        " copy, or where admin.check() names a view make it anew with builds.rebuild(view, user=...)"
     )
 
 

@@ -77,7 +77,7 @@ class ListSessions(Arguments):
     about: About = ""
     since: Since = ""
     until: Until = ""
-    skip: Annotated[int, Field(ge=0, description="as an earlier answer says")] = 0
+    after: Annotated[int, Field(ge=0, description="as an earlier answer says")] = 0
 
 
 class ReadSession(Arguments):
@@ -130,10 +130,10 @@ async def sessions(caller: McpCaller, given: ListSessions) -> str:
         caller.memory.user(caller.user).titled_sessions, since=since, until=until, agent=caller.agent
     )
     if not given.about.strip():
-        newest, total = await listed(limit=_MOST_SESSIONS, skip=given.skip)
+        newest, total = await listed(limit=_MOST_SESSIONS, after=given.after)
         lines = list(map(_session_line, newest))
-        if lines and given.skip + len(lines) < total:
-            lines.append(f"{total - given.skip - len(lines)} more: skip={given.skip + len(lines)}")
+        if lines and len(lines) < total:
+            lines.append(f"{total - len(lines)} more: after={newest[-1].last_seq}")
         return _quoted("\n".join(lines)) if lines else _NO_SESSION
     recalled = await caller.memory.recall(
         given.about,

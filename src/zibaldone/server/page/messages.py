@@ -13,7 +13,7 @@ from starlette.responses import Response
 from zibaldone.core import EDITOR, Message
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
-from zibaldone.log.message_objects import ATTACHMENTS
+from zibaldone.log.message_input import ATTACHMENTS
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
@@ -26,9 +26,9 @@ _LONGEST_METADATA = 4000  # characters shown
 async def sessions(call: PageCall) -> Response:
     """List sessions, the newest first."""
     words, skip = call.text("words"), call.number("skip", 0, most=10**9)
-    page, total = await call.memory.user(call.user).titled_sessions(limit=_SESSIONS, skip=skip, words=words)
+    held, total = await call.memory.user(call.user).titled_sessions(limit=skip + _SESSIONS, words=words)
     template = "session_list.html" if call.is_fragment else "sessions.html"
-    return call.page(template, sessions=page, total=total, words=words, skip=skip, step=_SESSIONS)
+    return call.page(template, sessions=held[skip:], total=total, words=words, skip=skip, step=_SESSIONS)
 
 
 async def session(call: PageCall) -> Response:

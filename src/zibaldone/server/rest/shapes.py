@@ -31,8 +31,8 @@ from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.inspection import Stats, ViewStats
 from zibaldone.engine.maintenance import Behind, Maintained
 from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
+from zibaldone.log import Session
 from zibaldone.log.audit import AuditEntry
-from zibaldone.log.messages import Session
 from zibaldone.recall.ask import Answer, Step
 from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall

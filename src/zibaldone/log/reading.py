@@ -1,19 +1,14 @@
-"""The message log: append-only, durable, the only source of truth.
-
-Functions on a connection; whoever calls them owns the transaction.
-"""
+"""Reading the message log: functions on a connection; their caller owns the transaction."""
 
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
-from hashlib import blake2b
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -26,89 +21,26 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
-    delete,
-    exists,
     func,
     select,
-    true,
-    update,
 )
 
 from zibaldone.core import CORRECTS, EDITOR, Message
-from zibaldone.core.validation import to_json
-from zibaldone.errors import IdConflict, StorageCorrupt
-from zibaldone.log import audit
+from zibaldone.errors import StorageCorrupt
 from zibaldone.log.filters import Narrowing
-from zibaldone.log.message_input import corrected_ids
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
-from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import (
-    exports,
-    forgotten_ids,
     message_files,
     messages,
     users,
 )
 
 ITEM_SESSIONS = PLAIN_BEGINNING  # a session so named is an item: its last message is what it says now
-T = TypeVar("T")
+PER_STATEMENT = 500  # values in one IN (...)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_PER_STATEMENT = 500  # values in one IN (...)
-_ROWS_PER_STATEMENT = 5000
 _CORRECTING = f'"{CORRECTS}":'  # as it stands in metadata
-_NO_TEXT = {"session": "", "role": "", "name": None, "content": "", "metadata": None}
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """One conversation of a user, as far as the log holds it."""
-
-    session: str
-    messages: int
-    first_seq: int
-    last_seq: int
-    start: datetime  # the earliest message time in it (UTC)
-    end: datetime
-    title: str = ""  # as its newest message has it; "" where it has none
-
-
-@dataclass(frozen=True, slots=True)
-class UserState:
-    """The counters by which caches and cursors know what changed."""
-
-    last_seq: int = 0  # the highest seq ever given to this user, forgotten ones included
-    version: int = 0
-    deletions: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """What one append did."""
-
-    stored: list[Message]  # aligned with what was given; the first copy where an id was known already
-    new: int  # how many of them are new
-    changed: int = 0  # how many are known with another content, and were left as first stored
-
-
-@dataclass(frozen=True, slots=True)
-class Sifted:
-    """What of given messages an append would store."""
-
-    fresh: list[Message]
-    changed: int  # how many are known with another content
-    forgotten: int  # how many were stored once, and forgotten
-
-
-# Made once: every add and every recall asks them, and making one costs several times what asking it does.
-_NEW_USER, _NEW_MESSAGES, _NEW_FILES = map(
-    PreparedWrite, (users.insert(), messages.insert(), message_files.insert())
-)
-_TOUCHED = PreparedWrite(
-    update(users)
-    .where(users.c.user == bindparam("of"))
-    .values({name: bindparam(name) for name in ("next_seq", "version", "deletions", "behind")})
-)
+# Made once: every recall asks them, and making one costs several times what asking it does.
 _FETCHED = select(messages).where(
     messages.c.user == bindparam("of"), messages.c.seq.in_(bindparam("seqs", expanding=True))
 )
@@ -140,6 +72,15 @@ _ORIGINS = select(messages.c.user, messages.c.seq, messages.c.id, messages.c.rol
 )
 
 
+@dataclass(frozen=True, slots=True)
+class UserState:
+    """The counters by which caches and cursors know what changed."""
+
+    last_seq: int = 0  # the highest seq ever given to this user, forgotten ones included
+    version: int = 0
+    deletions: int = 0
+
+
 def state(connection: Connection, user: str) -> UserState:
     """The user's counters; all zero for a user without messages."""
     row = connection.execute(_STATE, {"of": user}).first()
@@ -149,86 +90,6 @@ def state(connection: Connection, user: str) -> UserState:
 def state_of(row: Any) -> UserState:
     """The counters in a row of `users`."""
     return UserState(row.next_seq - 1, row.version, row.deletions)
-
-
-def touch(connection: Connection, user: str, *, new: int = 0, deleted: bool = False) -> UserState:
-    """Take `new` seqs for the user and raise the version; returns the counters afterwards.
-
-    Workers look at the user again: whoever changes what views read or keep calls this.
-    """
-    before = state(connection, user)
-    version = before.version + 1
-    after = UserState(before.last_seq + new, version, version if deleted else before.deletions)
-    values = {"next_seq": after.last_seq + 1, "version": version, "deletions": after.deletions, "behind": 1}
-    if before.version:
-        _TOUCHED.run(connection, [{"of": user, **values}])
-    else:
-        _NEW_USER.run(connection, [{"user": user, **values}])
-    return after
-
-
-def append(
-    connection: Connection, user: str, given: Sequence[Message], now: datetime, *, keep_first: bool = False
-) -> Appended:
-    """Store messages in the order given; an id that is known already adds nothing.
-
-    A correction that names ids corrects the messages that have them here, whatever their seqs were elsewhere.
-
-    Raises IdConflict when an id is taken by a message that says something else, or says it elsewhere.
-    Metadata may differ (a chat was renamed since): what was stored first stays. With `keep_first` it stays
-    whatever differs, and is counted.
-    """
-    known = _by_id(connection, user, [m.id for m in given if m.id is not None])
-    stored: list[Message] = []
-    fresh: list[int] = []  # positions in `given`
-    changed = 0
-    for position, message in enumerate(given):
-        first = known.get(message.id) if message.id is not None else None
-        if first is not None:
-            if differs := _differences(first, message):
-                if not keep_first:
-                    raise _conflict(first, differs)
-                changed += 1
-            stored.append(first)
-            continue
-        complete = message
-        if message.time is None or message.id is None:
-            complete = replace(message, time=message.time or now, id=message.id or _new_id(now))
-        if complete.id is not None:
-            known[complete.id] = complete
-        fresh.append(position)
-        stored.append(complete)
-    if fresh:
-        first_seq = touch(connection, user, new=len(fresh)).last_seq - len(fresh) + 1
-        for seq, position in enumerate(fresh, first_seq):
-            stored[position] = replace(stored[position], seq=seq, files=())
-        _settle_corrections(connection, user, stored, fresh)
-        audit.note(connection, user, "write", len(fresh))
-        for batch in in_chunks(fresh, _ROWS_PER_STATEMENT):
-            _NEW_MESSAGES.run(connection, [_to_row(user, stored[position]) for position in batch])
-        file_rows = [
-            {"user": user, "seq": stored[position].seq, "place": place, "data": data}
-            for position in fresh
-            for place, data in enumerate(given[position].files)
-            if data is not None
-        ]
-        if file_rows:
-            _NEW_FILES.run(connection, file_rows)
-        if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
-            by_id = {stored[position].id: stored[position] for position in fresh}
-            stored = [by_id.get(message.id, message) for message in stored]
-    return Appended(stored, len(fresh), changed)
-
-
-def sift(connection: Connection, user: str, given: Sequence[Message], *, again: bool) -> Sifted:
-    """The messages that are not stored yet; what was forgotten is no more, unless `again`."""
-    ids = [message.id for message in given if message.id is not None]
-    known = _by_id(connection, user, ids)
-    gone = set() if again else _forgotten(connection, user, [own for own in ids if own not in known])
-    changed = sum(1 for m in given if (first := known.get(m.id or "")) is not None and _differences(first, m))
-    fresh = [message for message in given if message.id not in known and message.id not in gone]
-    forgotten = sum(message.id in gone for message in given)
-    return Sifted(fresh, changed, forgotten)
 
 
 def read(
@@ -312,13 +173,13 @@ def find(connection: Connection, user: str, which: int | str) -> Message | None:
     """The message of a seq, or of an id."""
     if isinstance(which, int):
         return fetch(connection, user, [which]).get(which)
-    return _by_id(connection, user, [which]).get(which)
+    return fetch_by_id(connection, user, [which]).get(which)
 
 
 def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, Message]:
     """The messages of these seqs, those that exist."""
     messages_by_seq = {}
-    for batch in in_chunks(seqs, _PER_STATEMENT):
+    for batch in in_chunks(seqs, PER_STATEMENT):
         for row in connection.execute(_FETCHED, {"of": user, "seqs": batch}):
             messages_by_seq[row.seq] = _to_message(row)
     return messages_by_seq
@@ -327,7 +188,7 @@ def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, M
 def origins(connection: Connection, user: str, seqs: Iterable[int]) -> dict[int, Message]:
     """The messages of these seqs, those that exist, without what they say: who, where, and metadata."""
     known = {}
-    for batch in in_chunks(sorted(seqs), _PER_STATEMENT):
+    for batch in in_chunks(sorted(seqs), PER_STATEMENT):
         for row in connection.execute(_ORIGINS, {"of": user, "seqs": batch}):
             known[row.seq] = Message(
                 "", role=row.role, metadata=checked_metadata(row), id=row.id, seq=row.seq
@@ -336,95 +197,13 @@ def origins(connection: Connection, user: str, seqs: Iterable[int]) -> dict[int,
 
 
 def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
-    """Which of these seqs are still in the log."""
+    """Those of the seqs that are still in the log."""
     c = messages.c
     return {
         seq
-        for batch in in_chunks(sorted(seqs), _PER_STATEMENT)
+        for batch in in_chunks(sorted(seqs), PER_STATEMENT)
         for seq in connection.execute(select(c.seq).where(c.user == user, c.seq.in_(batch))).scalars()
     }
-
-
-def sessions(
-    connection: Connection, user: str, *, prefix: str = "", after: int = 0, limit: int | None = None
-) -> list[Session]:
-    """The user's sessions, or those whose names begin so, in the order of their first messages.
-
-    The first `limit` of those that begin above seq `after`: they cost as much as the messages on the way.
-    """
-    if limit is not None:
-        begun = list(connection.execute(_begun(), {"of": user, "after": after, "most": limit}).scalars())
-        batches = [and_(messages.c.session.in_(some)) for some in in_chunks(begun, _PER_STATEMENT)]
-    else:
-        batches = [and_(true())]
-    held = [session for batch in batches for session in _sessions(connection, user, prefix, batch)]
-    return [session for session in held if session.first_seq > after]
-
-
-@cache
-def _begun() -> Select[Any]:
-    """Names of the first sessions that begin above a seq."""
-    m, earlier = messages.c, messages.alias().c
-    before = exists().where(earlier.user == m.user, earlier.session == m.session, earlier.seq < m.seq)
-    first = select(m.session).where(m.user == bindparam("of"), m.seq > bindparam("after"), ~before)
-    return first.order_by(m.seq).limit(bindparam("most", type_=Integer))
-
-
-def _sessions(
-    connection: Connection, user: str, prefix: str, among: ColumnElement[bool]
-) -> Iterator[Session]:
-    c = messages.c
-    query = (
-        select(
-            c.session,
-            func.count().label("n"),
-            func.min(c.seq).label("first"),
-            func.max(c.seq).label("last"),
-            func.min(c.time_us).label("start"),
-            func.max(c.time_us).label("end"),
-        )
-        .where(c.user == user, among)
-        .where(*_begins(prefix if seals_of(connection) is None else _plain_part(prefix)))
-        .group_by(c.session)
-        .order_by(func.min(c.seq))
-    )
-    rows = [row for row in connection.execute(query) if row.session.startswith(prefix)]
-    newest = origins(connection, user, [row.last for row in rows])
-    for row in rows:
-        yield Session(
-            row.session,
-            row.n,
-            row.first,
-            row.last,
-            time_in(user, row.session, row.start),
-            time_in(user, row.session, row.end),
-            _title(newest[row.last]),
-        )
-
-
-def _title(message: Message) -> str:
-    title = message.metadata.get("title")
-    return title if isinstance(title, str) else ""
-
-
-def overwritten(connection: Connection, user: str) -> frozenset[int]:
-    """Seqs of what items said before: of each item's messages all but the last."""
-    return frozenset(connection.execute(_overwritten(), {"of": user}).scalars())
-
-
-@cache
-def _overwritten() -> Select[Any]:
-    c = messages.c
-    mine = c.user == bindparam("of")
-    changed = (
-        select(c.session, func.max(c.seq).label("last"))
-        .where(mine, *_begins(ITEM_SESSIONS))
-        .group_by(c.session)
-        .having(func.count() > 1)
-        .subquery()
-    )
-    query = select(c.seq).join(changed, c.session == changed.c.session)
-    return query.where(mine, c.seq < changed.c.last)
 
 
 def all_users(connection: Connection, after: str = "", limit: int | None = None) -> list[str]:
@@ -447,14 +226,8 @@ def is_noise(row: Any) -> bool:
 
 
 def count(connection: Connection, user: str, *, after: int = 0) -> int:
-    """How many messages the user has above seq `after`."""
+    """Count the user's messages above seq `after`."""
     query = select(func.count()).select_from(messages).where(messages.c.user == user, messages.c.seq > after)
-    return connection.execute(query).scalar_one()
-
-
-def count_sessions(connection: Connection, user: str) -> int:
-    """How many there are; no name of one is read."""
-    query = select(func.count(messages.c.session.distinct())).where(messages.c.user == user)
     return connection.execute(query).scalar_one()
 
 
@@ -466,7 +239,7 @@ def files(connection: Connection, user: str, seq: int) -> dict[int, bytes]:
 
 
 def faults(connection: Connection, user: str) -> list[str]:
-    """Where the log disagrees with the user's counters, or files with it; and what of it cannot be read."""
+    """List faults: seqs above the user's counter, files without a message, unreadable messages."""
     last = state(connection, user).last_seq
     m, f = messages.c, message_files.c
     above = select(m.seq).where(m.user == user, m.seq > last)
@@ -532,7 +305,7 @@ def seqs_without(connection: Connection, user: str, narrowing: Narrowing) -> fro
     if narrowing.exclude_session is not None:
         query = select(c.seq).where(c.user == user, c.session == narrowing.exclude_session)
         without.update(connection.execute(query).scalars())
-    for some in in_chunks(sorted(narrowing.repeated), _PER_STATEMENT):
+    for some in in_chunks(sorted(narrowing.repeated), PER_STATEMENT):
         # Compared here: where a query says "content = ...", SQLite has no use for the index of lengths.
         given = {f"content_{place}": content for place, content in enumerate(some)}
         same_length = connection.execute(_as_long_as(len(some)), {"of": user, **given})
@@ -542,7 +315,7 @@ def seqs_without(connection: Connection, user: str, narrowing: Narrowing) -> fro
 
 @cache
 def _as_long_as(contents: int) -> Select[Any]:
-    """Messages as long as any of so many contents."""
+    """Build the query for messages as long as any of `contents` texts."""
     c = messages.c
     given = (bindparam(f"content_{place}", type_=c.content.type) for place in range(contents))
     lengths = [func.length(content) for content in given]
@@ -568,12 +341,12 @@ def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]
 
 
 def editors(connection: Connection, user: str) -> list[Message]:
-    """What people told by editing, in the order of seqs."""
+    """Messages of the role `editor`, in the order of seqs."""
     return [_to_message(row) for row in connection.execute(_EDITED, {"of": user})]
 
 
 def corrections(connection: Connection, user: str) -> dict[int, int]:
-    """By the seq of each message that was corrected, the seq of what holds now in its place."""
+    """By the seq of each corrected message, the seq of the correction that holds now."""
     newest: dict[int, int] = {}
     of_first: dict[int, list[int]] = {}  # two who correct at once do not know of each other
     corrections = _CORRECTIONS if seals_of(connection) is None else _OF_EDITORS
@@ -593,17 +366,10 @@ def versions_of(connection: Connection, user: str, message: Message) -> list[Mes
     return [*fetch(connection, user, [first]).values(), *later]
 
 
-def note_export(connection: Connection, user: str, path: str, now: datetime) -> None:
-    """That messages, or what was made of them, were written to this file or folder."""
-    at = and_(exports.c.user == user, exports.c.path == path)
-    if not connection.execute(update(exports).where(at).values(time_us=to_us(now))).rowcount:
-        connection.execute(exports.insert().values(user=user, path=path, time_us=to_us(now)))
-
-
 def damaged(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
-    """Which of the messages cannot be read."""
+    """Seqs of the messages that cannot be read."""
     unreadable = []
-    for batch in in_chunks(seqs, _PER_STATEMENT):
+    for batch in in_chunks(seqs, PER_STATEMENT):
         try:
             fetch(connection, user, batch)
         except StorageCorrupt:
@@ -615,45 +381,17 @@ def damaged(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]
     return unreadable
 
 
-def empty(connection: Connection, user: str, seqs: Sequence[int]) -> None:
-    """Make damaged messages readable that are about to go: views look at them once more, and keep nothing."""
-    for batch in in_chunks(seqs, _PER_STATEMENT):
-        these = and_(messages.c.user == user, messages.c.seq.in_(batch))
-        connection.execute(update(messages).where(these).values(time_us=0, utc_offset_s=0, **_NO_TEXT))
-
-
 def sizes(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, int]:
-    """By the seqs of those that are there, how long the message is with its files, in bytes."""
+    """Bytes of each message with its files, by seq; without seqs that are not there."""
     m, f = messages.c, message_files.c
     bytes_of: dict[int, int] = {}
     of_text, of_file = func.length(cast(m.content, LargeBinary)), func.length(f.data)
-    for batch in in_chunks(seqs, _PER_STATEMENT):
+    for batch in in_chunks(seqs, PER_STATEMENT):
         of_content = select(m.seq, of_text).where(m.user == user, m.seq.in_(batch))
         of_files = select(f.seq, of_file).where(f.user == user, f.seq.in_(batch))
         for seq, size in chain(connection.execute(of_content), connection.execute(of_files)):
             bytes_of[seq] = bytes_of.get(seq, 0) + size
     return bytes_of
-
-
-def remove(connection: Connection, user: str, seqs: Sequence[int]) -> int:
-    """Delete messages; returns how many there were. Their seqs are never given again."""
-    removed = delete_rows(connection, user, seqs)
-    if removed:
-        touch(connection, user, deleted=True)
-        audit.note(connection, user, "forget", removed)
-    return removed
-
-
-def delete_rows(connection: Connection, user: str, seqs: Sequence[int]) -> int:
-    """Delete messages as a step of a forgetting that was noted already; returns how many there were."""
-    removed = 0
-    for batch in in_chunks(seqs, _PER_STATEMENT):
-        of_files = and_(message_files.c.user == user, message_files.c.seq.in_(batch))
-        connection.execute(delete(message_files).where(of_files))
-        note_forgotten(connection, user, batch)
-        condition = and_(messages.c.user == user, messages.c.seq.in_(batch))
-        removed += connection.execute(delete(messages).where(condition)).rowcount
-    return removed
 
 
 def to_us(time: datetime) -> int:
@@ -668,31 +406,18 @@ def from_us(time_us: int, utc_offset_s: int = 0) -> datetime:
 
 
 def time_in(user: str, session: str, time_us: int) -> datetime:
-    """When a message of a session was. Raises StorageCorrupt for no time that a message can have."""
+    """Read the time of a message of a session. Raises StorageCorrupt where no message can have it."""
     try:
         return from_us(time_us)
     except ArithmeticError as error:
         raise StorageCorrupt(
-            f"a message of session {session!r} of user {user!r} is damaged ({error}): check_integrity() names"
+            f"a message of session {session!r} of user {user!r} is damaged ({error}): admin.check() names"
             " it, and forget(seqs=...) or a copy mends it"
         ) from error
 
 
-def _begins(prefix: str) -> list[ColumnElement[bool]]:
-    """What holds for sessions whose names begin so; the index by session serves it."""
-    if not prefix:
-        return []
-    c = messages.c
-    return [c.session >= prefix, c.session < prefix[:-1] + chr(ord(prefix[-1]) + 1)]
-
-
-def _plain_part(prefix: str) -> str:
-    """What of a beginning can be seen of sealed names."""
-    return ITEM_SESSIONS if prefix.startswith(ITEM_SESSIONS) else ""
-
-
 def _conditions(narrowing: Narrowing, *, sealed: bool) -> list[ColumnElement[bool]]:
-    """What SQL can say of a narrowing; editors' roles and metadata are looked at afterwards."""
+    """Build the SQL conditions of a narrowing; editors' roles and metadata are compared afterwards."""
     c = messages.c
     conditions: list[ColumnElement[bool]] = []
     if narrowing.exclude_session is not None:
@@ -717,97 +442,13 @@ def _lets_in(narrowing: Narrowing, message: Message) -> bool:
     )
 
 
-def _settle_corrections(
-    connection: Connection, user: str, stored: list[Message], fresh: Sequence[int]
-) -> None:
-    """Let corrections, of the new messages at these positions, name the seqs of their ids."""
-    correcting = [position for position in fresh if corrected_ids(stored[position])]
-    if not correcting:
-        return
-    new = {stored[position].id: stored[position].seq for position in fresh}
-    elsewhere = {name for position in correcting for name in corrected_ids(stored[position])} - new.keys()
-    seq_of = {name: known.seq for name, known in _by_id(connection, user, sorted(elsewhere)).items()}
-    for position in correcting:
-        edit = stored[position]
-        seqs = [seq for name in corrected_ids(edit) if (seq := new.get(name) or seq_of.get(name))]
-        correction = {**edit.metadata[CORRECTS], "seqs": seqs}
-        stored[position] = replace(edit, metadata={**edit.metadata, CORRECTS: correction})
-
-
-def note_forgotten(connection: Connection, user: str, seqs: Sequence[int]) -> None:
-    """Note that these are forgotten, which are about to go: an import leaves them out.
-
-    What is kept of an id is a digest.
-    """
-    for batch in in_chunks(seqs, _PER_STATEMENT):
-        these = and_(messages.c.user == user, messages.c.seq.in_(batch))
-        ids = list(connection.execute(select(messages.c.id).where(these)).scalars())
-        new = {_id_digest(user, own) for own in set(ids) - _forgotten(connection, user, ids)}
-        if new:
-            rows = [{"user": user, "digest": digest} for digest in sorted(new)]
-            connection.execute(forgotten_ids.insert(), rows)
-
-
-def _forgotten(connection: Connection, user: str, ids: Sequence[str]) -> set[str]:
-    """Those of the ids whose messages were forgotten."""
-    gone: set[str] = set()
-    for batch in in_chunks(ids, _PER_STATEMENT):
-        of_digest = {_id_digest(user, own): own for own in batch}
-        query = select(forgotten_ids.c.digest).where(
-            forgotten_ids.c.user == user, forgotten_ids.c.digest.in_(of_digest)
-        )
-        gone.update(of_digest[digest] for digest in connection.execute(query).scalars())
-    return gone
-
-
-def _id_digest(user: str, message_id: str) -> str:
-    return blake2b(f"{user}\0{message_id}".encode(), digest_size=16).hexdigest()
-
-
-def _by_id(connection: Connection, user: str, ids: Sequence[str]) -> dict[str, Message]:
+def fetch_by_id(connection: Connection, user: str, ids: Sequence[str]) -> dict[str, Message]:
+    """The messages of these ids, those that exist."""
     known = {}
-    for batch in in_chunks(ids, _PER_STATEMENT):
+    for batch in in_chunks(ids, PER_STATEMENT):
         for row in connection.execute(_OF_IDS, {"of": user, "ids": batch}):
             known[row.id] = _to_message(row)
     return known
-
-
-def _differences(first: Message, again: Message) -> list[str]:
-    """The fields in which a message differs from the one that is stored under its id."""
-    fields = ("content", "role", "name", "session")
-    differs = [field for field in fields if getattr(first, field) != getattr(again, field)]
-    if first.session.startswith(ITEM_SESSIONS) and to_json(first.metadata) != to_json(again.metadata):
-        differs.append("value")  # of which the content may say nothing
-    return [*differs, "time"] if again.time not in (None, first.time) else differs
-
-
-def _conflict(first: Message, differs: Sequence[str]) -> IdConflict:
-    return IdConflict(
-        f"id {first.id!r} is taken by message {first.seq or 'earlier in this call'}, which has another"
-        f" {' and '.join(differs)}: nothing was stored; give the changed message an id of its own"
-    )
-
-
-def _new_id(now: datetime) -> str:
-    """Random, and rising with time, so that the index of ids grows at its end."""
-    return f"{to_us(now) // 1000:012x}{secrets.token_hex(10)}"
-
-
-def _to_row(user: str, message: Message) -> dict[str, Any]:
-    assert message.time is not None
-    offset = message.time.utcoffset()
-    return {
-        "user": user,
-        "seq": message.seq,
-        "id": message.id,
-        "session": message.session,
-        "role": message.role,
-        "name": message.name,
-        "content": message.content,
-        "time_us": to_us(message.time),
-        "utc_offset_s": int(offset.total_seconds()) if offset else 0,
-        "metadata": to_json(message.metadata),
-    }
 
 
 def _to_message(row: Row[Any]) -> Message:
