@@ -27,7 +27,7 @@ from rich.console import Console
 from benchmarks import results
 from benchmarks.data import LOADERS, Conversation, Question, load
 from benchmarks.scores import bleu1, f1_original, f1_set
-from zibaldone import settings
+from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.systems import (
     USER,

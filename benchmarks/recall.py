@@ -23,7 +23,7 @@ from rich.table import Table
 
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load
-from zibaldone import settings
+from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean, is_found, share_found
 from zibaldone.cli.compare.systems import Equipment, Recalled, check_systems, make_system
 from zibaldone.cli.compare.table import Column, error, share, tabulate

@@ -20,7 +20,8 @@ import typer
 
 from benchmarks.data import Conversation, load
 from benchmarks.read import sample
-from zibaldone import Memory, Recall, settings
+from zibaldone import Memory, Recall
+from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean, share_found
 from zibaldone.cli.compare.systems import units_of
 from zibaldone.models.recorded import RecordedModel

@@ -25,7 +25,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # Who may import whom: downwards, and inside a layer. The public package itself counts as memory's layer.
 LAYERS = (
     {"core", "errors"},
-    {"text", "models", "storage", "search", "settings", "log", "importers"},
+    {"text", "models", "storage", "search", "log", "importers"},
     {"views"},
     {"engine"},
     {"recall"},
@@ -275,7 +275,7 @@ def test_importers_know_only_the_vocabulary():
 # Where processes are started, and by what: Python by `child_process` alone.
 STARTED = {
     ("core/child_process.py", "subprocess.Popen"),
-    ("settings.py", "subprocess.run"),  # the command that prints a key
+    ("api/settings.py", "subprocess.run"),  # the command that prints a key
 }
 OF_PROCESSES = ("subprocess", "multiprocessing", "pty", "concurrent.futures.process")
 STARTERS = re.compile(
@@ -312,14 +312,14 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 662,
+    ".": 432,
     "adapters": 2_022,
-    "api": 3_679,
+    "api": 3_910,
     "cli": 4_357,
     "core": 728,
     "engine": 4_329,
     "importers": 3_386,
-    "log": 2_501,
+    "log": 2_497,
     "models": 2_548,
     "recall": 1_727,
     "search": 2_771,

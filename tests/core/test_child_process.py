@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from hostile import MODULES, HostileFolder
-from zibaldone import settings
+from zibaldone.api import settings
 from zibaldone.core.child_process import started
 from zibaldone.storage.raw_files import pieces_read_apart
 

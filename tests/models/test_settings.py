@@ -2,7 +2,8 @@
 
 import pytest
 
-from zibaldone import Config, Memory, Message, settings
+from zibaldone import Config, Memory, Message
+from zibaldone.api import settings
 from zibaldone.errors import InvalidInput
 from zibaldone.models import Ceilings, OpenAIChat, OpenAIEmbedder
 from zibaldone.testing import HashEmbedder, ScriptedModel

@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from zibaldone import settings
-from zibaldone.api import wiring
+from zibaldone.api import settings, wiring
 from zibaldone.errors import InvalidInput
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.search.unit import Unit

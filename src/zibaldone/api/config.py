@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zibaldone import settings
+from zibaldone.api import settings
 from zibaldone.core.validation import count, flag, function, number, option
 from zibaldone.errors import InvalidInput
 from zibaldone.log.retention import Retention

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from zibaldone import log, settings
+from zibaldone import log
+from zibaldone.api import settings
 from zibaldone.api.admin import Admin
 from zibaldone.api.builds import Builds
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config

@@ -80,6 +80,6 @@ def _keys_of(folder: Path) -> tuple[str | bytes | None, str | Path | None, str |
 
     if not (folder / HEADER).exists() and not has_user_keys() and url_in(folder) is None:
         return None, None, None
-    from zibaldone import settings
+    from zibaldone.api import settings
 
     return settings.key(), settings.user_keys(), settings.wall_key()

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from zibaldone import settings
+from zibaldone.api import settings
 from zibaldone.cli import client as holder
 from zibaldone.cli.input import MemoryElsewhere, lent
 from zibaldone.core.child_process import started

@@ -26,11 +26,11 @@ _SWITCH_S = 0.0005  # how long a recall keeps the event loop, and the streams th
 def serve(call: CliCall) -> None:
     from zibaldone.api.aio import AsyncMemory
     from zibaldone.api.config import Config
+    from zibaldone.api.settings import secret, use_chat
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.memory_pool import MemoryPool
     from zibaldone.server.settings import ServerSettings, to_mode
-    from zibaldone.settings import secret, use_chat
     from zibaldone.storage.database import place_shown
 
     memory, given, upstream = call.folder, call.given, call.given["upstream"]

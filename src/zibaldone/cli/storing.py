@@ -31,7 +31,7 @@ def decrypt(call: CliCall) -> None:
 
 @runs("rekey")
 def rekey(call: CliCall) -> None:
-    from zibaldone import settings
+    from zibaldone.api import settings
     from zibaldone.storage.converting import change_key
     from zibaldone.storage.database import url_in
     from zibaldone.storage.folder_layout import HEADER
@@ -59,7 +59,7 @@ def _folder(given: Path) -> Path:
 
 
 def _key() -> str | bytes:
-    from zibaldone import settings
+    from zibaldone.api import settings
 
     return settings.key() or b""
 
@@ -79,7 +79,7 @@ def _show(call: CliCall, converted: Converted) -> None:
 
 @runs("move-blocks")
 def move_blocks(call: CliCall) -> None:
-    from zibaldone import settings
+    from zibaldone.api import settings
     from zibaldone.storage.moving import move_blocks as move
     from zibaldone.storage.moving import undo_move
     from zibaldone.storage.opening import is_there, open_database
@@ -115,7 +115,7 @@ def move_blocks(call: CliCall) -> None:
 
 @runs("wall")
 def wall(call: CliCall) -> None:
-    from zibaldone import settings
+    from zibaldone.api import settings
     from zibaldone.storage.database import url_in
 
     if (url := url_in(call.folder)) is None:

@@ -29,7 +29,7 @@ _STEPS = ("estimate", "diff", "switch", "rollback", "discard", "show", "at_once"
 
 def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
     """The environment's chat model, behind a folder of recordings where one is given."""
-    from zibaldone import settings
+    from zibaldone.api import settings
     from zibaldone.models.recorded import RecordedModel
 
     chat = settings.chat()

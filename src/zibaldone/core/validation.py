@@ -46,13 +46,8 @@ def members(what: str, given: Iterable[T]) -> list[T]:
     """List an iterable's members; raise TooMany for more than MOST allows."""
     taken = list(islice(given, MOST[what] + 1))
     if len(taken) > MOST[what]:
-        raise too_many(what)
+        raise TooMany(f"{what} can be at most {MOST[what]:,} in one call: make several calls")
     return taken
-
-
-def too_many(what: str) -> TooMany:
-    """Build the error for a collection of more than MOST members."""
-    return TooMany(f"{what} can be at most {MOST[what]:,} in one call: make several calls")
 
 
 def keys(what: str, given: Iterable[Key]) -> frozenset[str]:

@@ -23,20 +23,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import islice
 from typing import Any, Final, Protocol, cast
 
 from zibaldone.core import AGENT, DEFAULT_SESSION, Message
 from zibaldone.core.validation import (
-    MOST,
     Key,
     key,
+    members,
     one_line,
     shown,
     surrogate_at,
     to_json,
     to_time,
-    too_many,
     type_of,
 )
 from zibaldone.errors import InvalidInput, InvalidMessage
@@ -163,9 +161,7 @@ def to_messages(
         given = cast("list[MessageLike]", [given])
     if not isinstance(given, Iterable) or isinstance(given, bytes | bytearray):
         raise InvalidInput(f"messages must be a message or an iterable of messages, not {type_of(given)}")
-    items = list(islice(given, MOST[most] + 1))
-    if len(items) > MOST[most]:
-        raise too_many(most)
+    items = members(most, given)
     inherited = DEFAULT_SESSION if session is None else key("session", session)
     of_agent = {} if agent is None else {AGENT: key("agent", agent)}
     messages: list[Message] = []

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sqlalchemy import Row, select, update
 
-from zibaldone import settings
+from zibaldone.api import settings
 from zibaldone.api.config import now_utc
 from zibaldone.core.validation import flag, key, shown
 from zibaldone.errors import InvalidInput, StorageError

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zibaldone import settings
+from zibaldone.api import settings
 from zibaldone.api.aio import AsyncMemory, wrapped
 from zibaldone.core import Message
 from zibaldone.core.child_process import started

@@ -16,7 +16,6 @@ from zibaldone.models.embedding import embed
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import messages as log_table
 from zibaldone.storage.schema import units as units_table
@@ -109,7 +108,8 @@ class MessagesView(UnitsView):
     ) -> PreparedMessages:
         """Cut, count, find dates, embed; `progress` gets the number of messages done so far."""
         prepared = PreparedMessages([], None if self._remade else [])
-        for some in in_chunks(messages, _BATCH_MESSAGES):
+        for start in range(0, len(messages), _BATCH_MESSAGES):
+            some = messages[start : start + _BATCH_MESSAGES]
             spoken = iter(cut([message for message in some if not message.is_noise], self._tokenizer))
             cuts = [CutMessage([], [], []) if message.is_noise else next(spoken) for message in some]
             if prepared.vectors is not None:
