@@ -26,7 +26,7 @@ _CUT = "UPDATE units SET vector = CAST('a' AS BYTEA)"  # SQLite makes a number o
 _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
     Plant("DELETE FROM units WHERE seq = 2", "no unit of message 2"),
-    Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, behind the cursor"),
+    Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, past the cursor"),
     Plant(
         f"{_CUT} WHERE seq = 1",
         "a vector of message 1 of a wrong size",
@@ -36,7 +36,7 @@ _MESSAGES_FAULTS = (
 _CHUNKS_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a chunk of message 3, which is not in the log"),
     Plant("DELETE FROM chunk_sources WHERE seq = 2", "message 2 was skipped"),
-    Plant("UPDATE chunk_sources SET seq = 90 WHERE seq = 4", "a chunk of message 90, behind the cursor"),
+    Plant("UPDATE chunk_sources SET seq = 90 WHERE seq = 4", "a chunk of message 90, past the cursor"),
     Plant("DELETE FROM records WHERE id = 1", "chunk 1 has no record"),
     Plant(
         "UPDATE records SET block = 'x' WHERE id = 1", "record 1 is both staged and in a block, or neither"
@@ -54,7 +54,7 @@ def _chunks(embedder: Embedder, database: Database) -> ChunksView:
 _EPISODES = "FROM units WHERE \"view\" = 'hierarchy episodes'"
 _HIERARCHY_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
-    Plant("UPDATE units SET seq = 90 WHERE seq = 2", "a unit of message 90, behind the cursor"),
+    Plant("UPDATE units SET seq = 90 WHERE seq = 2", "a unit of message 90, past the cursor"),
     Plant(f"DELETE {_EPISODES}", "episode 1 has no text"),
     Plant("DELETE FROM hierarchy_statements", "semantic 1 has no statement"),
     Plant("UPDATE hierarchy_semantics SET theme = 7", "semantic 1 is in theme 7, which has no row"),
@@ -75,7 +75,7 @@ def _hierarchy(embedder: Embedder, database: Database) -> HierarchyView:
 
 _TOPICS_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "an entry of message 3, which is not in the log"),
-    Plant("UPDATE topic_documents SET body = '- <seq=90> Odd.'", "an entry of message 90, behind the cursor"),
+    Plant("UPDATE topic_documents SET body = '- <seq=90> Odd.'", "an entry of message 90, past the cursor"),
     Plant(
         "UPDATE topic_documents SET body = '' WHERE document = 'topic-0001'", "document topic-0001 is empty"
     ),
@@ -92,7 +92,7 @@ _NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.star
 
 _NOTES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 1", "a unit of message 1, which is not in the log"),
-    Plant("UPDATE units SET seq = 90 WHERE seq = 1", "a unit of message 90, behind the cursor"),
+    Plant("UPDATE units SET seq = 90 WHERE seq = 1", "a unit of message 90, past the cursor"),
     Plant(f"{_CUT} WHERE seq = 1", "a vector of message 1 of a wrong size"),
     Plant("DELETE FROM notes", "a note of message 1 without its row"),
     Plant("UPDATE notes SET ended_by = 80", "a note ended by message 80, which is not in the log"),

@@ -52,7 +52,7 @@ def test_the_same_question_gets_the_same_offer(built):
 
 @pytest.mark.usefixtures("finds", "finds_everything")
 def test_a_message_can_be_recalled_before_the_view_has_read_it(built):
-    """What lies behind the cursor is offered, and is not a fault."""
+    """What lies past the cursor is offered, and is not a fault."""
     (late,) = built.append(messages_from(("4", "Ann", "The zeppelin museum opens on Sunday.")))
     assert built.serving().cursor < late.seq
     assert late.seq in built.sources()

@@ -38,7 +38,7 @@ def test_recall_leaves_noise_out(memory):
 
 
 def test_what_no_view_has_read_yet_is_left_out_too(tmp_path):
-    """A message behind the cursor is found by its words, noise is not."""
+    """A message past the cursor is found by its words, noise is not."""
     with Memory(tmp_path / "memory") as opened:
         opened.add(CHAT, user="ann")
         text = opened.recall("I love lemons", user="ann", min_confidence=0).text

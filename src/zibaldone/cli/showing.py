@@ -209,12 +209,12 @@ def recall_summary(recalled: Recall) -> str:
 
 
 def write_reasons(recalled: Recall) -> None:
-    """Write the aim, the confidence, each part's share, and why each candidate was kept or dropped."""
+    """Write aim and confidence, each part's budget and use, and why each candidate was kept or dropped."""
     trace = recalled.trace
     out.write(f"aim {trace.aim}, confidence {trace.confidence:.3f}, floor {trace.floor:.3f}")
     if trace.parts:
         parts = [(part.name, part.room_tokens, part.tokens, part.units) for part in trace.parts]
-        out.table("part", "room", "tokens", "units", rows=parts)
+        out.table("part", "budget", "tokens", "units", rows=parts)
         out.write("")
     rows = [
         (
@@ -229,7 +229,7 @@ def write_reasons(recalled: Recall) -> None:
         )
         for decision in trace.decisions
     ]
-    out.table("rank", "", "view", "messages", "tokens", "channels", "why", "text", rows=rows)
+    out.table("rank", "decision", "view", "messages", "tokens", "channels", "why", "text", rows=rows)
 
 
 @shows("timeline")

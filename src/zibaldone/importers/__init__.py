@@ -52,18 +52,21 @@ def get(name: str) -> Importer:
 
 
 def recognise(given: str | Path | ImportSource) -> Importer:
-    """The importer for a source, by its content. Raises InvalidImport, with what was tried."""
+    """Return the first importer that accepts the source's content.
+
+    Raises InvalidImport, with the formats tried.
+    """
     if not isinstance(given, ImportSource):
         with OpenedSource(given) as source:
             return recognise(source)
-    is_json = given.only is not None and head_of(given, given.only).is_json  # which refuses what is no text
-    known = [get(name) for name in _IMPORTERS]
-    for importer in known:
+    is_json = given.only is not None and head_of(given, given.only).is_json  # raises if it is no text
+    importers = [get(name) for name in _IMPORTERS]
+    for importer in importers:
         if importer.files(given):
             return importer
     if given.only is not None and is_json:
         check_json(given, given.only)
-    tried = "; ".join(f"{importer.name}: no {importer.looks_for}" for importer in known)
+    tried = "; ".join(f"{importer.name}: no {importer.looks_for}" for importer in importers)
     raise InvalidImport(
         f"{given.label}: is of no known format: {_described(given)}. {_advice(given, is_json=is_json)}"
         f" Tried {tried}"

@@ -84,7 +84,7 @@ class _Chat:
         """Yield the messages in the order of the conversation."""
         mapping = self.node["mapping"].fields()
         current = _branch(self.node, mapping)
-        keys = current if branches == "current" else _all_keys(mapping)
+        keys = current if branches == "current" else _keys_parents_first(mapping)
         shown = set(current)
         self.last = self._first_time(mapping, keys)
         for key in keys:
@@ -189,15 +189,16 @@ def _newest_leaf(mapping: dict[str, Node]) -> str:
     return next((key for key in reversed(mapping) if key not in parents), next(iter(mapping), ""))
 
 
-def _all_keys(mapping: dict[str, Node]) -> list[str]:
-    """Every node, none before its parent."""
+def _keys_parents_first(mapping: dict[str, Node]) -> list[str]:
+    """Return the key of every node, parents before children."""
     ordered: dict[str, None] = {}
     for key in mapping:
         chain: dict[str, None] = {}
-        while key in mapping and key not in ordered and key not in chain:
-            chain[key] = None
-            parent = mapping[key].get("parent")
-            key = parent.text() if parent else ""
+        ancestor = key
+        while ancestor in mapping and ancestor not in ordered and ancestor not in chain:  # a cycle ends it
+            chain[ancestor] = None
+            parent = mapping[ancestor].get("parent")
+            ancestor = parent.text() if parent else ""
         ordered.update(dict.fromkeys(reversed(chain)))
     return list(ordered)
 

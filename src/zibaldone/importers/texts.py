@@ -70,16 +70,16 @@ def titled(title: str) -> dict[str, Any]:
 
 
 def remembered_lines(text: str) -> Iterator[tuple[str, str | None]]:
-    """Yield (text, day or None) of each line of an assistant's memories."""
+    """Yield (text, ISO day or None) for each memory in a list, without headings and blank lines."""
     for line in text.splitlines():
-        whole = line.strip()
-        if whole.startswith("#") or (whole.startswith("**") and whole.endswith("**")):
+        stripped = line.strip()
+        if stripped.startswith("#") or (stripped.startswith("**") and stripped.endswith("**")):
             continue  # a heading
-        bare = whole.lstrip("-*• ").strip()
-        if dated := _DATED.fullmatch(bare):
+        memory = stripped.lstrip("-*• ").strip()
+        if dated := _DATED.fullmatch(memory):
             yield dated[2].strip(), dated[1]
-        elif bare:
-            yield bare, None
+        elif memory:
+            yield memory, None
 
 
 def known_of_user(

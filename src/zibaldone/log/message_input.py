@@ -259,7 +259,7 @@ def _shaped(given: object, session: str) -> list[Message]:
     shape = _plain(given)
     if not isinstance(shape, Mapping):
         raise InvalidInput(f"must be a Message, a mapping or a string, not {type_of(given)}")
-    if (inner := _inside(shape)) is not None:
+    if (inner := _unwrapped(shape)) is not None:
         return [message for item in inner for message in _shaped(item, session)]
     if (role := _langchain_role(shape)) is not None:
         shape = _of_object(_of_langchain(shape, role))
@@ -354,18 +354,18 @@ def _plain(given: object) -> object:
     raise InvalidInput(f"a {type(given).__name__} cannot be read: give its text in a mapping")
 
 
-def _inside(shape: Mapping[str, Any]) -> Sequence[Any] | None:
-    """Return the messages inside a container of messages; None for a message."""
+def _unwrapped(shape: Mapping[str, Any]) -> Sequence[Any] | None:
+    """Return the messages in a container or wrapper (of `choices`, the first); None if it is neither."""
     if "role" in shape or "content" in shape:
         return None
-    choices, items, held = shape.get("choices"), shape.get("output"), shape.get("messages")
+    choices, output, messages = shape.get("choices"), shape.get("output"), shape.get("messages")
     if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
         message = choices[0].get("message")
         return [{"type": "message", **message}] if isinstance(message, Mapping) else None
-    if isinstance(items, list) and shape.get("object") == "response":
-        return items
-    if isinstance(held, list | tuple):  # a request, or the state of a graph
-        return held
+    if isinstance(output, list) and shape.get("object") == "response":
+        return output
+    if isinstance(messages, list | tuple):  # a request, or the state of a graph
+        return messages
     data, arguments, names = shape.get("data"), shape.get("kwargs"), shape.get("id")
     if isinstance(data, Mapping) and isinstance(shape.get("type"), str):
         return [{**data, "type": shape["type"]}]

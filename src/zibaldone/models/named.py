@@ -33,13 +33,13 @@ class FastEmbedder:
 
     def __init__(self, model: str) -> None:
         """Raises MissingExtra, and ModelFailed for a model that cannot be loaded."""
-        self._library = _Library("fastembed", "TextEmbedding", model)
+        self._library = _LoadedModel("fastembed", "TextEmbedding", model)
         self._dimension = int(self._rows(["dimension"]).shape[1])
 
     @property
     def name(self) -> str:
         """The library, the model and the length of its vectors."""
-        return f"{self._library.called}-{self._dimension}"
+        return f"{self._library.name}-{self._dimension}"
 
     @property
     def dimension(self) -> int:
@@ -52,7 +52,7 @@ class FastEmbedder:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         if not rows:
             return vectors
-        raw, called = self._rows([texts[row] for row in rows]), self._library.called
+        raw, called = self._rows([texts[row] for row in rows]), self._library.name
         norms = np.linalg.norm(raw, axis=1, keepdims=True)
         if raw.shape != (len(rows), self._dimension) or not np.isfinite(norms).all():
             expected = (len(rows), self._dimension)
@@ -64,7 +64,7 @@ class FastEmbedder:
         rows = self._library.ask(lambda model: model.embed(texts, batch_size=_BATCH))
         raw = np.array(rows, dtype=np.float32)
         if raw.ndim != 2 or not raw.shape[1]:
-            raise ModelFailed(f"{self._library.called!r} gave no vectors, but an array of shape {raw.shape}")
+            raise ModelFailed(f"{self._library.name!r} gave no vectors, but an array of shape {raw.shape}")
         return raw
 
 
@@ -75,12 +75,12 @@ class FastReranker:
 
     def __init__(self, model: str) -> None:
         """Raises MissingExtra, and ModelFailed for a model that cannot be loaded."""
-        self._library = _Library("fastembed.rerank.cross_encoder", "TextCrossEncoder", model)
+        self._library = _LoadedModel("fastembed.rerank.cross_encoder", "TextCrossEncoder", model)
 
     @property
     def name(self) -> str:
         """The library and the model."""
-        return self._library.called
+        return self._library.name
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the model's scores: irrelevant texts are mostly below 0."""
@@ -88,21 +88,21 @@ class FastReranker:
         return [float(score) for score in pairs]
 
 
-class _Library:
+class _LoadedModel:
     """One loaded model."""
 
-    def __init__(self, module: str, kind: str, model: str) -> None:
-        self.called = f"{FASTEMBED}:{model}"
-        self._lock = ForkSafeLock()  # its tokenizers are no two threads' at once
+    def __init__(self, module: str, class_name: str, model: str) -> None:
+        self.name = f"{FASTEMBED}:{model}"
+        self._lock = ForkSafeLock()  # its tokenizers are not safe among threads
         try:
-            self._model = getattr(import_module(module), kind)(model_name=model)
+            self._model = getattr(import_module(module), class_name)(model_name=model)
         except ImportError as error:
             raise MissingExtra(
                 f"no module {error.name or FASTEMBED!r}: pip install 'zibaldone[neural]'"
             ) from error
-        except Exception as error:  # whatever the library raises for a model that it has not got
+        except Exception as error:  # whatever the library raises for a model it does not know
             raise ModelFailed(
-                f"{self.called!r} cannot be loaded: {error}. Weights come from a hub at first use: without a"
+                f"{self.name!r} cannot be loaded: {error}. Weights come from a hub at first use: without a"
                 " network, load the model once where there is one, and bring the folder that"
                 " FASTEMBED_CACHE_PATH names"
             ) from error
@@ -113,7 +113,7 @@ class _Library:
             with self._lock:
                 return list(call(self._model))
         except Exception as error:  # a library's own code
-            raise ModelFailed(f"{self.called!r} failed: {error}") from error
+            raise ModelFailed(f"{self.name!r} failed: {error}") from error
 
 
 def embedder_called(name: str) -> Embedder:

@@ -54,10 +54,13 @@ def session_lines(
     since: datetime | None,
     until: datetime | None,
 ) -> list[TimelineLine]:
-    """The newest `most` sessions, in the order of time: title and first statement of each."""
-    listed, _ = titled_sessions(connection, user, limit=_MOST_SESSIONS)
+    """Return a line for each of the newest `most` sessions that match and state something, oldest first.
+
+    A line is the session's title and first statement.
+    """
+    sessions, _ = titled_sessions(connection, user, limit=_MOST_SESSIONS)
     lines: list[TimelineLine] = []
-    for titled in listed:
+    for titled in sessions:
         if len(lines) == most:
             break
         if session in (None, titled.session) and _is_between(titled.start, since, until):

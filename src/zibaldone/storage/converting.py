@@ -92,7 +92,7 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
         before = _size(folder)
         _remove_encrypted(folder)
         keys, header = new_header(key)
-        with _locked(plain, None):
+        with _write_locked(plain, None):
             if _has_bucket(plain):
                 raise InvalidInput(
                     f"blocks of {str(folder)!r} are in a bucket, where the key would not reach them: export"
@@ -115,7 +115,7 @@ def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
         before = _size(folder)
         _remove_plain(folder)
         source, plain = folder / ENCRYPTED_FILE, database_file(folder)
-        with _locked(source, keys):
+        with _write_locked(source, keys):
             _copy_rows(source, keys, plain, None)
             encrypted = EncryptedObjects(FileObjects(folder / ENCRYPTED_BLOCKS), keys.files())
             _copy_blocks(encrypted, FileObjects(folder / BLOCKS))
@@ -188,8 +188,8 @@ def _converting(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(database: Path, keys: FolderKeys | None) -> Iterator[None]:
-    """Hold the database's write lock, against all processes."""
+def _write_locked(database: Path, keys: FolderKeys | None) -> Iterator[None]:
+    """Hold the database's write lock against all processes; database errors become storage errors."""
     driver = sqlcipher()
     connection = _opened(database, keys)
     try:
@@ -199,7 +199,7 @@ def _locked(database: Path, keys: FolderKeys | None) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise StorageBusy(
-                f"{str(database)!r} is written by others: close the memory, in every process, and try again"
+                f"{str(database)!r} is in use: close the memory, in every process, and try again"
             ) from error
         if name.startswith("SQLITE_FULL"):
             raise StorageFull(

@@ -4,7 +4,7 @@ A view reads the log in the order of seqs and keeps, per user, units made from i
 nothing else. Its output is a function of the log and of its `fingerprint`: built in one go or message by
 message, once or again after a crash, the same units come out. Every unit names the seqs it was made from.
 
-    prepare      a batch of messages behind the cursor; slow, outside any transaction, models may be asked
+    prepare      a batch of messages past the cursor; slow, outside any transaction, models may be asked
     commit       what was prepared, in one transaction that also moves the cursor: a crash in between repeats
                  work and never doubles it (maintenance.py drives both)
     retrieve     candidates for a question, which recall has read and embedded (search/question.py), in short
@@ -169,7 +169,7 @@ class View(ViewStore, Protocol):
         """Write the units of these messages, which follow the generation's cursor. Raises Stale."""
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
-        """Candidates for a question, from the serving generation and from the log's tail behind its cursor.
+        """Candidates for a question, from the serving generation and from the log's tail past its cursor.
 
         The question comes read: its words, speakers, days and aim are the same for all views, and nobody
         reads its text for them again. It has a vector by the memory's embedder; a view whose build uses

@@ -44,7 +44,7 @@ class Slot:
     version: int = 0
     deletions: int = 0
     cursor: int = 0  # the highest seq whose units came from the table
-    tail_to: int = 0  # the highest seq behind the cursor whose units are in it, without vectors; 0: none
+    tail_to: int = 0  # the highest seq past the cursor whose units are in it, without vectors; 0: none
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -69,7 +69,7 @@ def _machine_bytes() -> int:
 class UnitCache:
     """One slot per user of one view.
 
-    With `appends`, a view's new units always stand on messages behind its cursor, as raw messages do: then
+    With `appends`, a view's new units always stand on messages past its cursor, as raw messages do: then
     only these are read when the log has grown. Else the keys of the generation are compared.
     """
 

@@ -304,7 +304,7 @@ def faults(
     *,
     may_lack_vectors: bool = False,
 ) -> list[str]:
-    """Units without one of their messages or beyond the cursor, and vectors of a wrong size."""
+    """Describe units past the cursor, units without their messages in the log, and vectors of a wrong size."""
     u, m, s = table.c, messages.c, unit_sources.c
     mine = of(view, generation)
     on = and_(m.user == u.user, m.seq == u.seq)
@@ -325,7 +325,7 @@ def faults(
         for query, sentence in (
             (orphans, "a unit of message {}, which is not in the log"),
             (further, "a unit of message {}, which is not in the log"),
-            (beyond, "a unit of message {}, behind the cursor"),
+            (beyond, "a unit of message {}, past the cursor"),
             (torn, "a vector of message {} of a wrong size"),
         )
         for seq in connection.execute(query.distinct()).scalars()

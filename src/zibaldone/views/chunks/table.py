@@ -102,14 +102,14 @@ def uncovered(
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
-    """Messages that chunks skip, or that the log lacks; chunks behind the cursor."""
+    """Messages that chunks skip, or that the log lacks; chunks past the cursor."""
     m, s, c = messages.c, chunk_sources.c, chunks.c
     named = of(chunk_sources, generation)
     same = and_(m.user == s.user, m.seq == s.seq)
     orphans = select(s.seq).outerjoin_from(chunk_sources, messages, same).where(named, m.seq.is_(None))
     beyond = select(s.seq).where(named, s.seq > generation.cursor)
     wrong = [f"a chunk of message {seq}, which is not in the log" for seq in _distinct(connection, orphans)]
-    wrong += [f"a chunk of message {seq}, behind the cursor" for seq in _distinct(connection, beyond)]
+    wrong += [f"a chunk of message {seq}, past the cursor" for seq in _distinct(connection, beyond)]
     numbers = select(c.chunk).where(of(chunks, generation))
     homeless = select(s.seq).where(named, s.chunk.not_in(numbers))
     wrong += [f"message {seq} is in a chunk that has no row" for seq in _distinct(connection, homeless)]

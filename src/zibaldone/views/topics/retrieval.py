@@ -21,11 +21,11 @@ SUPERSEDED = "[superseded]"
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """A user's documents with what the messages behind the cursor make without a model, ready to be read."""
+    """A user's documents with what the messages past the cursor make without a model, ready to be read."""
 
     as_of: UserState
     generation: int  # 0: none that can be used
-    tail: Mapping[int, tuple[Entry, ...]]  # by seq, what each message behind the cursor makes
+    tail: Mapping[int, tuple[Entry, ...]]  # by seq, what each message past the cursor makes
     index: ReadingIndex
 
     @staticmethod

@@ -269,7 +269,7 @@ class TopicsView(RestingView):
             f"an entry of message {seq}, which is not in the log" for seq in sources if seq not in known
         ]
         disagreements += [
-            f"an entry of message {seq}, behind the cursor" for seq in sources if seq > generation.cursor
+            f"an entry of message {seq}, past the cursor" for seq in sources if seq > generation.cursor
         ]
         disagreements += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
         if not generation.fingerprint.startswith("1/"):  # such as had no units

@@ -142,20 +142,23 @@ class _AgentSearch:
         return self._asker.ask(task, user=self._user, timeout_s=self._settings.timeout_s)
 
     def _play(self, move: AgentMove) -> tuple[bool, bool]:
-        """Call the tools; returns (showed anything new, any call was valid)."""
+        """Run the move's tool calls and record the round.
+
+        Returns (showed anything new, counts as idle if it did not). A round of invalid calls is not idle.
+        """
         called = []
-        new = useful = False
+        new = may_be_idle = False
         for call in move.tool_calls[:MOST_CALLS]:
-            text, fresh, fine = self._call(call)
-            new, useful = new or fresh, useful or fine
+            text, is_new, is_valid = self._call(call)
+            new, may_be_idle = new or is_new, may_be_idle or is_valid
             called.append(Called(name=call.name, arguments=call.arguments, answer=text))
         remark = ""
         if not move.tool_calls:
-            remark, useful = "no tool was called: call tools, or finish with done", True
+            remark, may_be_idle = "no tool was called: call tools, or finish with done", True
         elif len(move.tool_calls) > MOST_CALLS:
             remark = f"only the first {MOST_CALLS} calls were made"
         self._rounds.append(Round(calls=called, remark=remark))
-        return new, useful
+        return new, may_be_idle
 
     def _call(self, call: Call) -> tuple[str, bool, bool]:
         """(text of the answer, shows anything new, call was valid)."""
