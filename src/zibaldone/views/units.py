@@ -304,7 +304,7 @@ def faults(
     *,
     may_lack_vectors: bool = False,
 ) -> list[str]:
-    """Describe units past the cursor, units without their messages in the log, and vectors of a wrong size."""
+    """Describe units past the cursor, units without their messages, and vectors of a wrong size."""
     u, m, s = table.c, messages.c, unit_sources.c
     mine = of(view, generation)
     on = and_(m.user == u.user, m.seq == u.seq)
