@@ -134,7 +134,7 @@ def test_why_shows_the_plan(run):
     shown = run("recall", "How did the rent change over time?", "--budget", "120", "--why").stdout
     aim, columns, *parts = shown[shown.index("aim ") :].splitlines()
     assert aim.startswith("aim overview, confidence ")
-    assert columns.split() == ["part", "room", "tokens", "units"]
+    assert columns.split() == ["part", "budget", "tokens", "units"]
     assert {part.split()[0] for part in parts if part} >= {"evidence"}
     (evidence,) = (part for part in parts if part.startswith("evidence"))
     _, room, tokens, units = evidence.split()
