@@ -249,13 +249,13 @@ def fitted(asked: Sequence[Asked]) -> Signs:
 
 
 def _weights(asked: Sequence[Asked]) -> Doubles:
-    """Of each question: as much for every data set, size, and whether it is known."""
+    """Weigh each question: data sets, sizes, and known and unknown ones count alike."""
     cells = Counter((one.data, one.size, one.is_known) for one in asked)
     return np.array([1 / cells[one.data, one.size, one.is_known] for one in asked])
 
 
 def left_out(asked: Sequence[Asked]) -> list[float]:
-    """What weights that were fitted without a question's data set say of it."""
+    """Score each question by weights that were fitted without its data set."""
     own = {}
     for name in {one.data for one in asked}:
         others = [one for one in asked if one.data != name]

@@ -73,7 +73,7 @@ class Asked:
     assistant: AssistantShare
 
     def contests(self) -> Contests | None:
-        """What is relevant against all else that may be recalled; None where nothing relevant may be."""
+        """Compare the relevant with all else that may be recalled; None where nothing relevant may be."""
         index = self.talk.index
         relevant = np.zeros(len(index), dtype=bool)
         rows = index.rows_of(set(self.question.evidence))

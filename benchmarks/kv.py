@@ -53,7 +53,7 @@ class KVQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ArmAnswer:
-    """What one arm gave for one question."""
+    """The result of one arm for one question."""
 
     arm: str
     question: str  # its id
@@ -148,7 +148,7 @@ ARMS: Mapping[str, Arm] = {
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What all arms share."""
+    """The setting that all arms share."""
 
     model: Any
     tokenizer: Any

@@ -66,7 +66,7 @@ def balanced(groups: Sequence[Sequence[Contests]]) -> list[Contests]:
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What weights are where data say nothing: half of `ridge` times the squared distance is in the loss."""
+    """The weights where data say nothing: half of `ridge` times the squared distance is in the loss."""
 
     weights: Doubles  # (d,)
     ridge: float

@@ -55,7 +55,7 @@ Figure = tuple[str, str, int, float]  # set, row, budget, what one question got
 
 
 class Turns:
-    """What people said in a conversation, ranked by thirty lines; a question sees the first of it."""
+    """People's turns of a conversation, ranked by thirty lines; a question sees the first of it."""
 
     def __init__(self, messages: Sequence[Message], *, of_all: bool = False) -> None:
         self.embedder = shared_static_embedder()

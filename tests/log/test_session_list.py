@@ -1,9 +1,5 @@
 """The list of sessions for people: titles, order, pages, words."""
 
-import pytest
-
-from zibaldone import InvalidInput
-
 
 def add(memory, session, *contents, day=1, user="ann", **metadata):
     """A session of that day."""
@@ -48,10 +44,15 @@ def test_they_come_in_pages(memory):
 
 
 def test_a_page_behind_a_message_that_is_gone(memory):
-    """The error says where to begin again."""
-    add(memory, "a", "Hi")
-    with pytest.raises(InvalidInput, match="begin with the first page"):
-        memory.user("ann").titled_sessions(after=7)
+    """It goes on at its place in the log; so it does behind another agent's message, which tells nothing."""
+    for day in range(1, 4):
+        add(memory, f"s{day}", "Hi", day=day, agent="notes" if day < 3 else "mail")
+    sessions = memory.user("ann").titled_sessions
+    of_notes, _ = sessions(after=3, agent="notes")
+    memory.forget(user="ann", seqs=[3])
+    page, total = sessions(after=3)
+    assert [held.session for held in page] == [held.session for held in of_notes] == ["s2", "s1"]
+    assert total == 2
 
 
 def test_words_are_looked_for_in_titles_and_names(memory):

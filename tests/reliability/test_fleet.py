@@ -193,7 +193,7 @@ def test_workers_share_the_users_and_take_over_from_one_that_is_killed(url):
         killed.kill()
         workers = [Child(work), Child(work)]
         until = time.monotonic() + 60
-        views = [memory._wiring.views[name] for name in memory._maintained]
+        views = [memory._wiring.views[name] for name in memory._wiring.maintained]
         while time.monotonic() < until and memory._wiring.backlog.look():
             time.sleep(0.05)
         assert taken in users

@@ -309,7 +309,7 @@ def _places(text: str, old: str) -> list[int]:
 
 
 def _listed(tree: _Tree, folder: Parts) -> list[tuple[Parts, str]]:
-    """What stands in a folder, two levels deep: each file, and each folder with a slash behind its name."""
+    """List a folder, two levels deep: each file, and each folder with a slash behind its name."""
     lines: dict[Parts, str] = {}
     base = "/".join((ROOT, *folder))
     for parts in tree.below(folder):

@@ -108,7 +108,7 @@ class MemoryService(BaseMemoryService):
         await self._add(self._user(app_name, user_id), _DIRECT, given)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """What memory says of a query, within the budget, in the order of time; an id is a message's seq."""
+        """Recall for a query, within the budget, in the order of time; an id is a message's seq."""
         recalled = await self._memory.recall(
             query, user=self._user(app_name, user_id), budget_tokens=self._budget_tokens
         )
@@ -163,7 +163,7 @@ def _folder(uri: str | None) -> str:
 
 
 def _turns_of(event: Event, session: str, metadata: dict[str, object]) -> list[dict[str, Any]]:
-    """What an event says; a part of a stream says nothing, since the whole of it follows."""
+    """The text of an event; a part of a stream says nothing, since the whole of it follows."""
     if event.content is None or event.partial:
         return []
     time = datetime.fromtimestamp(event.timestamp, UTC)

@@ -251,7 +251,7 @@ def _fields(item: StoredItem) -> dict[str, Any]:
 
 
 def _text(value: Mapping[str, Any], index: object) -> str | None:
-    """What search reads of an item: all of it, nothing, or what stands at some paths."""
+    """The parts of an item that search reads: all, none, or those at some paths."""
     if index is None or not isinstance(index, list):
         return None if index is not False else ""
     return "\n".join(text for path in index for text in get_text_at_path(value, path))

@@ -39,7 +39,7 @@ class _Recalled(str):
 
 
 class RecallBlock(BaseMemoryBlock[str]):
-    """What earlier conversations of a user, and this one's flushed turns, say of the user's last turn.
+    """A recall for the user's last turn, from earlier conversations and this one's flushed turns.
 
     A fault of the memory is logged when something is recalled, and raised when something is to be stored.
     """

@@ -250,7 +250,7 @@ class Mem0Memory:
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[MemoryRecord]:
-        """What became of a memory: its ADD and each UPDATE. Of a deleted one nothing is left."""
+        """The history of a memory: its ADD and each UPDATE. Of a deleted one nothing is left."""
         versions, _ = self._versions(memory_id)
         changes = []
         before: Message | None = None
@@ -423,7 +423,7 @@ def _no_memory(memory_id: str) -> InvalidInput:
 
 
 def _flat(record: MemoryRecord) -> Mapping[str, Any]:
-    """What filters see: metadata and the memory's own fields side by side."""
+    """The fields that filters see: metadata and the memory's own fields side by side."""
     return {**record.get("metadata", {}), **record}
 
 

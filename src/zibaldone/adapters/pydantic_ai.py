@@ -44,7 +44,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass
 class UserMemory(AbstractCapability[AgentDepsT]):
-    """What memory says of the user's last turn is sent right before it, and stored is what the run adds.
+    """Send a recall right before the user's last turn, and store what the run adds.
 
     Recalled words are in no history and never stored. A fault of the memory is logged: the run goes on.
     """
@@ -172,7 +172,7 @@ def _with_quotation(messages: Sequence[ModelMessage], text: str) -> list[ModelMe
 
 
 def _turns(message: ModelMessage) -> Iterator[dict[str, Any]]:
-    """What a message says, as `Memory.add` takes it: no instructions, no thoughts, nothing recalled."""
+    """The content of a message, as `Memory.add` takes it: no instructions, no thoughts, nothing recalled."""
     for part in message.parts:
         if isinstance(part, UserPromptPart):
             if text := _text(part.content):

@@ -1,4 +1,4 @@
-"""What an adapter puts into a request: what memory says of it, marked as a quotation."""
+"""The recall that an adapter puts into a request, marked as a quotation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def recalled_for(
     user: str,
     budget_tokens: int,
 ) -> Recall | None:
-    """What memory says of a conversation's last turn of the user, beside what the turns say themselves.
+    """Recall for a conversation's last turn of the user, beside what the turns say themselves.
 
     They are such as `Memory.add` takes. None without a turn of the user, or when memory fails: a fault is
     logged, and an agent goes on without its memory.

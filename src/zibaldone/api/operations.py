@@ -327,7 +327,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "changeProfileEntry", "", "Correct, pin or retire one entry of the profile.",
         (_text("text", "What it says instead; one that was retired holds again.", least=1),
          Parameter("pinned", "boolean", "Whether it comes first in the text."),
-         _flag("retired", "true: it holds no longer.")),
+         Parameter("retired", "boolean", "true: it holds no longer.")),
         "write", one_of=("text", "pinned", "retired"),
         rest=Rest("PATCH", "profile/{id}", "ProfileEntry", body="EntryChange", problems=(404,),
                   example={"path": {"id": "1.0"}, "body": {"pinned": True}})),

@@ -98,7 +98,10 @@ class Wiring:
         elif reranker != BY_CHAT:
             reranker = reranker_called(reranker)
         elif chat is None:
-            raise InvalidInput("reranker 'chat' needs a chat model: give chat= or set ZIBALDONE_CHAT_MODEL")
+            raise InvalidInput(
+                "reranker 'chat' needs a chat model: give chat=, or set ZIBALDONE_CHAT_MODEL and open with"
+                " Memory.from_env()"
+            )
         self._count_short = remembered(4096)(self._count_tokens)  # headers come again and again
         self.tokenizer: Tokenizer = static
         self.model_tokens = None if config.tokenizer is None else own_tokens(config.tokenizer, static)

@@ -24,7 +24,6 @@ from sqlalchemy import (
 )
 
 from zibaldone.core import TIME_KNOWN, Message
-from zibaldone.errors import InvalidInput
 from zibaldone.log.reading import ITEM_SESSIONS, PER_STATEMENT, checked_metadata, origins, time_in, to_us
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import seals_of
@@ -188,7 +187,7 @@ def titled_sessions(
 
     With `after`, only those behind the session whose last message has this seq. With `words`, those in whose
     title or name all of them stand; `among` these names; with a time, those that were going on then; as far
-    as they are `within` some seqs. Items are no sessions. Raises InvalidInput where `after` is no message.
+    as they are `within` some seqs. Items are no sessions.
     """
     rows = connection.execute(_spans(user)) if within is None else _spans_within(connection, user, within)
     spans = [
@@ -207,10 +206,14 @@ def titled_sessions(
             if all(word in f"{titles[span.first][0]} {span.session}".casefold() for word in wanted)
         ]
     if after:
-        end = connection.execute(select(messages.c.time_us).filter_by(user=user, seq=after)).scalar()
-        if end is None:
-            raise InvalidInput(f"there is no message {after}: begin with the first page, without after=")
-        spans = [span for span in spans if (span.end, span.last) < (end, after)]
+        at = select(messages.c.time_us).filter_by(user=user, seq=after)
+        end = connection.execute(at).scalar() if within is None or after in within else None
+        # A forgotten message, or another agent's, tells nothing but its place in the log.
+        spans = [
+            span
+            for span in spans
+            if (span.last < after if end is None else (span.end, span.last) < (end, after))
+        ]
     shown = spans[:limit]
     beginnings = _beginnings(connection, user, [span.first for span in shown])
     counts = _counts(connection, user, [span.session for span in shown], within)

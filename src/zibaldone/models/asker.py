@@ -124,7 +124,10 @@ class Asker:
     ) -> str:
         """Ask for free text, metered. Raises ModelFailed, also if there is no model."""
         if self._model is None:
-            raise ModelFailed("no chat model is configured: give chat= or set ZIBALDONE_CHAT_MODEL")
+            raise ModelFailed(
+                "no chat model is configured: give chat=, or set ZIBALDONE_CHAT_MODEL and open with"
+                " Memory.from_env()"
+            )
         request = ChatRequest(f"{view}.{task}", tuple(turns), max_tokens=max_tokens, timeout_s=timeout_s)
         reply = self._model.chat(request, user)
         if reply.finish == "refusal":

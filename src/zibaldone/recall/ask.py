@@ -375,5 +375,6 @@ def _shown_time(time: datetime) -> str:
 def no_model() -> InvalidInput:
     """The error of whoever asks without a chat model."""
     return InvalidInput(
-        "ask needs a chat model: give chat=, or name one in ZIBALDONE_CHAT_MODEL; recall() needs none"
+        "ask needs a chat model: give chat=, or name one in ZIBALDONE_CHAT_MODEL and open with"
+        " Memory.from_env(); recall() needs none"
     )

@@ -107,7 +107,7 @@ def folder_keys(folder: Path, key: str | bytes | None, *, is_plain: bool) -> Fol
     if key is None:
         raise KeyMissing(
             f"{str(folder)!r} is encrypted: give Memory(key=...), or set ZIBALDONE_KEY_COMMAND or"
-            " ZIBALDONE_KEY"
+            " ZIBALDONE_KEY and open with Memory.from_env()"
         )
     return open_header(folder, key)
 

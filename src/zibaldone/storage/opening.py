@@ -100,6 +100,7 @@ def _opened_keyring(database: Database, given: str | Path | None, key: str | byt
     if key is None:
         raise KeyMissing(
             "keys of users need a key that opens them: give Memory(key=...), or set ZIBALDONE_KEY"
+            " and open with Memory.from_env()"
         )
     from zibaldone.storage.key_places import key_place
     from zibaldone.storage.keyring import Keyring, keys_at

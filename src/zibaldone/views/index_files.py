@@ -74,7 +74,7 @@ class _Header:
 
 
 def state_of(view: str, generation: Generation, words_by: str, user: UserState) -> IndexState:
-    """What a file must say to be opened now."""
+    """The header that a file must have to be opened now."""
     return IndexState(view, generation.number, generation.fingerprint, words_by, _code(), user.deletions)
 
 

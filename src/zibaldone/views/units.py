@@ -186,7 +186,7 @@ def load(
 
 
 def contents(connection: Connection, view: str, generation: Generation) -> list[Content]:
-    """What the generation's units say, in the order of their keys, without vectors."""
+    """The texts of the generation's units, in the order of their keys, without vectors."""
     u, m, s = table.c, messages.c, unit_sources.c
     further: dict[Key, list[int]] = {}
     query = select(s.seq, s.part, s.source).where(_of_sources(view, generation))
@@ -259,7 +259,7 @@ def shed(connection: Connection, view: str, user: str, seqs: Sequence[int], most
 
 
 def preview_forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-    """What `forget` would delete."""
+    """Count the rows that `forget` would delete."""
     units = 0
     for generation in _generations(connection, view, user):
         units += len(_standing_elsewhere(connection, view, generation, seqs))

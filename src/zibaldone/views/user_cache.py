@@ -1,4 +1,4 @@
-"""What a view remembers of its users between two calls: bounded, and never of before a forgetting.
+"""A view's cache of its users between two calls: bounded, and nothing of before a forgetting.
 
 Which values stay when they are too large together: a user who comes back takes the place of the one longest
 unused only if that one has not been used since this user was here last. Were the longest unused always to go,
@@ -69,7 +69,7 @@ class UserCache(Generic[T]):
         return len(self._kept)
 
     def users(self) -> set[str]:
-        """Of whom there is anything, of any generation."""
+        """Users with anything in the cache, of any generation."""
         with self._lock:
             return {user for user, _ in self._kept}
 
@@ -135,7 +135,7 @@ class UserCache(Generic[T]):
             return bool(before)
 
     def _keep(self, key: tuple[str, int], value: T, version: int) -> None:
-        """What has to go for it goes."""
+        """Store a value; evict others to make room."""
         before = self._kept.pop(key, None)
         kept = _Kept(value, version, self._size_of(value), self._tick())
         if before and before.size:
@@ -181,7 +181,7 @@ class UserCache(Generic[T]):
 
 
 def users_held() -> set[str]:
-    """Of whom any cache of this process has anything."""
+    """Users with anything in any cache of this process."""
     return {user for cache in list(_all) for user in cache.users()}
 
 

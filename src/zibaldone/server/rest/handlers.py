@@ -203,13 +203,15 @@ async def timeline(call: RestCall) -> object:
 
 @handles("getProfile")
 async def profile(call: RestCall) -> object:
-    text = await call.memory.user(call.user).profile.text(call.given["budget_tokens"])
-    return {"text": text, "entries": await call.run()}
+    opened = call.memory.user(call.user).profile  # once: each opening is a read in the audit
+    return {"text": await opened.text(call.given["budget_tokens"]), "entries": await opened.entries()}
 
 
 @handles("changeProfileEntry")
 async def change_entry(call: RestCall) -> object:
     opened, given = call.memory.user(call.user).profile, call.given
+    if given["retired"] is False:
+        raise Problem(422, "invalid-input", "a retired entry holds again with a new text")
     entry = next((note for note in await opened.entries() if note.id == call.path["id"]), None)
     if entry is None:
         raise Problem(404, "no-entry", "the profile has no entry of this id")

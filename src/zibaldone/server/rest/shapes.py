@@ -380,7 +380,7 @@ class FaultJson(OutputShape):
 
 
 class ProblemJson(OutputShape):
-    """What went wrong (RFC 9457)."""
+    """A problem (RFC 9457)."""
 
     model_config = ConfigDict(extra="allow")
     type: str = Field(description="urn:zibaldone:problem: and a name that stays.")

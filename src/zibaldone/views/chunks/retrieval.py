@@ -103,7 +103,7 @@ def evidence(ranked: RankedItems, room_tokens: int, tokenizer: Tokenizer) -> tup
 def explanation(
     ranked: RankedItems, selected: Selected, covered: Mapping[int, Sequence[int]]
 ) -> Callable[[int], tuple[ChannelScore, ...] | None]:
-    """Of a message: how its best item ranked, or where its chunk stood among the candidates."""
+    """Explain a message: how its best item ranked, or where its chunk stood among the candidates."""
     of_items = Explanation.of(ranked.index, ranked.scores) if ranked.scores else Explanation.of_nothing()
     places = {number: (place, value) for place, (number, value) in enumerate(selected.ranked, 1)}
 

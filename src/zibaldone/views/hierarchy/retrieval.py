@@ -54,7 +54,7 @@ class Descent:
         return Descent(question, config, levels, standing, picks, ranked, wanted)
 
     def seqs(self) -> list[int]:
-        """Of the messages that may be offered."""
+        """The messages that may be offered."""
         units = [
             self.standing.units[row]
             for pick in self.picks
@@ -84,7 +84,7 @@ class Descent:
         )
 
     def _episode_texts(self, messages: Mapping[int, Message], tokenizer: Tokenizer) -> dict[int, EpisodeText]:
-        """What Stage II weighs: an episode told by no model is its messages already."""
+        """The candidates of Stage II: an episode told by no model is its messages already."""
         episode_units = {unit.part: unit for unit in self.standing.episodes}
         episodes = [episode_units[one.episode] for one in self.ranked]
         narratives = [unit.text.partition("\n")[2] for unit in episodes]

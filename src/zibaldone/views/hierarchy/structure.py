@@ -5,7 +5,7 @@ loaded structure goes on as the one that wrote them.
 
 Forgetting a message unmakes its episode with all its statements; the episode's other messages are told anew
 later. A later episode may have been distilled in view of the forgotten message, but its facts hold no word
-that its own messages lack (`tasks.Distil`), and its narrative was written without it. So no word stays that
+that its own messages lack, and its narrative was written without it. So no word stays that
 only the forgotten message had, and forgetting asks no model.
 """
 

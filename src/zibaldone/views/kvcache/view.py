@@ -130,7 +130,7 @@ class KVView(KVStore):
             manifest.add_attended(connection, generation, [seq], attended)
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
-        """What attention finds, and by words what is in no block yet."""
+        """Retrieve by attention, and by words from messages that are in no block yet."""
         user, note = question.scope.user, ""
         generation, choice = None, None
         try:

@@ -1,4 +1,4 @@
-"""What the topics view finds for a question: entries, the best first, each with its messages."""
+"""The topics view's answer to a question: entries, the best first, each with its messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Readable:
         workbench: Workbench,
         last: Readable | None,
     ) -> Readable:
-        """What `last` has of the tail is taken over; `workbench` ask no model.
+        """Take over the tail's entries from `last`; `workbench` ask no model.
 
         `previous`: by session, what was said before the first of some messages.
         """

@@ -215,7 +215,7 @@ class RecordStore:
         """Forget records, and release every block that ever held a copy of one.
 
         Blocks that did are released, and what else they hold is staged again. After the commit and
-        `reclaim.release` no file has a byte of the records. A block that cannot be read may have held one: it
+        `release` no file has a byte of the records. A block that cannot be read may have held one: it
         goes too, and the records in it with it, since to forget must always be possible.
         """
         gone = set(ids)

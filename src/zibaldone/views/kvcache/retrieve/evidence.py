@@ -37,7 +37,7 @@ Logged = tuple[dict[int, Message], list[Message], str]
 def look_up(
     connection: Connection, question: Question, generation: Generation | None, choice: Choice | None
 ) -> Logged:
-    """Of the chosen blocks, and of what is in no block yet."""
+    """Return evidence from the chosen blocks, and from messages that are in no block yet."""
     user, session = question.scope.user, question.scope.session
     cursor = generation.cursor if generation else 0
     behind = tail(connection, user, cursor, session=session, most=MOST_UNREAD, whole=True)
@@ -89,7 +89,7 @@ def retrieved(
 
 
 def _attention(choice: Choice | None) -> dict[int, Channels]:
-    """Of each message: the rank of its best block among all, and its score."""
+    """Map each message to the rank of its best block among all, and to its score."""
     if choice is None:
         return {}
     scores = choice.scores

@@ -41,7 +41,7 @@ class Fetcher:
         return self._resident(reader.pool, placed(reader, blocks))
 
     def _resident(self, pool: Pool, blocks: Sequence[KVBlock]) -> Fetched:
-        """Of blocks that have a place."""
+        """Fetch blocks that have a place."""
         raw, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in blocks])
         return Fetched(tuple(raw), hits)
 

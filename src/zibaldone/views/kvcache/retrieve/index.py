@@ -39,7 +39,7 @@ class Index:
 
 
 class Indexes:
-    """Of the users that asked last. Safe to share among threads."""
+    """The indexes of the users that asked last. Safe to share among threads."""
 
     def __init__(self, store: KVStore, device: torch.device) -> None:
         self._store, self._device = store, device

@@ -47,7 +47,7 @@ def halves(queries: Tensor) -> Tensor:
 
 
 def rows_of(layer_queries: LayerQueries, kv_heads: int, heads: Heads) -> list[tuple[tuple[int, ...], Tensor]]:
-    """What is multiplied with the boxes: for each (kv heads), (rows, len(kv heads) * 2 dim) float32.
+    """The factors of the boxes: for each (kv heads), (rows, len(kv heads) * 2 dim) float32.
 
     With "sum", the scores of all heads are added, which is the same as adding their halves first where they
     share keys, and laying them side by side where they do not.

@@ -14,7 +14,7 @@
 
     - <seq=12,time=2023-05-08> Ann has a cat named Moss.
 
-All values are immutable; `parsing.parse` reads a document, `printing.render` writes it.
+All values are immutable; `parse` reads a document, `render` writes it.
 """
 
 from __future__ import annotations
