@@ -221,7 +221,7 @@ def test_the_profile(told):
         told.patch(path, params=ANN, json={"text": "Answer in Greek."}).json()["text"] == "Answer in Greek."
     )
     again = told.patch(path, params=ANN, json={"retired": False})
-    assert "holds again with a new text" in problem(again, 422, "invalid-input")["detail"]
+    assert "exactly one of text, pinned and retired" in problem(again, 422, "invalid-input")["detail"]
     assert not told.patch(path, params=ANN, json={"retired": True, "pinned": None}).json()["holds"]
     problem(told.patch("/v1/memory/profile/9.9", params=ANN, json={"pinned": True}), 404, "no-entry")
 

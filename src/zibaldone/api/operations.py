@@ -327,7 +327,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "changeProfileEntry", "", "Correct, pin or retire one entry of the profile.",
         (_text("text", "What it says instead; one that was retired holds again.", least=1),
          Parameter("pinned", "boolean", "Whether it comes first in the text."),
-         Parameter("retired", "boolean", "true: it holds no longer.")),
+         Parameter("retired", "flag", "true: it holds no longer; one that was retired holds again with a new text.")),
         "write", one_of=("text", "pinned", "retired"),
         rest=Rest("PATCH", "profile/{id}", "ProfileEntry", body="EntryChange", problems=(404,),
                   example={"path": {"id": "1.0"}, "body": {"pinned": True}})),

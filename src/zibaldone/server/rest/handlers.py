@@ -210,8 +210,6 @@ async def profile(call: RestCall) -> object:
 @handles("changeProfileEntry")
 async def change_entry(call: RestCall) -> object:
     opened, given = call.memory.user(call.user).profile, call.given
-    if given["retired"] is False:
-        raise Problem(422, "invalid-input", "a retired entry holds again with a new text")
     entry = next((note for note in await opened.entries() if note.id == call.path["id"]), None)
     if entry is None:
         raise Problem(404, "no-entry", "the profile has no entry of this id")
