@@ -278,7 +278,7 @@ def test_recall_as_json(filled):
     ("arguments", "said"),
     [
         (["--budget", "0"], "budget_tokens"),
-        (["--floor", "2"], "min_confidence"),
+        (["--min-confidence", "2"], "min_confidence"),
         (["--view", "none"], "no view 'none'"),
     ],
 )
@@ -305,7 +305,7 @@ def test_a_pipe_gets_every_character(run):
     """What does not go to a terminal is word for word: escape sequences and line breaks of any kind."""
     run("add", STEERING)
     assert STEERING.encode() in run("messages").stdout_bytes
-    recalled = run("recall", "red alert", "--floor", "0").stdout_bytes.decode()
+    recalled = run("recall", "red alert", "--min-confidence", "0").stdout_bytes.decode()
     assert STEERING in verbatim(recalled)
     assert json.loads(run("messages", "--json").stdout_bytes)[0]["content"] == STEERING
 

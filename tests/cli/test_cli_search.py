@@ -148,4 +148,4 @@ def test_confidence_is_said(run):
     printed = json.loads(run("recall", "What is the rent?", "--json").stdout)
     assert 0 < printed["confidence"] <= 1
     assert f"confidence {printed['confidence']:.2f}" in run("recall", "What is the rent?").stderr
-    assert "(confidence 0." in run("recall", "zebra quantum", "--floor", "1", code=1).stderr
+    assert "(confidence 0." in run("recall", "zebra quantum", "--min-confidence", "1", code=1).stderr

@@ -128,7 +128,7 @@ def test_the_command_line(run):
     """Its door is its own; entries come as a table or as JSON."""
     on = {"ZIBALDONE_AUDIT": "1"}
     assert run("add", SECRET, env=on)[0] == 0
-    assert run("recall", "eagle", "--floor", "0", env=on)[0] == 0
+    assert run("recall", "eagle", "--min-confidence", "0", env=on)[0] == 0
     entries = json.loads(run("audit", "--json")[1])
     assert [(entry["operation"], entry["door"]) for entry in entries] == [("add", "cli"), ("recall", "cli")]
     assert "recall\tcli" in run("audit", "--newest", "1")[1]

@@ -269,7 +269,7 @@ OPERATIONS: tuple[Operation, ...] = (
          Parameter("messages", "messages", "The messages of a chat; the user's last one is the question.", None, None,
                    1000, door="rest"),
          _number("budget_tokens", "At most so many tokens.", 2000, **_BUDGET), *_NARROWED,
-         Parameter("min_confidence", "fraction", "Recall nothing below this confidence.", None, 0, 1, "--floor"), _VIEWS, _NOISE,
+         Parameter("min_confidence", "fraction", "Recall nothing below this confidence.", None, 0, 1), _VIEWS, _NOISE,
          _flag("why", "Show the plan, and every candidate with its fate.", **_HERE)),
         agents="narrows", has_filter=True, any_of=("query", "messages"),
         rest=Rest("POST", "recall", "Recalled", body="Recall", asks=True,
