@@ -351,7 +351,7 @@ CEILINGS = {
     "views/notes": 1_935,
     "views/topics": 6_129,
 }
-TESTS_CEILING = 52_620
+TESTS_CEILING = 52_630
 
 
 def lines_in(path: Path) -> int:

@@ -1,5 +1,6 @@
 """LlamaIndex's own Memory, with our block in it."""
 
+import asyncio
 from functools import partial
 
 import anyio
@@ -145,6 +146,17 @@ async def test_users_are_apart(amemory):
     assert [m.content for m in await amemory.messages(user="ann")] == ["My dog is called Biscuit."]
 
 
+@pytest.fixture
+def closed_loop():
+    """The loop that LlamaIndex takes where none runs: one that it makes itself would stay open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+@pytest.mark.usefixtures("closed_loop")
 def test_it_is_used_without_asyncio_too(amemory, chat):
     """LlamaIndex's plain methods work: each runs a loop of its own."""
     memory = chat(RecallBlock(memory=amemory, user="ann"))
