@@ -1,0 +1,54 @@
+"""The page of the four papers: what a row names exists, and each command knows the options that it is given."""
+
+import re
+import runpy
+import sys
+from contextlib import redirect_stdout
+from functools import cache
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+ROWS = [
+    [cell.strip() for cell in line.strip("| ").split(" | ")]
+    for line in PAGE.splitlines()
+    if line.startswith("| ") and not line.startswith("| in the paper")
+]
+SPANS = [span for row in ROWS for span in re.findall(r"`([^`]+)`", " ".join(row))]
+COMMANDS = sorted({span for span in SPANS if span.startswith("python -m ")})
+PATHS = sorted({path for span in SPANS for path in re.findall(r"(?:tests/)?[\w/]+/\w+\.(?:py|md)\b", span)})
+
+
+@cache
+def helps(module: str) -> str:
+    """What `--help` of a module prints."""
+    argv, sys.argv = sys.argv, [module, "--help"]
+    try:
+        with redirect_stdout(StringIO()) as out, pytest.raises(SystemExit) as left:
+            runpy.run_module(module, run_name="__main__")
+    finally:
+        sys.argv = argv
+    assert not left.value.code
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_exists(command):
+    """A row's command is a module that runs, and its options are among those that it explains."""
+    _, _, module, *words = command.split()
+    unknown = [word for word in words if word.startswith("--") and word not in helps(module)]
+    assert unknown == []
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_each_file_exists(path):
+    """A row's file is there, named from the root, from the package or from its views."""
+    assert any((ROOT / base / path).is_file() for base in ("", "src/zibaldone", "src/zibaldone/views")), path
+
+
+def test_each_row_is_whole():
+    """A row has its six cells, and the page is about four papers."""
+    assert [row for row in ROWS if len(row) != 6 or not all(row)] == []
