@@ -9,6 +9,7 @@ import numpy as np
 
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.text.faithfulness import SourceTexts
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
@@ -210,6 +211,8 @@ class Compactor:
         about = metadata.rebuilt(
             chunk.metadata, items, space.live.df, len(space.chunks), self.config.keywords, vectors
         )
+        if items and chunk.made_by != OFFLINE:
+            about = self._headed(about, chunk.metadata, source_texts(items))
         version = chunk.version + 1
         return replace(chunk, version=version, items=len(items), tokens=self._tokens(items), metadata=about)
 
@@ -224,10 +227,13 @@ class Compactor:
         plain = metadata.build(items, space.live.df, len(space.chunks), self.config.keywords, vectors)
         if compressed.made_by == OFFLINE:
             return plain
-        own = source_texts([*pieces, *items])
-        summary = " ".join(compressed.summary.split())
-        keywords = [word for word in compressed.keywords if not own.invented(word)]
-        entities = [name for name in compressed.entities if not own.invented(name)]
+        return self._headed(plain, compressed, source_texts([*pieces, *items]))
+
+    def _headed(self, plain: Metadata, by: CompressedGate | Metadata, own: SourceTexts) -> Metadata:
+        """Put those of a model's words first that `own` bears out."""
+        summary = " ".join(by.summary.split())
+        keywords = [word for word in by.keywords if not own.invented(word)]
+        entities = [name for name in by.entities if not own.invented(name)]
         fault = own.refusal(summary)
         return replace(
             plain,

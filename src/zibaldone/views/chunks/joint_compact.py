@@ -41,10 +41,9 @@ def source_texts(sources: Iterable[Piece | Item]) -> SourceTexts:
 def grounded(
     notes: Sequence[Note], sources: Mapping[int, Sequence[Piece | Item]], plain: Mapping[int, Sequence[Item]]
 ) -> tuple[list[Note | Item], list[str]]:
-    """Notes that their sources bear out, each other replaced by the plain items of its sources.
+    """Notes that their sources bear out, each other replaced by the plain items of its sources, once.
 
-    Also why the others were refused. Ids that were not given are no sources of a note. A plain item is left
-    out where a note that stands has its source.
+    Also why the others were refused. Ids that were not given are no sources of a note.
     """
     notes = [
         Note(text=note.text, sources=[n for n in dict.fromkeys(note.sources) if n in sources])
@@ -52,14 +51,14 @@ def grounded(
     ]
     judged = [_judged(note, sources) for note in notes]
     notes, faults = [note for note, _ in judged], [fault for _, fault in judged]
-    covered = {n for note, fault in zip(notes, faults, strict=True) if not fault for n in note.sources}
+    shown: set[int] = set()
     result: list[Note | Item] = []
     for note, fault in zip(notes, faults, strict=True):
         if not fault:
             result.append(note)
             continue
-        for number in sorted(set(note.sources) - covered):
-            covered.add(number)
+        for number in sorted(set(note.sources) - shown):
+            shown.add(number)
             result += plain.get(number, ())
     return result, [f"{note.text!r} {fault}" for note, fault in zip(notes, faults, strict=True) if fault]
 
