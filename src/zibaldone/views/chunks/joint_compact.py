@@ -41,9 +41,10 @@ def source_texts(sources: Iterable[Piece | Item]) -> SourceTexts:
 def grounded(
     notes: Sequence[Note], sources: Mapping[int, Sequence[Piece | Item]], plain: Mapping[int, Sequence[Item]]
 ) -> tuple[list[Note | Item], list[str]]:
-    """Notes that their sources bear out, each other replaced by the plain items of its sources, once.
+    """Notes that their sources bear out, each other replaced by the plain items of its sources.
 
-    Also why the others were refused. Ids that were not given are no sources of a note.
+    Also why the others were refused. Ids that were not given are no sources of a note. Where notes that stand
+    have all of its sources, the plain item that has most of its words takes its place.
     """
     notes = [
         Note(text=note.text, sources=[n for n in dict.fromkeys(note.sources) if n in sources])
@@ -51,15 +52,19 @@ def grounded(
     ]
     judged = [_judged(note, sources) for note in notes]
     notes, faults = [note for note, _ in judged], [fault for _, fault in judged]
-    shown: set[int] = set()
+    covered = {n for note, fault in zip(notes, faults, strict=True) if not fault for n in note.sources}
     result: list[Note | Item] = []
     for note, fault in zip(notes, faults, strict=True):
         if not fault:
             result.append(note)
             continue
-        for number in sorted(set(note.sources) - shown):
-            shown.add(number)
-            result += plain.get(number, ())
+        bare = sorted(set(note.sources) - covered)
+        covered.update(bare)
+        instead = [item for number in bare or note.sources for item in plain.get(number, ())]
+        if not bare and instead:
+            said = set(terms(note.text))
+            instead = [max(instead, key=lambda item: len(said & set(terms(item.text))))]
+        result += [item for item in instead if item not in result]
     return result, [f"{note.text!r} {fault}" for note, fault in zip(notes, faults, strict=True) if fault]
 
 
