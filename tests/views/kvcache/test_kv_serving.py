@@ -1,6 +1,7 @@
 """From KVMemory.prompt to a cache: an engine attends to what generate attends to, and to nobody else's."""
 
 import json
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -44,12 +45,20 @@ class Engine:
 
     def admit(self, request, computed=0):
         """Blocks for a request, and its memory in them; how many tokens that was."""
-        tokens = self.scheduler.matched(request, computed)
+        self.scheduler.begin(request)
+        while (tokens := self.scheduler.matched(request, computed)) is None:
+            time.sleep(0.001)
         if tokens:
             self.scheduler.load(request, OURS, tokens)
         loads = self.scheduler.take_loads()
         for worker in self.workers:
-            worker.load(loads)
+            worker.start(loads)
+        self.failed = set()
+        for worker in self.workers:
+            while loads and not worker.take_finished():
+                time.sleep(0.001)
+            self.failed |= worker.take_failed()
+        self.scheduler.loaded([load.request_id for load in loads], self.failed)
         return tokens
 
     def finish(self, request):
@@ -195,9 +204,12 @@ def test_a_damaged_block_is_computed(rig):
     path.write_bytes(bytes(path.stat().st_size))
     engine.admit(request_of(prompt))
     filled = -(-prompt.memory_tokens // SIZE)
-    assert engine.workers[0].take_failed() == set(OURS[:filled])
+    assert engine.failed == set(OURS[:filled])
     assert engine.workers[0].take_failed() == set()
     assert not any(cache.any() for cache in engine.caches[0].values())
+    assert engine.admit(request_of(prompt)) == 0, "or the engine would try it without end"
+    said = engine.finish(request_of(prompt))
+    assert (said["loaded_tokens"], "could not be loaded" in said["error"]) == (0, True)
 
 
 def test_another_model_is_not_served(rig):
