@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, sel
 from zibaldone.views.kvcache.retrieve.fetching import placed
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
-from zibaldone.views.kvcache.serving.scheduling import KVScope
+from zibaldone.views.kvcache.serving.scheduling import KVScope, content_of
 from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
 from zibaldone.views.kvcache.view import KVView
 
@@ -30,6 +31,8 @@ class KVPrompt:
     user: str
     session: str | None
     blocks: tuple[KVBlock, ...]
+    # Checksum of each block under this salt, by its tokens; None: there were two.
+    checksums: Mapping[tuple[int, ...], int | None] = field(default_factory=dict, repr=False)
 
     @property
     def memory_tokens(self) -> int:
@@ -50,9 +53,17 @@ class KVPrompt:
 
 
 def prompt_of(
-    view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought
+    view: KVView,
+    reader: PoolReader | None,
+    index: Index | None,
+    user: str,
+    sought: Sought,
+    after: KVPrompt | None = None,
 ) -> KVPrompt:
     """Select memory, and lay out the prompt.
+
+    It has the salt of the prompt `after` which it comes, so that an engine's prefix cache serves what both
+    begin with; unless a block has the tokens and not the content of one that stood under this salt.
 
     Raises BlockMissing when a chosen block has just gone, and InvalidInput for settings that an engine has no
     place for.
@@ -66,6 +77,7 @@ def prompt_of(
     prefix = view.encoder.prefix_ids if view.config.pinned else ()
     blocks: tuple[KVBlock, ...] = ()
     scope = salt = None
+    checksums: Mapping[tuple[int, ...], int | None] = {}
     if reader is not None and selection.shown:
         blocks = placed(reader, selection.shown)
         path = card_path(view.root, view.fingerprint)
@@ -73,8 +85,16 @@ def prompt_of(
             card_of(view.encoder).write(path)
         generation = reader.pool.generation
         numbers = tuple(block.number for block in blocks)
-        scope = KVScope(user, generation.number, generation.fingerprint, bool(prefix), numbers)
-        salt = scope.salt(block.crc for block in blocks)
+        anchor = content = content_of(blocks)
+        if after is not None and after.scope is not None and _agree(blocks, after.checksums):
+            anchor, checksums = after.scope.anchor, after.checksums
+        checksums = dict(checksums)
+        for block in blocks:
+            same = checksums.setdefault(block.tile.ids, block.crc) == block.crc
+            checksums[block.tile.ids] = block.crc if same else None
+        pool = generation.number, generation.fingerprint
+        scope = KVScope(user, *pool, bool(prefix), numbers, content, anchor)
+        salt = scope.salt()
     memory = (token for block in blocks for token in block.tile.ids)
     return KVPrompt(
         ids=(*prefix, *memory, *selection.question.ids),
@@ -87,4 +107,10 @@ def prompt_of(
         user=user,
         session=sought.session,
         blocks=blocks,
+        checksums=checksums,
     )
+
+
+def _agree(blocks: Sequence[KVBlock], checksums: Mapping[tuple[int, ...], int | None]) -> bool:
+    """True if no block has the tokens of an earlier one with another content."""
+    return all(checksums.get(block.tile.ids, block.crc) == block.crc for block in blocks)

@@ -26,6 +26,7 @@ from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.serving.model_card import ModelCard, card_path
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import BlockLayout
+from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
 
 KEY = "zibaldone"  # our part of a request's kv_transfer_params
@@ -42,6 +43,8 @@ class KVScope:
     fingerprint: Annotated[str, Field(strict=True)]
     pinned: Annotated[bool, Field(strict=True)]  # the pinned prefix stands before the blocks
     blocks: tuple[Number, ...]  # in the order in which they stand in the prompt
+    content: Annotated[str, Field(strict=True)]  # content_of these
+    anchor: Annotated[str, Field(strict=True)]  # content of the prompt that began to use this salt
 
     def params(self) -> dict[str, Any]:
         """The scope as kv_transfer_params."""
@@ -63,15 +66,20 @@ class KVScope:
         key("user", scope.user)
         return scope
 
-    def salt(self, checksums: Iterable[int | None]) -> str:
-        """Salt that separates an engine's prefix caches by user, pool, blocks and content.
+    def salt(self) -> str:
+        """Salt that separates an engine's prefix caches by user, pool and first prompt.
 
-        `checksums` are those of the blocks, in their order. Keys of a block depend on what it was encoded
-        behind, so equal tokens do not make equal caches: an engine that only compares tokens would mix
-        memories up, and memory with text.
+        Keys of a block depend on what it was encoded behind, so equal tokens do not make equal caches: an
+        engine that only compares tokens would mix memories up, and memory with text. Prompts share an anchor
+        only where equal tokens have equal keys (prompting.prompt_of).
         """
-        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.blocks, tuple(checksums))
+        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.anchor)
         return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def content_of(blocks: Iterable[KVBlock]) -> str:
+    """Digest of blocks with their content, in their order."""
+    return blake2b(repr([(b.number, b.crc) for b in blocks]).encode(), digest_size=16).hexdigest()
 
 
 _SCOPES = TypeAdapter(KVScope)
@@ -250,7 +258,12 @@ class SchedulerSide:
                 f"the prompt does not begin with the tokens of user {scope.user!r}'s blocks, or has none"
                 f" behind them: {FIX}"
             )
-        if salt != scope.salt(block.crc for block in blocks):
+        if scope.content != content_of(blocks):
+            raise BlockMissing(
+                f"blocks of user {scope.user!r} were encoded anew since the request was put together: call"
+                " KVMemory.prompt() again"
+            )
+        if salt != scope.salt():
             raise InvalidInput(
                 f"cache_salt is not that of these blocks, so prefixes would be mixed up: {FIX}"
             )
