@@ -39,6 +39,7 @@ class Sought:
     max_new_tokens: int
     by_text: tuple[int, ...] = ()  # seqs as text recall ranks them
     given: tuple[int, ...] | None = None  # seqs that the caller selects, and no others
+    rendered: tuple[int, ...] | None = None  # tokens that stand for the question, as an engine writes it
     kept: tuple[int, ...] = ()  # seqs that come first, in this order, where they are selected
 
 
@@ -105,7 +106,10 @@ def select_memory(
 def select(view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought) -> TurnSelection:
     """Select whole turns by text, or blocks by attention. Raises InvalidInput as `select_memory` does."""
     encoder, config = view.encoder, view.config
-    question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
+    if sought.rendered is not None:
+        question = QuestionTokens(sought.rendered, (), slice(len(sought.rendered)))
+    else:
+        question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
     room = room_for(encoder, question.ids, sought.max_new_tokens)
     if reader is None or index is None:
         return TurnSelection(question)

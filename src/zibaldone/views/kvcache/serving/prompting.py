@@ -9,6 +9,7 @@ from typing import Any
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
+from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.retrieve.fetching import placed
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
@@ -109,6 +110,15 @@ def prompt_of(
         blocks=blocks,
         checksums=checksums,
     )
+
+
+def behind_memory(encoder: Encoder, rendered: Sequence[int]) -> tuple[int, ...]:
+    """Tokens of a whole prompt as they stand behind memory: without the pinned ones, or the first token."""
+    ids, pinned = tuple(rendered), encoder.prefix_ids
+    if pinned and ids[: len(pinned)] == pinned:
+        return ids[len(pinned) :]
+    bos = getattr(encoder.tokenizer, "bos_token_id", None)
+    return ids[1:] if ids[:1] == (bos,) and ids.count(bos) == 1 else ids  # ChatML opens every turn with it
 
 
 def _agree(blocks: Sequence[KVBlock], checksums: Mapping[tuple[int, ...], int | None]) -> bool:
