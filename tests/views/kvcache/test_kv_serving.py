@@ -32,10 +32,12 @@ def rig(tmp_path):
 class Engine:
     """A scheduler and its workers, with caches in which heads stand before tokens."""
 
-    def __init__(self, rig, ranks=1):
+    def __init__(self, rig, ranks=1, device="cpu"):
         self.scheduler = SchedulerSide(rig.folder, serving, rig.view.encoder.tap.model.config)
         heads = 2 // ranks
-        self.caches = [{n: torch.zeros((BLOCKS, heads, SIZE, 16)) for n in range(2)} for _ in range(ranks)]
+        self.caches = [
+            {n: torch.zeros((BLOCKS, heads, SIZE, 16), device=device) for n in range(2)} for _ in range(ranks)
+        ]
         self.workers = [
             WorkerSide(
                 {n: PagedLayer(cache.device, kernel(cache), heads, 8, 8) for n, cache in caches.items()},
@@ -74,7 +76,7 @@ class Engine:
         flat = [
             torch.cat([caches[layer][block] for block in OURS], dim=1)[:, :tokens] for caches in self.caches
         ]
-        whole = torch.cat(flat)
+        whole = torch.cat(flat).cpu()
         return whole[..., :8], whole[..., 8:]
 
 
@@ -123,6 +125,19 @@ def test_a_request_gets_its_memory(rig, ranks, computed):
         assert not keys[:, :computed].any(), "what the engine had computed is left alone"
         assert not engine.held(layer, len(OURS) * SIZE)[0][:, prompt.memory_tokens :].any()
     assert engine.finish(request_of(prompt)) == {"loaded_tokens": prompt.memory_tokens - computed}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine: make test-gpu")
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_request_gets_its_memory_on_a_gpu(rig, ranks):
+    """By pinned memory and a stream of its own: the same values, and keys but for the card's cosines."""
+    prompt, engine = rig.kv.prompt(QUESTION, user="ann"), Engine(rig, ranks, "cuda")
+    engine.admit(request_of(prompt))
+    for layer in range(2):
+        keys, values = engine.held(layer, prompt.memory_tokens)
+        ours, theirs = expected(rig, prompt, layer)
+        torch.testing.assert_close(keys, ours)
+        assert torch.equal(values, theirs)
 
 
 def test_the_prompt_is_what_generate_sees(rig):

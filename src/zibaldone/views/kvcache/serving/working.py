@@ -42,7 +42,7 @@ class PagedLayer:
 
 _logger = logging.getLogger(__name__)
 _NO_BLOCK = 0  # vLLM's number for a block that is not there: behind a sliding window
-_PART_BYTES = 64 << 20  # of blocks that a thread has in hand: bounds what loading takes on host and device
+_PART_BYTES = 16 << 20  # of blocks that a thread has in hand: bounds what loading takes on host and device
 _THREADS = 4  # checksums are slower than reading
 
 
@@ -165,11 +165,11 @@ class WorkerSide:
     def _load(self, part: _Part) -> None:
         plan, load = part.load.plan, part.load
         share = self._share_of(plan)
-        found = slots_of(load.block_ids, self._block_tokens, load.start, load.end)
+        paged = slots_of(load.block_ids, self._block_tokens, load.start, load.end)
         sizes = [block.tokens for block in plan.blocks]
         starts = torch.tensor([*accumulate(sizes, initial=plan.prefix_tokens)])
-        wanted = (found.tokens >= starts[part.first]) & (found.tokens < starts[part.end])
-        tokens, slots = found.tokens[wanted], found.slots[wanted]
+        wanted = (paged.tokens >= starts[part.first]) & (paged.tokens < starts[part.end])
+        tokens, slots = paged.tokens[wanted], paged.slots[wanted]
         blocks = torch.searchsorted(starts, tokens, right=True) - 1
         with torch.cuda.stream(self._stream) if self._stream else nullcontext():
             if self._stream:
@@ -183,11 +183,11 @@ class WorkerSide:
                     keys = torch.stack([one.keys for one in kv]).transpose(1, 2).flatten(2, 3)
                     values = torch.stack([one.values for one in kv]).transpose(1, 2).flatten(2, 3)
                     self._write(group, keys, values, rows, PagedSlots(tokens, slots))
-            pinned = found.tokens < (plan.prefix_tokens if part.first == 0 else 0)
+            pinned = paged.tokens < (plan.prefix_tokens if part.first == 0 else 0)
             for group in share.groups if pinned.any() else ():
                 assert group.prefix is not None
-                rows = found.tokens[pinned]
-                self._write(group, *group.prefix, rows, PagedSlots(rows, found.slots[pinned]))
+                rows = paged.tokens[pinned]
+                self._write(group, *group.prefix, rows, PagedSlots(rows, paged.slots[pinned]))
             if self._stream:
                 self._stream.synchronize()
 
@@ -207,9 +207,9 @@ class WorkerSide:
             host = torch.cat([host[:, here] for here in share.bytes_of], dim=1, out=own)
         return host.to(self._device, non_blocking=True)
 
-    def _write(self, group: _Group, keys: Tensor, values: Tensor, rows: Tensor, found: PagedSlots) -> None:
+    def _write(self, group: _Group, keys: Tensor, values: Tensor, rows: Tensor, paged: PagedSlots) -> None:
         """Write raw keys and values (layers, heads, rows, dim) of these rows into slots."""
-        rows, tokens, slots = (index.to(self._device) for index in (rows, *found))
+        rows, tokens, slots = (index.to(self._device) for index in (rows, *paged))
         rotated = group.layer.rotate(keys[:, :, rows], tokens).to(self._dtype).transpose(1, 2).contiguous()
         straight = values[:, :, rows].to(self._dtype).transpose(1, 2).contiguous()
         for place, number in enumerate(group.numbers):
