@@ -1,10 +1,11 @@
 """The order of memory between a session's turns: what an engine's prefix cache shares, and what it costs.
 
-Each turn's prompt is put together as KVMemory.prompt does it, in the order of the log and behind the turn
-before (`after`). Equal are the leading tokens that are the previous turn's too; shared are those of them that
-stand under the same salt: what the cache of an engine has, but for the rest of its last block. Two
-sessions are asked: questions of the benchmark, and the turns of the session that follows the history, whose
-answers are the turns behind them. The log-probability is that of a token of the answer, paired by turn.
+Each turn's prompt is put together as KVMemory.prompt does it: in the order of the log; behind the turn before
+(`after`); and with all that stood there staying as well, until that is four times the budget and memory
+begins anew. Equal are the leading tokens that the turn before begins with, and shared are those of them that
+stand under the same salt: what the cache of an engine has, but for the rest of its last block. Two sessions
+are asked: questions of the benchmark, and the turns of the session that follows the history, whose answers
+are the turns behind them. The log-probability is that of a token of the answer, paired by turn.
 
     python -m benchmarks.kv_order LOCOMO MODEL [--turns 20]        # extra 'kv'
 """
@@ -16,6 +17,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import pairwise, takewhile
 from pathlib import Path
 from statistics import fmean
@@ -31,6 +33,9 @@ from zibaldone.api.kv import KVMemory, KVPrompt, MemArt
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.views.kvcache.generate import answering
+
+_ORDERS = ("of the log", "kept first", "kept, and added to")
+_TIMES = 4  # the budget of a turn: that much memory stands at most where it is added to
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +117,15 @@ def _following(talk: Conversation, of: KVHistory) -> Iterator[Turn]:
 
 
 def _rows(kv: KVMemory, user: str, session: str, turns: Sequence[Turn]) -> list[OrderRow]:
-    made: dict[str, tuple[list[KVPrompt], list[float]]] = {"of the log": ([], []), "kept first": ([], [])}
+    made: dict[str, tuple[list[KVPrompt], list[float]]] = {name: ([], []) for name in _ORDERS}
     for turn in turns:
         for order, (prompts, logs) in made.items():
-            before = prompts[-1] if prompts and order == "kept first" else None
-            prompts.append(kv.prompt(turn.text, user=user, now=turn.now, after=before))
-            logs.append(_log_probability(kv, user, prompts[-1], turn.answer))
-    base = made["of the log"][1]
+            prompt = kv.prompt(turn.text, user=user, now=turn.now)
+            if prompts and order != _ORDERS[0]:
+                prompt = _after(kv, prompt, prompts[-1], adds=order == _ORDERS[2])
+            prompts.append(prompt)
+            logs.append(_log_probability(kv, user, prompt, turn.answer))
+    base = made[_ORDERS[0]][1]
     rows = []
     for order, (prompts, logs) in made.items():
         pairs = list(pairwise(prompts))
@@ -138,6 +145,17 @@ def _rows(kv: KVMemory, user: str, session: str, turns: Sequence[Turn]) -> list[
     return rows
 
 
+def _after(kv: KVMemory, prompt: KVPrompt, before: KVPrompt, *, adds: bool) -> KVPrompt:
+    """Return the prompt behind the one before; with `adds` all of that stays, until there is no room."""
+    ask = partial(kv.prompt, prompt.query, user=prompt.user, now=prompt.now, after=before)
+    if not adds:
+        return ask()
+    most = _TIMES * kv.config.budget_tokens
+    seqs = [*before.seqs, *(seq for seq in prompt.seqs if seq not in before.seqs)]
+    whole = ask(seqs=seqs, budget_tokens=most)
+    return whole if set(prompt.seqs) <= set(whole.seqs) else prompt
+
+
 def _equal(was: KVPrompt, now: KVPrompt) -> int:
     """Number of tokens that both prompts begin with."""
     return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(was.ids, now.ids, strict=False)))
@@ -146,7 +164,8 @@ def _equal(was: KVPrompt, now: KVPrompt) -> int:
 def _log_probability(kv: KVMemory, user: str, prompt: KVPrompt, answer: str) -> float:
     """Log-probability per token of an answer, with the prompt's turns in its order."""
     # `score` has no order of its own.
-    sought = kv._sought(prompt.query, user, None, None, None, prompt.seqs, prompt.now, 0)  # noqa: SLF001
+    room = len(prompt.ids)
+    sought = kv._sought(prompt.query, user, None, room, None, prompt.seqs, prompt.now, 0)  # noqa: SLF001
     kept = dict.fromkeys(block.tile.seqs[0] for block in prompt.blocks)
     with kv.view.model_lock:
         pool = kv._pool(user)  # noqa: SLF001

@@ -102,17 +102,23 @@ def test_an_agent_changes_its_address_alone(attached, rig, upstream, stream):
     assert (scope["user"], len(body["cache_salt"])) == ("ann", 32)
 
 
-def test_the_next_turn_shares_the_prefix(attached, upstream):
-    """Turns that are recalled again stand first, under the salt of the turn before."""
-    first = ask(attached[1])
+def test_a_turn_that_uses_tools_keeps_its_memory(attached, upstream):
+    """While the client answers calls, memory's tokens and the salt stay: the engine's prefix cache holds."""
+    first = ask(attached[1], tools=[TOOL])
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": QUESTION},
+        {"role": "assistant", "content": "w7", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "w8"},
+    ]
     before = asked(upstream)
-    history = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": "Noted."}]
-    ask(attached[1], f"{QUESTION} w6", before=history)
+    attached[1].chat.completions.create(model="fake", messages=messages, tools=[TOOL])
     after = asked(upstream)
     assert after["cache_salt"] == before["cache_salt"]
     shared = report(first)["kv_tokens"]
     was, now = (body["kv_transfer_params"]["prompt_token_ids"] for body in (before, after))
     assert was[:shared] == now[:shared]
+    assert len(now) > len(was)
 
 
 def test_what_was_said_is_encoded_for_the_next(attached):
@@ -199,7 +205,6 @@ def test_keys_that_are_late():
             render,
             "q",
             user="ann",
-            session="s",
             seqs=[1],
             budget_tokens=9,
             timeout_s=0.05,

@@ -235,7 +235,6 @@ class GatewayExchange:
             render,
             question,
             user=self.scope.user,
-            session=self.admitted.session,
             seqs=list(dict.fromkeys(seq for unit in recalled.evidence for seq in unit.sources)),
             budget_tokens=self.options.budget_tokens,
             timeout_s=self.services.recall_timeout_s,

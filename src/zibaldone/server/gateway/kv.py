@@ -7,7 +7,6 @@ was: tools, streams and the like stay the upstream's. Whatever stands in the way
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -27,10 +26,9 @@ from zibaldone.server.gateway.upstream import UpstreamAnswer, whole
 from zibaldone.server.problems import Problem
 
 if TYPE_CHECKING:
-    from zibaldone.api.kv import KVMemory, KVPrompt
+    from zibaldone.api.kv import KVMemory
 
 Render = Callable[[bytes], Awaitable[UpstreamAnswer]]
-_MOST_SESSIONS = 1024  # whose last prompt is kept
 _TAKEN = (
     "kv_transfer_params",
     "cache_salt",
@@ -49,7 +47,6 @@ class KVPrompts:
     def __init__(self, kv: KVMemory) -> None:
         self._kv = kv
         self._thread = ThreadPoolExecutor(1, "zibaldone-kv")  # the model is asked one thing at a time
-        self._last: OrderedDict[tuple[str, str], KVPrompt] = OrderedDict()
 
     def close(self) -> None:
         """Wait for what has begun, and detach from the model."""
@@ -63,7 +60,6 @@ class KVPrompts:
         question: str,
         *,
         user: str,
-        session: str,
         seqs: Sequence[int],
         budget_tokens: int,
         timeout_s: float,
@@ -84,7 +80,6 @@ class KVPrompts:
                     budget_tokens=budget_tokens,
                     seqs=seqs,
                     rendered=rendered,
-                    after=self._last.get((user, session)),
                 )
                 prompt = await asyncio.get_running_loop().run_in_executor(self._thread, make)
         except TimeoutError as late:
@@ -93,10 +88,6 @@ class KVPrompts:
             raise NoKVMemory(str(error)) from error
         if prompt.scope is None:
             raise NoKVMemory("there are no keys of it")
-        self._last[user, session] = prompt
-        self._last.move_to_end((user, session))
-        if len(self._last) > _MOST_SESSIONS:
-            self._last.popitem(last=False)
         params = {**prompt.scope.params(), "prompt_token_ids": list(prompt.ids)}
         members = {"kv_transfer_params": dumped(params), "cache_salt": dumped(prompt.salt)}
         return members, prompt.memory_tokens

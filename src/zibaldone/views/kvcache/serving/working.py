@@ -42,7 +42,7 @@ class PagedLayer:
 
 _logger = logging.getLogger(__name__)
 _NO_BLOCK = 0  # vLLM's number for a block that is not there: behind a sliding window
-_PART_BYTES = 16 << 20  # of blocks that a thread has in hand: bounds what loading takes on host and device
+_PART_BYTES = 32 << 20  # of blocks that a thread has in hand: bounds what loading takes on host and device
 _THREADS = 4  # checksums are slower than reading
 
 
