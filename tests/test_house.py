@@ -339,7 +339,7 @@ CEILINGS = {
     "models": 2_551,
     "recall": 1_731,
     "search": 2_771,
-    "server": 8_901,
+    "server": 8_891,
     "storage": 4_828,
     "testing": 507,
     "text": 2_860,
@@ -351,7 +351,7 @@ CEILINGS = {
     "views/notes": 1_935,
     "views/topics": 6_129,
 }
-TESTS_CEILING = 52_630
+TESTS_CEILING = 53_087
 
 
 def lines_in(path: Path) -> int:
