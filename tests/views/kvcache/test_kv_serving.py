@@ -221,7 +221,8 @@ def test_turns_of_equal_words_share_no_salt(rig):
     after = rig.kv.prompt(QUESTION, user="ann", seqs=[7], after=first)
     assert after.salt == second.salt != first.salt
     both = rig.kv.prompt(QUESTION, user="ann", seqs=[3, 7])
-    assert rig.kv.prompt(QUESTION, user="ann", seqs=[3], after=both).salt == first.salt
+    assert rig.kv.prompt(QUESTION, user="ann", seqs=[3], after=both).salt == both.salt
+    assert rig.kv.prompt(QUESTION, user="ann", seqs=[7], after=both).salt == second.salt
 
 
 def test_content_that_has_changed(rig):

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
+
+import numpy as np
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
@@ -32,8 +35,8 @@ class KVPrompt:
     user: str
     session: str | None
     blocks: tuple[KVBlock, ...]
-    # Checksum of each block under this salt, by its tokens; None: there were two.
-    checksums: Mapping[tuple[int, ...], int | None] = field(default_factory=dict, repr=False)
+    # Checksum of each block under this salt, by a digest of all tokens up to its end.
+    checksums: Mapping[bytes, int | None] = field(default_factory=dict, repr=False)
 
     @property
     def memory_tokens(self) -> int:
@@ -64,7 +67,7 @@ def prompt_of(
     """Select memory, and lay out the prompt.
 
     It has the salt of the prompt `after` which it comes, so that an engine's prefix cache serves what both
-    begin with; unless a block has the tokens and not the content of one that stood under this salt.
+    begin with; unless there, behind the same tokens, a block had the same tokens and another content.
 
     Raises BlockMissing when a chosen block has just gone, and InvalidInput for settings that an engine has no
     place for.
@@ -78,7 +81,7 @@ def prompt_of(
     prefix = view.encoder.prefix_ids if view.config.pinned else ()
     blocks: tuple[KVBlock, ...] = ()
     scope = salt = None
-    checksums: Mapping[tuple[int, ...], int | None] = {}
+    checksums: Mapping[bytes, int | None] = {}
     if reader is not None and selection.shown:
         blocks = placed(reader, selection.shown)
         path = card_path(view.root, view.fingerprint)
@@ -86,13 +89,11 @@ def prompt_of(
             card_of(view.encoder).write(path)
         generation = reader.pool.generation
         numbers = tuple(block.number for block in blocks)
-        anchor = content = content_of(blocks)
-        if after is not None and after.scope is not None and _agree(blocks, after.checksums):
-            anchor, checksums = after.scope.anchor, after.checksums
-        checksums = dict(checksums)
-        for block in blocks:
-            same = checksums.setdefault(block.tile.ids, block.crc) == block.crc
-            checksums[block.tile.ids] = block.crc if same else None
+        anchor, content, checksums = content_of(blocks), content_of(blocks), _checksums(blocks)
+        if after is not None and after.scope is not None:
+            both = {**checksums, **after.checksums}
+            if both == {**after.checksums, **checksums}:
+                anchor, checksums = after.scope.anchor, both
         pool = generation.number, generation.fingerprint
         scope = KVScope(user, *pool, bool(prefix), numbers, content, anchor)
         salt = scope.salt()
@@ -121,6 +122,11 @@ def behind_memory(encoder: Encoder, rendered: Sequence[int]) -> tuple[int, ...]:
     return ids[1:] if ids[:1] == (bos,) and ids.count(bos) == 1 else ids  # ChatML opens every turn with it
 
 
-def _agree(blocks: Sequence[KVBlock], checksums: Mapping[tuple[int, ...], int | None]) -> bool:
-    """True if no block has the tokens of an earlier one with another content."""
-    return all(checksums.get(block.tile.ids, block.crc) == block.crc for block in blocks)
+def _checksums(blocks: Sequence[KVBlock]) -> dict[bytes, int | None]:
+    """Checksum of each block, by a digest of the memory's tokens up to its end."""
+    tokens = blake2b(digest_size=16)
+    by_digest: dict[bytes, int | None] = {}
+    for block in blocks:
+        tokens.update(np.asarray(block.tile.ids, dtype=np.int64).tobytes())
+        by_digest[tokens.digest()] = block.crc
+    return by_digest
