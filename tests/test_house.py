@@ -346,12 +346,12 @@ CEILINGS = {
     "views": 1_958,
     "views/chunks": 2_839,
     "views/hierarchy": 3_106,
-    "views/kvcache": 5_509,
+    "views/kvcache": 5_506,
     "views/messages": 218,
     "views/notes": 1_935,
     "views/topics": 6_129,
 }
-TESTS_CEILING = 53_087
+TESTS_CEILING = 53_088
 
 
 def lines_in(path: Path) -> int:

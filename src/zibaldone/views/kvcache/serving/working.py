@@ -107,16 +107,6 @@ class _Share:
     groups: tuple[_Group, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Blocks of a load that one thread reads."""
-
-    load: SlotLoad
-    first: int  # block of the plan
-    end: int
-    after: Any  # event behind the passes that may still read the slots; None without CUDA
-
-
 class WorkerSide:
     """Writes memory into one worker's cache."""
 
@@ -139,12 +129,14 @@ class WorkerSide:
         """Begin to load keys at their positions, and values, of all layers; reads nothing itself."""
         after = torch.cuda.current_stream(self._device).record_event() if self._stream and loads else None
         for load in loads:
-            per_part = max(1, _PART_BYTES // load.plan.layout.stride_bytes)
-            parts = [
-                _Part(load, first, min(first + per_part, len(load.plan.blocks)), after)
-                for first in range(0, max(1, len(load.plan.blocks)), per_part)
-            ]
-            self._loading[load.request_id] = load, [self._threads.submit(self._load, part) for part in parts]
+            blocks, size = len(load.plan.blocks), max(1, _PART_BYTES // load.plan.layout.stride_bytes)
+            self._loading[load.request_id] = (
+                load,
+                [
+                    self._threads.submit(self._load, load, first, min(first + size, blocks), after)
+                    for first in range(0, max(1, blocks), size)
+                ],
+            )
 
     def take_finished(self) -> set[str]:
         """Requests whose loads have ended since the last call, failed or not."""
@@ -162,28 +154,27 @@ class WorkerSide:
         return failed
 
     @torch.inference_mode()
-    def _load(self, part: _Part) -> None:
-        plan, load = part.load.plan, part.load
-        share = self._share_of(plan)
+    def _load(self, load: SlotLoad, first: int, end: int, after: Any) -> None:
+        """Load the plan's blocks from `first` to `end`; `after`: an event behind what may still read the slots."""
+        plan, share = load.plan, self._share_of(load.plan)
         paged = slots_of(load.block_ids, self._block_tokens, load.start, load.end)
         sizes = [block.tokens for block in plan.blocks]
         starts = torch.tensor([*accumulate(sizes, initial=plan.prefix_tokens)])
-        wanted = (paged.tokens >= starts[part.first]) & (paged.tokens < starts[part.end])
+        wanted = (paged.tokens >= starts[first]) & (paged.tokens < starts[end])
         tokens, slots = paged.tokens[wanted], paged.slots[wanted]
         blocks = torch.searchsorted(starts, tokens, right=True) - 1
         with torch.cuda.stream(self._stream) if self._stream else nullcontext():
             if self._stream:
-                self._stream.wait_event(part.after)
+                self._stream.wait_event(after)
             if len(tokens):
-                first = int(blocks[0])
-                data = self._read(plan, first, part.end, share)
-                rows = (blocks - first) * plan.layout.block_tokens + tokens - starts[blocks]
+                data = self._read(plan, int(blocks[0]), end, share)
+                rows = (blocks - blocks[0]) * plan.layout.block_tokens + tokens - starts[blocks]
                 for group in share.groups:
                     kv = [decode_layer(data, place, share.layout) for place in group.places]
                     keys = torch.stack([one.keys for one in kv]).transpose(1, 2).flatten(2, 3)
                     values = torch.stack([one.values for one in kv]).transpose(1, 2).flatten(2, 3)
                     self._write(group, keys, values, rows, PagedSlots(tokens, slots))
-            pinned = paged.tokens < (plan.prefix_tokens if part.first == 0 else 0)
+            pinned = paged.tokens < (plan.prefix_tokens if first == 0 else 0)
             for group in share.groups if pinned.any() else ():
                 assert group.prefix is not None
                 rows = paged.tokens[pinned]
