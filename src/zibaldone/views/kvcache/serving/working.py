@@ -155,7 +155,7 @@ class WorkerSide:
 
     @torch.inference_mode()
     def _load(self, load: SlotLoad, first: int, end: int, after: Any) -> None:
-        """Load the plan's blocks from `first` to `end`; `after`: an event behind what may still read the slots."""
+        """Load blocks of the plan; `after` is an event behind the passes that may still read the slots."""
         plan, share = load.plan, self._share_of(load.plan)
         paged = slots_of(load.block_ids, self._block_tokens, load.start, load.end)
         sizes = [block.tokens for block in plan.blocks]
