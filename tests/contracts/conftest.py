@@ -16,7 +16,7 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.storage.database import Database
 from zibaldone.views.chunks import ChunksView, MemAttention
-from zibaldone.views.hierarchy import HierarchyView
+from zibaldone.views.hierarchy import HierarchyView, XMemory
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
 from zibaldone.views.notes import NotesView
@@ -73,6 +73,11 @@ def _hierarchy(embedder: Embedder, database: Database) -> HierarchyView:
     return HierarchyView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC))
 
 
+def _xmemory(embedder: Embedder, database: Database) -> HierarchyView:
+    """The paper's preset."""
+    return HierarchyView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), XMemory.paper())
+
+
 _TOPICS_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "an entry of message 3, which is not in the log"),
     Plant("UPDATE topic_documents SET body = '- <seq=90> Odd.'", "an entry of message 90, past the cursor"),
@@ -105,6 +110,9 @@ VIEWS = [
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
     ViewCase(
         "hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False, sources_sql=_HIERARCHY_SOURCES
+    ),
+    ViewCase(
+        "xmemory", _xmemory, _HIERARCHY_FAULTS, local=False, fills=False, sources_sql=_HIERARCHY_SOURCES
     ),
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase(

@@ -135,7 +135,7 @@ def test_the_budget_holds(tokens, budget):
 
 def test_candidates_are_sources_and_the_nearest():
     """Own similarity and the best semantic's relevance add up; an episode of neither is no candidate."""
-    picks = [Pick(1, 0, 0, 0.3, ()), Pick(2, 0, 0, 0.9, ()), Pick(3, 0, 0, 0.5, ())]
+    picks = [Pick(1, 0.3), Pick(2, 0.9), Pick(3, 0.5)]
     found = candidates(
         np.array([10, 11, 12, 13]),
         np.array([0.0, 0.2, 1.0, 0.5]),

@@ -103,7 +103,7 @@ class Builder:
                 yield done - before
 
     def take(self) -> Prepared:
-        """Changes since the last call. Embeds messages that have no episode yet."""
+        """Changes since the last call. Embeds messages without an episode; names themes of new episodes."""
         pending = {message.seq: message for open_ in self._open.pending.values() for message in open_}
         gone = [key for seq, keys in self._open_parts.items() if seq not in pending for key in keys]
         new = [message for seq, message in sorted(pending.items()) if seq not in self._open_parts]
@@ -115,6 +115,10 @@ class Builder:
         made, self._episodes = tuple(self._episodes), []
         stated, self._statements = self._statements, []
         self._last = made[-1].episode if made else self._last
+        for theme, facts in self.structure.unnamed().items() if made else ():
+            name, made_by = self.reader.name(facts)
+            if made_by:
+                self.structure.name(theme, name, made_by)
         written = self.structure.take()
         return Prepared(made, (*stated, *rows), tuple(gone), written, self.structure.state)
 

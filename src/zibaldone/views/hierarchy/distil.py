@@ -40,6 +40,7 @@ from zibaldone.views.hierarchy.tasks import (
     Expected,
     FindEpisodes,
     KnownFact,
+    NameTheme,
     Narrate,
     Narrated,
     NewFacts,
@@ -119,6 +120,14 @@ class EpisodeReader:
             degraded="; ".join(exchange.degraded),
         )
         return episode, distilled
+
+    def name(self, facts: Sequence[str]) -> tuple[str, str]:
+        """(name of a theme, the model's that gave it); empty without one."""
+        if not self.asker.has_model:
+            return "", ""
+        answer = self.asker.ask(NameTheme(tuple(facts)), user=self.user, patient=self.patient)
+        model = "" if answer.made_by == OFFLINE else answer.made_by.rpartition("/")[0]
+        return answer.result.name.strip(), model
 
     def _divided(self, seen: Sequence[Message], vectors: Vectors, window: Window) -> list[Cut]:
         """Cuts of one window; of a window that goes on the last part stays open."""

@@ -54,6 +54,9 @@ class _Gathering:
             opened = {one.ranked.episode: one.expanded for one in inclusion.decisions if one.admitted}
         else:
             opened = {one.episode: True for one in ranked if one.support > 0}
+        room = int(OFFERED * self.descent.question.budget_tokens)
+        if self.descent.config.guided:
+            return fill(self._falling(self._as_in_the_paper(opened)), room, self.tokenizer.count)
         offers: dict[Key, Offer] = {}
         sources: list[int] = []
         for pick in self.descent.picks:
@@ -76,8 +79,18 @@ class _Gathering:
                 tiers |= dict.fromkeys(more.keys() - offers.keys(), 0 if inclusion else 1 + place)
                 offers = more | offers
         order = sorted(offers, key=lambda key: (tiers[key], -round(offers[key].value, 4), key))
-        room = int(OFFERED * self.descent.question.budget_tokens)
         return fill(self._falling([offers[key] for key in order]), room, self.tokenizer.count)
+
+    def _as_in_the_paper(self, opened: Mapping[int, bool]) -> list[Offer]:
+        """All semantics, the admitted episodes in their order, and messages that no episode has yet."""
+        standing, levels = self.descent.standing, self.descent.levels
+        offers: dict[Key, Offer] = {}
+        for pick in self.descent.picks:
+            offers["semantic", pick.id, 0] = self._fact(stated_in(levels, standing, pick), pick)
+        for one in self.descent.ranked:
+            if one.episode in opened:
+                offers |= self._episode(one, one.score, expanded=opened[one.episode])
+        return [*offers.values(), *self._newest().values()]
 
     def _fact(self, rows: Sequence[int], pick: Pick) -> Offer:
         """A semantic in a model's words, citing its sources and the messages of its statements."""

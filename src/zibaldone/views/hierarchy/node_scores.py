@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from sqlalchemy import Connection
@@ -29,7 +30,7 @@ from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.table import SemanticRow, State
+from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow
 from zibaldone.views.units import Key
 from zibaldone.views.user_cache import UserCache
 
@@ -49,9 +50,16 @@ class Levels:
     ids: Ints  # (n,)
     row_of: Mapping[int, int]  # by semantic
     row_with: Mapping[Key, int]  # by unit of a statement
+    themes: Ints  # (n,) guided ones
+    names: Mapping[int, str]  # of guided themes that a model has named
 
     @staticmethod
-    def of(mark: Mark | None, semantics: Mapping[int, SemanticRow], by_model: frozenset[int]) -> Levels:
+    def of(
+        mark: Mark | None,
+        semantics: Mapping[int, SemanticRow],
+        by_model: frozenset[int],
+        themes: Mapping[int, ThemeRow] = MappingProxyType({}),
+    ) -> Levels:
         """Build from rows, ids rising."""
         rows = tuple(semantics.values())
         return Levels(
@@ -61,6 +69,8 @@ class Levels:
             ids=np.fromiter((row.id for row in rows), np.int64, len(rows)),
             row_of={row.id: place for place, row in enumerate(rows)},
             row_with={key: place for place, row in enumerate(rows) for key in row.units},
+            themes=np.fromiter((row.theme for row in rows), np.int64, len(rows)),
+            names={number: row.name for number, row in themes.items() if row.made_by},
         )
 
     @staticmethod
@@ -80,7 +90,8 @@ def levels_of(cache: UserCache[Levels], connection: Connection, generation: Gene
     if before is not None and before.mark == mark:
         return before
     semantics = table.semantics(connection, generation)
-    levels = Levels.of(mark, semantics, table.told_by_model(connection, generation))
+    by_model, themes = table.told_by_model(connection, generation), table.themes(connection, generation)
+    levels = Levels.of(mark, semantics, by_model, themes)
     cache.put(generation.user, levels, counters)
     return levels
 
@@ -113,8 +124,13 @@ class Standing:
         index: UnitIndex,
         episode_index: UnitIndex,
         question: Question,
+        *,
+        by_cosine: bool = False,
     ) -> Standing:
-        """Score all of both indexes; what the question may not recall is outside."""
+        """Score all of both indexes; what the question may not recall is outside.
+
+        `by_cosine`: as in the paper, with no word, speaker or neighbour counted.
+        """
         units, episodes = tuple(index.units), tuple(episode_index.units)
         inside, episode_inside = _recallable(question, index), _recallable(question, episode_index)
         scores = score(index, question, STATEMENT_WEIGHTS, inside)
@@ -133,6 +149,15 @@ class Standing:
         # A statement that these levels do not know is of a snapshot that is newer than theirs.
         inside &= (semantic_at >= 0) | np.array([unit.kind != "statement" for unit in units], dtype=np.bool_)
         best_unit = np.full(len(levels.semantics), -1, dtype=np.int64)
+        if by_cosine:
+            query = (
+                np.zeros(index.vectors.dimension, dtype=np.float32)
+                if question.vector is None
+                else question.vector
+            )
+            total, episode_total = (
+                one.vectors.products(query).astype(np.float64).round(6) for one in (index, episode_index)
+            )
         falling = stated[np.argsort(total[stated], kind="stable")]
         falling = falling[inside[falling]]
         best_unit[semantic_at[falling]] = falling  # the last one put, and so the greatest, stays

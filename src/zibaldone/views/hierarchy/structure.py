@@ -29,8 +29,10 @@ from zibaldone.text.words import terms
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
+from zibaldone.views.hierarchy.config import XMemory
+from zibaldone.views.hierarchy.guided import Guided, Themes
 from zibaldone.views.hierarchy.nodes import MOST_KNOWN, Background, Distilled, Semantic, Statement
-from zibaldone.views.hierarchy.table import SemanticRow, State, Written
+from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow, Written
 from zibaldone.views.hierarchy.themes import FETCH, common
 from zibaldone.views.units import Key
 
@@ -47,23 +49,37 @@ class NewUnit:
 class Structure:
     """Semantics of one generation of one user."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, config: XMemory) -> None:
         self.state = state
         self.semantics: dict[int, Semantic] = {}
         self.df: Counter[str] = Counter()  # statements by term
         self.statements = 0
+        self.themes = Themes(config.guided, config.theme_cap, state.dimension) if config.guided else None
         self._vectors: dict[int, bytes] = {}  # of what each semantic is known by, as they are stored
-        self._new: list[SemanticRow] = []
+        self._rows: dict[int, SemanticRow] = {}
+        self._new: set[int] = set()
         self._gone: list[int] = []
+        self._stored_themes: dict[int, tuple[ThemeRow, list[int]]] = {}  # with their semantics
+        self._names: dict[int, ThemeRow] = {}  # that are not stored yet
 
     @staticmethod
-    def load(connection: Connection, generation: Generation, state: State) -> Structure:
-        made = Structure(state)
+    def load(connection: Connection, generation: Generation, state: State, config: XMemory) -> Structure:
+        made = Structure(state, config)
         stated = table.statements(connection, generation)
-        for number, row in table.semantics(connection, generation).items():
+        made._rows = table.semantics(connection, generation)
+        for number, row in made._rows.items():
             made.semantics[number] = table.whole(row, stated)
             made._vectors[number] = stated[row.units[0]][1]
             made._count(made.semantics[number].statements, 1)
+        named = table.themes(connection, generation)
+        if made._rows and not named:  # made with other settings, and now something is forgotten
+            made.themes = None
+        elif made._rows:
+            made.themes = Themes(config.guided or Guided(), config.theme_cap, state.dimension)
+            of = {number: row.theme for number, row in made._rows.items()}
+            vectors = dense.from_bytes(list(made._vectors.values()), state.dimension)
+            made.themes.restore(of, dict(zip(of, vectors, strict=True)))
+            made._stored_themes = {t: (named[t], members) for t, members in made.themes.members.items()}
         return made
 
     def background(self) -> Background:
@@ -97,8 +113,11 @@ class Structure:
             keys: tuple[Key, ...] = tuple((unit.statement.seq, unit.part) for unit in made)
             new += made
             self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(rows[0])
-            self._new.append(SemanticRow(semantic.id, semantic.episode, semantic.time, keys))
+            self._rows[semantic.id] = SemanticRow(semantic.id, semantic.episode, semantic.time, keys)
+            self._new.add(semantic.id)
             self._count(semantic.statements, 1)
+            if self.themes is not None:
+                self.themes.add(semantic.id, rows[0])
         self.state = replace(
             self.state,
             next_episode=self.state.next_episode + 1,
@@ -112,15 +131,52 @@ class Structure:
         gone = [one for one in self.semantics.values() if not seqs.isdisjoint(one.seqs)] if seqs else []
         for semantic in gone:
             self._count(semantic.statements, -1)
-            del self.semantics[semantic.id], self._vectors[semantic.id]
+            del self.semantics[semantic.id], self._vectors[semantic.id], self._rows[semantic.id]
             self._gone.append(semantic.id)
+        if self.themes is not None:
+            self.themes.remove({semantic.id for semantic in gone})
         return [semantic.id for semantic in gone]
+
+    def unnamed(self) -> dict[int, list[str]]:
+        """Texts of each guided theme that no model has named as it is now."""
+        themes = self.themes.members if self.themes is not None else {}
+        return {
+            theme: [self.semantics[semantic].text for semantic in members]
+            for theme, members in themes.items()
+            if self._changed(theme) or not self._stored_themes[theme][0].made_by
+        }
+
+    def name(self, theme: int, name: str, made_by: str) -> None:
+        self._names[theme] = ThemeRow(theme, name, made_by)
 
     def take(self) -> Written:
         """Changes since the last call."""
-        written = Written(tuple(self._new), tuple(self._gone))
-        self._new, self._gone = [], []
+        if self.themes is None:
+            written = Written(tuple(self._rows[number] for number in sorted(self._new)), tuple(self._gone))
+        else:
+            written = self._take_themed(self.themes)
+        self._new, self._gone = set(), []
         return written
+
+    def _take_themed(self, themes: Themes) -> Written:
+        moved = {number for number, theme in themes.of.items() if self._rows[number].theme != theme}
+        self._rows |= {number: replace(self._rows[number], theme=themes.of[number]) for number in moved}
+        changed = {theme for theme in themes.members if self._changed(theme)} | self._names.keys()
+        rows = {theme: self._names.get(theme, ThemeRow(theme)) for theme in sorted(changed)}
+        gone = sorted(self._stored_themes.keys() - themes.members.keys())
+        self._stored_themes = {
+            theme: (rows.get(theme) or self._stored_themes[theme][0], members)
+            for theme, members in themes.members.items()
+        }
+        self._names = {}
+        semantics = tuple(self._rows[number] for number in sorted(moved | self._new))
+        return Written(semantics, tuple(self._gone), tuple(rows.values()), tuple(gone))
+
+    def _changed(self, theme: int) -> bool:
+        """True if a guided theme has other semantics than are stored."""
+        assert self.themes is not None
+        stored = self._stored_themes.get(theme)
+        return stored is None or stored[1] != self.themes.members[theme]
 
     def _count(self, statements: Sequence[Statement], sign: int) -> None:
         self.statements += sign * len(statements)
@@ -149,24 +205,28 @@ class Unmade:
         return len(self.episodes), len(self.semantics)
 
     @staticmethod
-    def of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> Unmade:
+    def of(connection: Connection, generation: Generation, seqs: Sequence[int], config: XMemory) -> Unmade:
         keys = units.made_from(connection, table.EPISODES, generation, seqs)
         state = table.state(connection, generation)
         if state is None or not keys:
             return Unmade()
         unsaid = frozenset(table.messages_of(connection, generation, keys))
-        structure = Structure.load(connection, generation, state)
+        structure = Structure.load(connection, generation, state, config)
         return Unmade(keys, structure.unsay(unsaid), unsaid, structure)
 
 
 def forget_messages(
-    connection: Connection, generation: Generation, seqs: Sequence[int], open_units: OpenUnits
+    connection: Connection,
+    generation: Generation,
+    seqs: Sequence[int],
+    config: XMemory,
+    open_units: OpenUnits,
 ) -> Unmade:
     """Remove the messages from episodes and semantics; returns what was unmade.
 
     The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
     """
-    unmade = Unmade.of(connection, generation, seqs)
+    unmade = Unmade.of(connection, generation, seqs, config)
     gone = units.made_from(connection, table.NAME, generation, unmade.seqs | set(seqs))
     units.remove(connection, table.NAME, generation, gone)
     if unmade.structure is None:

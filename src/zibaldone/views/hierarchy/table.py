@@ -75,14 +75,26 @@ class SemanticRow:
     episode: int
     time: datetime
     units: tuple[Key, ...]  # in the order of its statements
+    theme: int = NO_THEME
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeRow:
+    """A guided theme; its semantics name it."""
+
+    id: int
+    name: str = ""  # "" while no model has named it
+    made_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """New semantics, and ids of removed ones."""
+    """New and changed rows, and ids of removed ones."""
 
     semantics: tuple[SemanticRow, ...] = ()
     gone: tuple[int, ...] = ()
+    themes: tuple[ThemeRow, ...] = ()
+    themes_gone: tuple[int, ...] = ()
 
 
 def state(connection: Connection, generation: Generation) -> State | None:
@@ -159,9 +171,18 @@ def semantics(
     s = hierarchy_semantics.c
     query = select(hierarchy_semantics).where(of(hierarchy_semantics, generation)).order_by(s.semantic)
     return {
-        row.semantic: SemanticRow(row.semantic, row.episode, from_us(row.time_us), tuple(keys[row.semantic]))
+        row.semantic: SemanticRow(
+            row.semantic, row.episode, from_us(row.time_us), tuple(keys[row.semantic]), row.theme
+        )
         for row in matching(connection, query, s.semantic, numbers)
     }
+
+
+def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow]:
+    """Guided themes by id, rising."""
+    query = select(hierarchy_themes).where(of(hierarchy_themes, generation))
+    rows = connection.execute(query.order_by(hierarchy_themes.c.theme))
+    return {row.theme: ThemeRow(row.theme, row.name, row.made_by) for row in rows}
 
 
 def statements(connection: Connection, generation: Generation) -> dict[Key, tuple[Statement, bytes]]:
@@ -244,7 +265,7 @@ def remove_episodes(connection: Connection, generation: Generation, keys: Sequen
 
 
 def write(connection: Connection, generation: Generation, changes: Written) -> None:
-    """Store changes of semantics."""
+    """Store changes of semantics and themes."""
     key = key_of(generation)
     s, t = hierarchy_semantics.c, hierarchy_statements.c
     numbers = [*changes.gone, *(row.id for row in changes.semantics)]
@@ -254,7 +275,7 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
         connection,
         hierarchy_semantics,
         [
-            key | {"semantic": row.id, "episode": row.episode, "theme": NO_THEME, "time_us": to_us(row.time)}
+            key | {"semantic": row.id, "episode": row.episode, "theme": row.theme, "time_us": to_us(row.time)}
             for row in changes.semantics
         ],
     )
@@ -267,6 +288,10 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
             for place, (seq, part) in enumerate(row.units)
         ],
     )
+    h, touched = hierarchy_themes.c, [*changes.themes_gone, *(row.id for row in changes.themes)]
+    own_rows.remove(connection, hierarchy_themes, generation, h.theme, touched)
+    named = [{"theme": row.id, "name": row.name, "made_by": row.made_by} for row in changes.themes]
+    insert(connection, hierarchy_themes, [key | row for row in named])
 
 
 def counts(connection: Connection, generation: Generation) -> tuple[int, int]:
@@ -341,16 +366,14 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
             disagreements.append(f"semantic {number} is of episode {row.episode}, which has no row")
     strays = stated - {key for row in rows.values() for key in row.units}
     disagreements += [f"statement {key} is of no semantic" for key in sorted(strays)]
-    s, h = hierarchy_semantics.c, hierarchy_themes.c
-    named = select(h.theme).where(of(hierarchy_themes, generation))
-    homeless = select(s.semantic, s.theme).where(
-        of(hierarchy_semantics, generation), s.theme != NO_THEME, s.theme.not_in(named)
-    )
+    of_theme = {row.id: row.theme for row in rows.values() if row.theme != NO_THEME}
+    named = themes(connection, generation).keys()
     disagreements += [
-        f"semantic {row.semantic} is in theme {row.theme}, which has no row"
-        for row in connection.execute(homeless.order_by(s.semantic))
+        f"semantic {number} is in theme {theme}, which has no row"
+        for number, theme in of_theme.items()
+        if theme not in named
     ]
-    return disagreements
+    return disagreements + [f"theme {number} is empty" for number in named - set(of_theme.values())]
 
 
 def _of_sources(generation: Generation, view: str = EPISODES) -> ColumnElement[bool]:

@@ -23,6 +23,7 @@ from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST
 
 _MOST = 64  # statements that a model may list
 _TITLE_WORDS = 25  # 20 are asked for
+_NAME_WORDS = 20  # 12 are asked for
 _MOST_NUMBERS = 16  # more are a table, and no narrative holds one
 _NUMBER = regex.compile(r"\p{N}{2,}(?:[.,:]\p{N}+)*")  # a lone digit may be spelt out
 
@@ -57,6 +58,12 @@ class NewFacts(TaskResult):
     """The facts of an episode that were not expected."""
 
     statements: Annotated[list[StatedFact], Field(max_length=_MOST)]
+
+
+class ThemeName(TaskResult):
+    """The name of a theme."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +225,29 @@ class Distil(Task[NewFacts]):
             else:
                 facts.append(known)
         return JudgedFacts(tuple(facts), tuple(refused))
+
+
+@dataclass(frozen=True)
+class NameTheme(Task[ThemeName]):
+    """Name a guided theme by its facts; "" where no model does."""
+
+    view = "hierarchy"
+    prompt = "name_theme"
+    result = ThemeName
+    max_tokens = 64
+
+    facts: tuple[str, ...]
+
+    def offline(self) -> ThemeName:
+        return ThemeName(name="")
+
+    def check(self, result: ThemeName) -> None:
+        """Raises ValueError for a name of several lines, or with names and numbers that no fact has."""
+        name = result.name.strip()
+        if not name or "\n" in name or len(name.split()) > _NAME_WORDS:
+            raise ValueError(f"name must be one line of 1 to {_NAME_WORDS} words")
+        if strange := _strays(name, SourceTexts(list(self.facts), "")):
+            raise ValueError(f"name has what no fact says: {strange[:8]}")
 
 
 def shown_messages(messages: Sequence[Message]) -> tuple[ShownMessage, ...]:

@@ -102,8 +102,10 @@ class HierarchyView(RestingView):
 
     @property
     def fingerprint(self) -> str:
-        """Version and embedder; themes are made on demand and do not count."""
-        return f"{_ANALYSIS}/{self._embedder.name}/{self._embedder.dimension}"
+        """Version and embedder; and guided themes, while those made on demand do not count."""
+        guided, cap = self.config.guided, self.config.theme_cap
+        made = f"{_ANALYSIS}/{self._embedder.name}/{self._embedder.dimension}"
+        return f"{made}/{cap} {guided}" if guided else made
 
     def prepare(
         self,
@@ -167,7 +169,7 @@ class HierarchyView(RestingView):
         ):
             if not len(index):
                 return None, ""
-            standing = Standing.of(levels, index, episode_index, question)
+            standing = Standing.of(levels, index, episode_index, question, by_cosine=bool(self.config.guided))
             return Descent.of(question, self.config, levels, standing, index), index.note
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
@@ -181,7 +183,7 @@ class HierarchyView(RestingView):
         return counted(
             _KINDS,
             (
-                forget_messages(connection, generation, seqs, left_open).counts
+                forget_messages(connection, generation, seqs, self.config, left_open).counts
                 for generation in generations(connection, hierarchy_states, user)
             ),
         )
@@ -190,7 +192,7 @@ class HierarchyView(RestingView):
         return counted(
             _KINDS,
             (
-                Unmade.of(connection, generation, seqs).counts
+                Unmade.of(connection, generation, seqs, self.config).counts
                 for generation in generations(connection, hierarchy_states, user)
             ),
         )
@@ -256,8 +258,8 @@ class HierarchyView(RestingView):
             ]
 
     def themes(self, connection: Connection, generation: Generation) -> list[Theme]:
-        """Themes of all semantics, made now."""
-        return themes(connection, generation, self.config.theme_cap)
+        """Guided themes as they are stored; else themes of all semantics, made now."""
+        return themes(connection, generation, self.config.theme_cap, guided=self.config.guided is not None)
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
         """Episodes in the order of creation."""
@@ -269,13 +271,13 @@ class HierarchyView(RestingView):
         """The cached builder that wrote the generation's rows last, or one loaded from them."""
         first = State(f"{self._embedder.name}/{self._embedder.dimension}")
         if generation is None:
-            return Builder(Structure(first), reader, self._tokenizer)
+            return Builder(Structure(first, self.config), reader, self._tokenizer)
         held = self._builders.take(generation.user, generation.number)
         if held is not None and held.goes_on_from(connection, generation, _place(connection, generation)):
             held.reader = reader
             return held
         state = table.state(connection, generation) or first
-        structure = Structure.load(connection, generation, state)
+        structure = Structure.load(connection, generation, state, self.config)
         return Builder.load(connection, generation, structure, reader, self._tokenizer)
 
     def _write_rows(self, connection: Connection, generation: Generation, prepared: Prepared) -> None:
