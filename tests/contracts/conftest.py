@@ -57,7 +57,7 @@ _HIERARCHY_FAULTS = (
     Plant("UPDATE units SET seq = 90 WHERE seq = 2", "a unit of message 90, past the cursor"),
     Plant(f"DELETE {_EPISODES}", "episode 1 has no text"),
     Plant("DELETE FROM hierarchy_statements", "semantic 1 has no statement"),
-    Plant("UPDATE hierarchy_semantics SET theme = 7", "semantic 1 is in theme 7, which has no row"),
+    Plant("UPDATE hierarchy_semantics SET theme = 70", "semantic 1 is in theme 70, which has no row"),
     Plant("DELETE FROM hierarchy_episodes", "semantic 1 is of episode 1, which has no row"),
 )
 
@@ -112,7 +112,13 @@ VIEWS = [
         "hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False, sources_sql=_HIERARCHY_SOURCES
     ),
     ViewCase(
-        "xmemory", _xmemory, _HIERARCHY_FAULTS, local=False, fills=False, sources_sql=_HIERARCHY_SOURCES
+        "hierarchy",
+        _xmemory,
+        _HIERARCHY_FAULTS,
+        local=False,
+        fills=False,
+        sources_sql=_HIERARCHY_SOURCES,
+        preset="paper",
     ),
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase(
@@ -128,7 +134,7 @@ VIEWS = [
 EMBEDDERS: list[Callable[[], Embedder]] = [StaticEmbedder]
 
 
-@pytest.fixture(params=VIEWS, ids=lambda case: case.name)
+@pytest.fixture(params=VIEWS, ids=lambda case: f"{case.name}{case.preset}")
 def case(request: pytest.FixtureRequest) -> ViewCase:
     """Each view in turn."""
     return request.param

@@ -30,8 +30,8 @@ class XMemory:
     def paper() -> XMemory:
         """Return the paper's settings, where its text speaks; docs/papers.md has them row by row.
 
-        Themes are kept up by Eqs. 1 to 3 and named by a model; Stage I goes by plain cosines, first over themes,
-        then over their semantics, along a kNN graph; Stage II looks at the episodes of these semantics alone and
-        admits none that does not leave less open; a reader gets the semantics and the admitted episodes.
+        Eqs. 1 to 3 keep up themes, which a model names. Stage I goes by plain cosines over themes, then over
+        their semantics, along kNN graphs. Stage II asks about the episodes of these semantics alone, and
+        admits none that does not help. A reader gets semantics and admitted episodes.
         """
         return XMemory(guided=Guided(), stage_two=StageTwo(similar=0, least=0))

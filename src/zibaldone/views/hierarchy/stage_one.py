@@ -50,7 +50,7 @@ def pool(ids: Ints, relevance: Doubles, most: int) -> Ints:
 
 
 def knn(cosines: Doubles, candidates: Ints, k: int) -> Doubles:
-    """w (m, m) among candidates, of the graph that joins each to the k nearest of all n nodes.
+    """Weights (m, m) among candidates, of the graph that joins each to the k nearest of all n nodes.
 
     `cosines` are the candidates' (m, n) with all nodes, `candidates` (m,) their places among these.
     """
@@ -71,7 +71,7 @@ def representatives(
     """Eq. 4: greedy, of equal values the lowest id, until the coverage is reached or `most` are chosen.
 
     `ids` and `relevance` are (m,), the query's cosine as in the paper, or any score where higher is better;
-    `weights` (m, m) as of `knn`. Z is the sum of all, as in the paper's code, so that relevance mostly decides.
+    `weights` (m, m) as of `knn`. Z is the sum of all, as in the paper's code, so relevance mostly decides.
     """
     similar = normalised(relevance)
     open_ = np.ones(len(ids))  # 1: not in C(R) yet
