@@ -108,7 +108,7 @@ class Themes:
             self._make(best)
 
     def _change(self, gone: Sequence[int], groups: Groups) -> _Change:
-        """Put groups in the place of themes. Each has the id of the theme that it has most of, or a new one."""
+        """Put groups in the place of themes. Each has the id of the theme it has most of, or a new one."""
         free, new, come = list(gone), max(self.members, default=0), {}
         for group in sorted(groups, key=lambda group: (-len(group), group[0])):
             shared = {theme: len(set(group).intersection(self.members[theme])) for theme in free}
