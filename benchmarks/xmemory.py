@@ -42,7 +42,7 @@ from zibaldone.views.hierarchy.objective import Partition
 from zibaldone.views.hierarchy.themes import CAP, group
 
 PAPER, NAIVE = XMemory.paper(), "naive RAG"
-_TOP = 20  # messages that naive RAG retrieves
+_TOP = 20  # messages of naive RAG
 KINDS = ("multi-hop", "temporal", "open-domain", "single-hop")
 _NOTE = (
     "No chat model is asked; where the paper scores answers, evidence recall stands in. A share is a mean"
@@ -99,7 +99,7 @@ class Asked:
     category: str
     evidence: float | None
     tokens: int
-    hits: tuple[float, ...] | None  # shares of blocks with one, two, and more words of the answer
+    hits: tuple[float, ...] | None  # shares of blocks with one, two, more words of the answer
     blocks: int | None  # in the order of rank, until they have all words of the answer; None: they never have
     block_tokens: int | None
 
@@ -193,6 +193,8 @@ def objectives(data: Sequence[Conversation]) -> Iterator[Row]:
             engine.take(conversation.messages)
             vectors, stored = vectors_of(engine)
             engine.close()
+        if not stored:
+            continue
         n, batch = len(vectors), group(vectors, CAP)
         guided = [[place for place in range(n) if stored[place] == theme] for theme in sorted(set(stored))]
         mixed = [np.random.default_rng(seed).permutation(n).tolist() for seed in range(10)]
@@ -214,8 +216,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="only the first questions of a conversation")
     parser.add_argument("--output", type=Path, default=results.RESULTS / "xmemory.json")
     given = parser.parse_args()
-    data = load("locomo", given.path)
-    console = Console(width=200)
+    console, data = Console(width=200), load("locomo", given.path)
     tables = {name: TABLES[name] for name in given.tables if name != "f"}
     configs = {repr(config): config for settings in tables.values() for config in settings.values()}
     got = {key: measure(config, data, given.budget, given.limit) for key, config in configs.items()}
@@ -225,8 +226,8 @@ def main() -> None:
     of_f = list(objectives(data)) if "f" in given.tables else []
     if of_f:
         console.print(_table("f, Eq. 1", of_f))
-    note = f"{_NOTE} {_finding(of_f)}".strip()
-    results.write(given.output, {"title": "xMemory", "note": note, "rows": rows, "f": of_f})
+    written = {"title": "xMemory", "note": f"{_NOTE} {_finding(of_f)}".strip(), "rows": rows, "f": of_f}
+    results.write(given.output, written)
 
 
 def _finding(of_f: Sequence[Row]) -> str:

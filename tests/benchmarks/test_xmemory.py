@@ -4,7 +4,8 @@ import json
 import sys
 
 from benchmarks import xmemory
-from benchmarks.data import load
+from benchmarks.data import Conversation, Question
+from zibaldone import Message
 
 
 def test_each_table_has_its_rows(paths, tmp_path, monkeypatch, capsys):
@@ -24,13 +25,22 @@ def test_each_table_has_its_rows(paths, tmp_path, monkeypatch, capsys):
     assert "Table 6" in capsys.readouterr().out
 
 
-def test_a_block_is_counted_by_the_words_of_the_answer(paths):
-    """Naive RAG over a few messages: each is a block, and those with all words are the first so many."""
-    (talk,) = load("locomo", paths["locomo"])
+def test_a_block_is_counted_by_the_words_of_the_answer():
+    """Blocks with one, two, and more of them; and how many it takes, best first, to have them all."""
+    said = (
+        "Comet is a greyhound.",
+        "The greyhound came from Graz in May.",
+        "It rained.",
+        "Comet: Graz, in May",
+    )
+    messages = tuple(Message(text, seq=seq) for seq, text in enumerate(said, 1))
+    question = Question(
+        "q", "Where is the greyhound Comet from?", "k", None, 4, (2,), answers=("Graz in May",)
+    )
     system = xmemory.NaiveRAG()
-    system.take(talk.messages)
-    question = next(one for one in talk.questions if one.known and one.answers)
-    asked = xmemory.ask(talk, question, system, 0)
-    assert asked.evidence is not None
-    assert asked.hits is None or 0 < sum(asked.hits) <= 1
-    assert (asked.blocks is None) == (asked.block_tokens is None)
+    system.take(messages)
+    asked = xmemory.ask(Conversation("locomo", "c", messages, (question,)), question, system, 0)
+    ranked = [unit.partition(": ")[2] for unit in system.recall(question.text, 0).units]
+    assert asked.hits == (0.0, 0.5, 0.0)
+    assert asked.blocks == min(ranked.index(said[1]), ranked.index(said[3])) + 1
+    assert asked.evidence == 1.0

@@ -48,7 +48,7 @@ def f(rows: np.ndarray, groups: list[list[int]]) -> float:
 
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 5), min_size=2, max_size=30))
 def test_f_is_the_paper_s(seed, labels):
-    """Of any partition, also of one that was changed into it; the cosines of s_k are rounded to six digits."""
+    """Of any partition, also of one that was changed into it; cosines are rounded to six digits."""
     rows = rows_of(seed, len(labels))
     groups = [[i for i, label in enumerate(labels) if label == own] for own in sorted(set(labels))]
     themes = {number: rows[group] for number, group in enumerate(groups, 1)}
