@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone.core import Message
@@ -130,12 +129,10 @@ class Builder:
 
     def _settle(self, block: Block) -> None:
         embed = self.reader.embed
-        episode, distilled = self.reader.read(block, self.structure.background())
+        episode, semantics = self.reader.read(block, self.structure.background())
         (vector,) = embed([f"{episode.title}. {episode.narrative}"])
-        further = [said.text for semantic in distilled.new for said in semantic.statements[1:]]
-        ends = np.cumsum([len(semantic.statements) - 1 for semantic in distilled.new], dtype=np.int64)
-        pairs = zip(distilled.vectors, np.split(embed(further), ends)[:-1], strict=True)
-        new = self.structure.settle(distilled, [np.vstack(pair) for pair in pairs])
+        stated = embed([said.text for semantic in semantics for said in semantic.statements])
+        new = self.structure.settle(semantics, stated)
         self._statements += _rows(new, {message.seq: message for message in block.messages})
         self._episodes.append(EpisodeRow(episode, vector))
 

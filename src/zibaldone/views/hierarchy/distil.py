@@ -23,32 +23,10 @@ from zibaldone.text.dated_text import resolved
 from zibaldone.text.facts import day_of
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
+from zibaldone.views.hierarchy import nodes, tasks
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due
-from zibaldone.views.hierarchy.nodes import (
-    Background,
-    Distilled,
-    Episode,
-    Semantic,
-    Statement,
-    narrative,
-    settle,
-    statements,
-    title,
-)
-from zibaldone.views.hierarchy.tasks import (
-    Distil,
-    Expected,
-    FindEpisodes,
-    KnownFact,
-    NameTheme,
-    Narrate,
-    Narrated,
-    NewFacts,
-    Predict,
-    Starts,
-    StatedFact,
-    shown_messages,
-)
+from zibaldone.views.hierarchy.nodes import Background, Episode, Semantic, Statement, numbered
+from zibaldone.views.hierarchy.tasks import Distil, NewFacts, StatedFact, shown_messages
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -85,20 +63,22 @@ class EpisodeReader:
             start = sum(cut.size for cut in cuts)
         return cuts
 
-    def read(self, block: Block, background: Background) -> tuple[Episode, Distilled]:
+    def read(self, block: Block, background: Background) -> tuple[Episode, tuple[Semantic, ...]]:
         """Make an episode of a block's messages, with the semantics that it adds."""
         messages, shown = block.messages, shown_messages(block.messages)
         exchange = _Exchange(self, [block.degraded] if block.degraded else [])
 
-        def offline_narrative() -> Narrated:
-            return Narrated(title=title(messages, background.df, background.n), narrative=narrative(messages))
+        def offline_narrative() -> tasks.Narrated:
+            return tasks.Narrated(
+                title=nodes.title(messages, background.df, background.n), narrative=nodes.narrative(messages)
+            )
 
-        narrate = Narrate(shown, offline_narrative)
+        narrate = tasks.Narrate(shown, offline_narrative)
         narrated, by_model = exchange.ask(narrate)
         if by_model and (borne_out := narrate.borne_out(narrated)) != narrated:
             exchange.degraded.append("narrate: less what no message says")
             narrated = borne_out
-        offline = statements(messages)
+        offline = nodes.statements(messages)
         facts = [[statement] for statement in offline]
         if self.asker.has_model:
             known = background.known(self.embed([f"{narrated.title}. {narrated.narrative}"])[0])
@@ -106,7 +86,6 @@ class EpisodeReader:
             news, by_model = exchange.ask(distil)
             if by_model:
                 facts = _facts(distil, news, messages, offline, exchange.degraded)
-        distilled = settle(facts, messages, background, self.embed)
         times = [message.time for message in messages if message.time]
         episode = Episode(
             id=background.episode,
@@ -119,13 +98,13 @@ class EpisodeReader:
             made_by=", ".join(dict.fromkeys(exchange.made_by)),
             degraded="; ".join(exchange.degraded),
         )
-        return episode, distilled
+        return episode, numbered(facts, messages, background)
 
     def name(self, facts: Sequence[str]) -> tuple[str, str]:
         """(name of a theme, the model's that gave it); empty without one."""
         if not self.asker.has_model:
             return "", ""
-        answer = self.asker.ask(NameTheme(tuple(facts)), user=self.user, patient=self.patient)
+        answer = self.asker.ask(tasks.NameTheme(tuple(facts)), user=self.user, patient=self.patient)
         model = "" if answer.made_by == OFFLINE else answer.made_by.rpartition("/")[0]
         return answer.result.name.strip(), model
 
@@ -136,13 +115,13 @@ class EpisodeReader:
             cuts = closed(seen, vectors, ended=window.whole)
             return cuts if window.whole else cuts[:1]
 
-        def fallback() -> Starts:
+        def fallback() -> tasks.Starts:
             ends = list(accumulate(cut.size for cut in offline()))
-            return Starts(starts=[seen[end].seq for end in ends if end < len(seen)])
+            return tasks.Starts(starts=[seen[end].seq for end in ends if end < len(seen)])
 
         if window.whole and window.size < 2 * SHORTEST:
             return offline()
-        task = FindEpisodes(shown_messages(seen), fallback)
+        task = tasks.FindEpisodes(shown_messages(seen), fallback)
         answer = self.asker.ask(task, user=self.user, patient=self.patient)
         if answer.degraded or answer.made_by == OFFLINE:
             return [replace(cut, degraded=answer.degraded) for cut in offline()]
@@ -178,8 +157,8 @@ class _Exchange:
         """Predictions from known statements; () without any, and then no model is asked."""
         if not semantics:
             return ()
-        known = tuple(KnownFact(one.time.date().isoformat(), one.text) for one in semantics)
-        task = Predict(about, known, lambda: Expected(expected=[fact.text for fact in known]))
+        known = tuple(tasks.KnownFact(one.time.date().isoformat(), one.text) for one in semantics)
+        task = tasks.Predict(about, known, lambda: tasks.Expected(expected=[fact.text for fact in known]))
         return tuple(task.borne_out(self.ask(task)[0]).expected)
 
 

@@ -51,7 +51,7 @@ class _Gathering:
     def offered(self, inclusion: Inclusion | None) -> tuple[Evidence, ...]:
         ranked, levels = self.descent.ranked, self.descent.levels
         if inclusion is not None:
-            opened = {one.ranked.episode: one.expanded for one in inclusion.decisions if one.admitted}
+            opened = dict(inclusion.expanded)
         else:
             opened = {one.episode: True for one in ranked if one.support > 0}
         room = int(OFFERED * self.descent.question.budget_tokens)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,14 +72,6 @@ class Themes:
         if self._config.merge:
             for theme in themes:
                 self._merge(theme)
-
-    def remove(self, semantics: Collection[int]) -> None:
-        """Take semantics out; themes stay as they are left."""
-        for theme in sorted({self.of[semantic] for semantic in semantics}):
-            left = [one for one in self.members[theme] if one not in semantics]
-            self._make(self._change([theme], [left] if left else []))
-        for semantic in semantics:
-            del self.of[semantic], self._rows[semantic]
 
     def _splits(self, members: Sequence[int]) -> list[Groups]:
         """Clusterings of a crowded theme: by 2-means, and by average linkage down to some cosines."""

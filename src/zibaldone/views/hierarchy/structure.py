@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,8 +29,8 @@ from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.guided import Guided, Themes
-from zibaldone.views.hierarchy.nodes import MOST_KNOWN, Background, Distilled, Semantic, Statement
+from zibaldone.views.hierarchy.guided import Themes
+from zibaldone.views.hierarchy.nodes import MOST_KNOWN, Background, Semantic, Statement
 from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow, Written
 from zibaldone.views.hierarchy.themes import FETCH, common
 from zibaldone.views.units import Key
@@ -58,7 +57,6 @@ class Structure:
         self._vectors: dict[int, bytes] = {}  # of what each semantic is known by, as they are stored
         self._rows: dict[int, SemanticRow] = {}
         self._new: set[int] = set()
-        self._gone: list[int] = []
         self._stored_themes: dict[int, tuple[ThemeRow, list[int]]] = {}  # with their semantics
         self._names: dict[int, ThemeRow] = {}  # that are not stored yet
 
@@ -70,12 +68,9 @@ class Structure:
         for number, row in made._rows.items():
             made.semantics[number] = table.whole(row, stated)
             made._vectors[number] = stated[row.units[0]][1]
-            made._count(made.semantics[number].statements, 1)
+            made._count(made.semantics[number].statements)
         named = table.themes(connection, generation)
-        if made._rows and not named:  # made with other settings, and now something is forgotten
-            made.themes = None
-        elif made._rows:
-            made.themes = Themes(config.guided or Guided(), config.theme_cap, state.dimension)
+        if made.themes is not None:
             of = {number: row.theme for number, row in made._rows.items()}
             vectors = dense.from_bytes(list(made._vectors.values()), state.dimension)
             made.themes.restore(of, dict(zip(of, vectors, strict=True)))
@@ -99,43 +94,31 @@ class Structure:
         best = np.lexsort((ids, -near))[:MOST_KNOWN]
         return [self.semantics[number] for number in ids[best[near[best] >= FETCH]].tolist()]
 
-    def settle(self, distilled: Distilled, vectors: Sequence[Vectors]) -> list[NewUnit]:
+    def settle(self, semantics: Sequence[Semantic], vectors: Vectors) -> list[NewUnit]:
         """Add the semantics of an episode; returns the units of their statements.
 
-        `vectors`: (statements, d) of each new semantic.
+        `vectors`: (n, d) of all their statements.
         """
         new: list[NewUnit] = []
-        for semantic, rows in zip(distilled.new, vectors, strict=True):
-            made = [
-                NewUnit(statement, self.state.next_unit + len(new) + place, row)
-                for place, (statement, row) in enumerate(zip(semantic.statements, rows, strict=True))
-            ]
-            keys: tuple[Key, ...] = tuple((unit.statement.seq, unit.part) for unit in made)
-            new += made
-            self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(rows[0])
-            self._rows[semantic.id] = SemanticRow(semantic.id, semantic.episode, semantic.time, keys)
+        for semantic in semantics:
+            first = vectors[len(new)]
+            keys: list[Key] = []
+            for statement in semantic.statements:
+                new.append(NewUnit(statement, self.state.next_unit + len(new), vectors[len(new)]))
+                keys.append((statement.seq, new[-1].part))
+            self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(first)
+            self._rows[semantic.id] = SemanticRow(semantic.id, semantic.episode, semantic.time, tuple(keys))
             self._new.add(semantic.id)
-            self._count(semantic.statements, 1)
+            self._count(semantic.statements)
             if self.themes is not None:
-                self.themes.add(semantic.id, rows[0])
+                self.themes.add(semantic.id, first)
         self.state = replace(
             self.state,
             next_episode=self.state.next_episode + 1,
-            next_semantic=self.state.next_semantic + len(distilled.new),
+            next_semantic=self.state.next_semantic + len(semantics),
             next_unit=self.state.next_unit + len(new),
         )
         return new
-
-    def unsay(self, seqs: AbstractSet[int]) -> list[int]:
-        """Remove the semantics that any of these messages states; returns their ids."""
-        gone = [one for one in self.semantics.values() if not seqs.isdisjoint(one.seqs)] if seqs else []
-        for semantic in gone:
-            self._count(semantic.statements, -1)
-            del self.semantics[semantic.id], self._vectors[semantic.id], self._rows[semantic.id]
-            self._gone.append(semantic.id)
-        if self.themes is not None:
-            self.themes.remove({semantic.id for semantic in gone})
-        return [semantic.id for semantic in gone]
 
     def unnamed(self) -> dict[int, list[str]]:
         """Texts of each guided theme that no model has named as it is now."""
@@ -152,10 +135,10 @@ class Structure:
     def take(self) -> Written:
         """Changes since the last call."""
         if self.themes is None:
-            written = Written(tuple(self._rows[number] for number in sorted(self._new)), tuple(self._gone))
+            written = Written(tuple(self._rows[number] for number in sorted(self._new)))
         else:
             written = self._take_themed(self.themes)
-        self._new, self._gone = set(), []
+        self._new = set()
         return written
 
     def _take_themed(self, themes: Themes) -> Written:
@@ -170,7 +153,7 @@ class Structure:
         }
         self._names = {}
         semantics = tuple(self._rows[number] for number in sorted(moved | self._new))
-        return Written(semantics, tuple(self._gone), tuple(rows.values()), tuple(gone))
+        return Written(semantics, tuple(rows.values()), tuple(gone))
 
     def _changed(self, theme: int) -> bool:
         """True if a guided theme has other semantics than are stored."""
@@ -178,66 +161,42 @@ class Structure:
         stored = self._stored_themes.get(theme)
         return stored is None or stored[1] != self.themes.members[theme]
 
-    def _count(self, statements: Sequence[Statement], sign: int) -> None:
-        self.statements += sign * len(statements)
+    def _count(self, statements: Sequence[Statement]) -> None:
+        self.statements += len(statements)
         for statement in statements:
-            for term in set(terms(statement.text)):
-                self.df[term] += sign
-                if not self.df[term]:
-                    del self.df[term]
+            self.df.update(set(terms(statement.text)))
 
 
 OpenUnits = Callable[[Sequence[Message], int], list[units.Row]]
 
 
-@dataclass(frozen=True, slots=True)
-class Unmade:
-    """Episodes of some messages, and the structure without their semantics; not stored yet."""
-
-    episodes: Sequence[Key] = ()
-    semantics: Sequence[int] = ()
-    seqs: frozenset[int] = frozenset()  # of all messages of the episodes
-    structure: Structure | None = None  # None where the messages are in no episode
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """(episodes, semantics)."""
-        return len(self.episodes), len(self.semantics)
-
-    @staticmethod
-    def of(connection: Connection, generation: Generation, seqs: Sequence[int], config: XMemory) -> Unmade:
-        keys = units.made_from(connection, table.EPISODES, generation, seqs)
-        state = table.state(connection, generation)
-        if state is None or not keys:
-            return Unmade()
-        unsaid = frozenset(table.messages_of(connection, generation, keys))
-        structure = Structure.load(connection, generation, state, config)
-        return Unmade(keys, structure.unsay(unsaid), unsaid, structure)
+def unmade_by(
+    connection: Connection, generation: Generation, seqs: Sequence[int]
+) -> tuple[list[Key], list[int]]:
+    """(keys of the episodes that have these messages, ids of the semantics of these episodes)."""
+    keys = units.made_from(connection, table.EPISODES, generation, seqs)
+    return keys, table.semantics_of(connection, generation, [number for _, number in keys])
 
 
 def forget_messages(
-    connection: Connection,
-    generation: Generation,
-    seqs: Sequence[int],
-    config: XMemory,
-    open_units: OpenUnits,
-) -> Unmade:
-    """Remove the messages from episodes and semantics; returns what was unmade.
+    connection: Connection, generation: Generation, seqs: Sequence[int], open_units: OpenUnits
+) -> tuple[int, int]:
+    """Remove the messages from episodes and semantics; returns how many (episodes, semantics) went.
 
     The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
     """
-    unmade = Unmade.of(connection, generation, seqs, config)
-    gone = units.made_from(connection, table.NAME, generation, unmade.seqs | set(seqs))
-    units.remove(connection, table.NAME, generation, gone)
-    if unmade.structure is None:
-        return unmade
-    table.remove_episodes(connection, generation, unmade.episodes)
-    table.write(connection, generation, unmade.structure.take())
-    left = log.fetch(connection, generation.user, sorted(unmade.seqs - set(seqs)))
-    rows = open_units([as_read(left[seq]) for seq in sorted(left)], unmade.structure.state.dimension)
+    keys, gone = unmade_by(connection, generation, seqs)
+    unsaid = table.messages_of(connection, generation, keys)
+    stated = units.made_from(connection, table.NAME, generation, unsaid | set(seqs))
+    units.remove(connection, table.NAME, generation, stated)
+    state = table.state(connection, generation)
+    if state is None or not keys:
+        return 0, 0
+    table.remove_episodes(connection, generation, keys)
+    table.remove_semantics(connection, generation, gone)
+    left = log.fetch(connection, generation.user, sorted(unsaid - set(seqs)))
+    rows = open_units([as_read(left[seq]) for seq in sorted(left)], state.dimension)
     units.insert(connection, table.NAME, generation, rows)
-    if rows or any(table.counts(connection, generation)):
-        table.set_state(connection, generation, unmade.structure.state)
-    else:
+    if not rows and not any(table.counts(connection, generation)):
         table.drop(connection, generation)
-    return unmade
+    return len(keys), len(gone)

@@ -89,10 +89,9 @@ class ThemeRow:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """New and changed rows, and ids of removed ones."""
+    """New and changed rows, and ids of themes that are gone."""
 
     semantics: tuple[SemanticRow, ...] = ()
-    gone: tuple[int, ...] = ()
     themes: tuple[ThemeRow, ...] = ()
     themes_gone: tuple[int, ...] = ()
 
@@ -268,7 +267,7 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
     """Store changes of semantics and themes."""
     key = key_of(generation)
     s, t = hierarchy_semantics.c, hierarchy_statements.c
-    numbers = [*changes.gone, *(row.id for row in changes.semantics)]
+    numbers = [row.id for row in changes.semantics]
     own_rows.remove(connection, hierarchy_semantics, generation, s.semantic, numbers)
     own_rows.remove(connection, hierarchy_statements, generation, t.semantic, numbers)
     insert(
@@ -292,6 +291,25 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
     own_rows.remove(connection, hierarchy_themes, generation, h.theme, touched)
     named = [{"theme": row.id, "name": row.name, "made_by": row.made_by} for row in changes.themes]
     insert(connection, hierarchy_themes, [key | row for row in named])
+
+
+def semantics_of(connection: Connection, generation: Generation, episodes: Sequence[int]) -> list[int]:
+    """Ids of the semantics of these episodes, rising."""
+    s = hierarchy_semantics.c
+    query = select(s.semantic).where(of(hierarchy_semantics, generation))
+    return sorted(row.semantic for row in matching(connection, query, s.episode, episodes))
+
+
+def remove_semantics(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
+    """Delete semantics; a guided theme of theirs loses its name, and goes where it is empty."""
+    touched = {row.theme for row in semantics(connection, generation, numbers).values()} - {NO_THEME}
+    s, t = hierarchy_semantics.c, hierarchy_statements.c
+    own_rows.remove(connection, hierarchy_semantics, generation, s.semantic, numbers)
+    own_rows.remove(connection, hierarchy_statements, generation, t.semantic, numbers)
+    if touched:
+        left = {row.theme for row in semantics(connection, generation).values()} & touched
+        rows = tuple(ThemeRow(theme) for theme in sorted(left))
+        write(connection, generation, Written(themes=rows, themes_gone=tuple(sorted(touched - left))))
 
 
 def counts(connection: Connection, generation: Generation) -> tuple[int, int]:

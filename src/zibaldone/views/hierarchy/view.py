@@ -37,7 +37,7 @@ from zibaldone.views.hierarchy.evidence import gather
 from zibaldone.views.hierarchy.node_scores import Levels, Standing, levels_of
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.retrieval import Descent
-from zibaldone.views.hierarchy.structure import Structure, Unmade, forget_messages
+from zibaldone.views.hierarchy.structure import Structure, forget_messages, unmade_by
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.themes import Theme, episodes, themes
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
@@ -180,22 +180,14 @@ class HierarchyView(RestingView):
                 messages, self._tokenizer, lambda texts: np.zeros((len(texts), dimension), dtype=np.float32)
             )
 
-        return counted(
-            _KINDS,
-            (
-                forget_messages(connection, generation, seqs, self.config, left_open).counts
-                for generation in generations(connection, hierarchy_states, user)
-            ),
-        )
+        every = generations(connection, hierarchy_states, user)
+        gone = [forget_messages(connection, generation, seqs, left_open) for generation in every]
+        return counted(_KINDS, gone)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return counted(
-            _KINDS,
-            (
-                Unmade.of(connection, generation, seqs, self.config).counts
-                for generation in generations(connection, hierarchy_states, user)
-            ),
-        )
+        every = generations(connection, hierarchy_states, user)
+        gone = [unmade_by(connection, generation, seqs) for generation in every]
+        return counted(_KINDS, [(len(keys), len(numbers)) for keys, numbers in gone])
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Drop forgotten content from all caches; `housekeep` tells the rest of unmade episodes anew."""
