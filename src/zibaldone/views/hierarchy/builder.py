@@ -144,35 +144,21 @@ def open_units(messages: Sequence[Message], tokenizer: Tokenizer, embed: Embed) 
     vectors = iter(embed(texts))
     return [
         units.Row(
-            sources=(message.seq,),
-            part=part,
-            kind=pieces.kind,
-            tokens=pieces.tokens[part],
-            vector=next(vectors),
-            days=pieces.days[part],
-            start=start,
-            end=end,
+            (message.seq,), part, pieces.kind, pieces.tokens[part], next(vectors), pieces.days[part], *span
         )
         for message, pieces in zip(messages, cuts, strict=True)
-        for part, (start, end) in enumerate(pieces.spans)
+        for part, span in enumerate(pieces.spans)
     ]
 
 
 def _rows(new: Sequence[NewUnit], messages: Mapping[int, Message]) -> list[units.Row]:
-    return [
-        units.Row(
-            sources=unit.statement.sources,
-            part=unit.part,
-            kind="statement",
-            tokens=0,  # counted where it is offered
-            vector=unit.vector,
-            days=days_named(messages[unit.statement.seq], unit.statement.text),
-            start=unit.statement.start,
-            end=unit.statement.start + len(unit.statement.verbatim),
-            text=unit.statement.text,
-        )
-        for unit in new
-    ]
+    rows = []
+    for unit in new:
+        said = unit.statement
+        days, span = days_named(messages[said.seq], said.text), (said.start, said.start + len(said.verbatim))
+        # Tokens are counted where it is offered.
+        rows.append(units.Row(said.sources, unit.part, "statement", 0, unit.vector, days, *span, said.text))
+    return rows
 
 
 def _runs(

@@ -86,18 +86,11 @@ class EpisodeReader:
             news, by_model = exchange.ask(distil)
             if by_model:
                 facts = _facts(distil, news, messages, offline, exchange.degraded)
-        times = [message.time for message in messages if message.time]
-        episode = Episode(
-            id=background.episode,
-            session=messages[0].session,
-            seqs=tuple(message.seq for message in messages),
-            title=" ".join(narrated.title.split()),
-            narrative=narrated.narrative.strip(),
-            start=min(times),
-            end=max(times),
-            made_by=", ".join(dict.fromkeys(exchange.made_by)),
-            degraded="; ".join(exchange.degraded),
-        )
+        seqs, times = zip(*((message.seq, message.time) for message in messages if message.time), strict=True)
+        title, told = " ".join(narrated.title.split()), narrated.narrative.strip()
+        by, degraded = ", ".join(dict.fromkeys(exchange.made_by)), "; ".join(exchange.degraded)
+        span = min(times), max(times)
+        episode = Episode(background.episode, messages[0].session, seqs, title, told, *span, by, degraded)
         return episode, numbered(facts, messages, background)
 
     def name(self, facts: Sequence[str]) -> tuple[str, str]:

@@ -146,23 +146,16 @@ class _Gathering:
             evidence = replace(evidence_of(unit, NAME), speaker=None, text=unit.text.partition("\n")[2])
             return {("episode", unit.part, 0): Offer(evidence, value, None)}
         passages = self._passages(unit.sources)
-        best: dict[tuple[int, int], int] = {}
-        for row in here:
-            seq = standing.units[row].seq
-            if seq in passages:
-                key = (seq, _passage_with(standing.units[row], passages[seq]).part)
-                if key not in best or standing.total[row] > standing.total[best[key]]:
-                    best[key] = row
-        return {
-            ("message", *passage.key): Offer(
-                _told(passage),
-                (max(float(standing.total[best[passage.key]]), NOTHING) if passage.key in best else NOTHING)
-                + EPISODE * weight,
-                best.get(passage.key),
-            )
-            for some in passages.values()
-            for passage in some
-        }
+        best: dict[tuple[int, int], int] = {}  # what speaks most for a passage: the last one put stays
+        for row in sorted(here, key=lambda row: (standing.total[row], -row)):
+            if (seq := standing.units[row].seq) in passages:
+                best[_passage_with(standing.units[row], passages[seq]).key] = row
+        offers: dict[Key, Offer] = {}
+        for passage in (one for some in passages.values() for one in some):
+            stating = best.get(passage.key)
+            own = NOTHING if stating is None else max(float(standing.total[stating]), NOTHING)
+            offers["message", *passage.key] = Offer(_told(passage), own + EPISODE * weight, stating)
+        return offers
 
     def _value(self, pick: Pick) -> float:
         standing = self.descent.standing
@@ -179,11 +172,8 @@ class _Gathering:
         """Evidence with scores that never rise, and the channels of each."""
         least = np.inf
         rows = [offer.row for offer in offers if offer.row is not None]
-        channels = (
-            dict(zip(rows, self.descent.standing.statement_explanation.of_rows(rows), strict=True))
-            if rows
-            else {}
-        )
+        explain = self.descent.standing.statement_explanation
+        channels = dict(zip(rows, explain.of_rows(rows) if rows else [], strict=True))
         for offer in offers:
             least = min(least, offer.value)
             unit_channels = () if offer.row is None else channels[offer.row]
@@ -196,8 +186,5 @@ def _told(passage: Unit) -> Evidence:
 
 def _passage_with(statement: Unit, passages: Sequence[Unit]) -> Unit:
     """The passage in which a statement's words begin."""
-    return max(
-        (one for one in passages if one.start <= statement.start),
-        key=lambda one: one.start,
-        default=passages[0],
-    )
+    before = (one for one in passages if one.start <= statement.start)
+    return max(before, key=lambda one: one.start, default=passages[0])

@@ -17,14 +17,7 @@ from zibaldone import log
 from zibaldone.core import ChannelScore
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Mask, Question
-from zibaldone.search.ranker import (
-    DEFAULT_WEIGHTS,
-    Explanation,
-    TalkWeights,
-    Weights,
-    score,
-    standardised,
-)
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, Explanation, TalkWeights, Weights, score, standardised
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
@@ -55,35 +48,26 @@ class Levels:
 
     @staticmethod
     def of(
-        mark: Mark | None,
-        semantics: Mapping[int, SemanticRow],
-        by_model: frozenset[int],
+        mark: Mark | None = None,
+        semantics: Mapping[int, SemanticRow] = MappingProxyType({}),
+        by_model: frozenset[int] = frozenset(),
         themes: Mapping[int, ThemeRow] = MappingProxyType({}),
     ) -> Levels:
-        """Build from rows, ids rising."""
+        """Build from rows, ids rising; by default those of a user without any episode."""
         rows = tuple(semantics.values())
-        return Levels(
-            mark,
-            rows,
-            by_model,
-            ids=np.fromiter((row.id for row in rows), np.int64, len(rows)),
-            row_of={row.id: place for place, row in enumerate(rows)},
-            row_with={key: place for place, row in enumerate(rows) for key in row.units},
-            themes=np.fromiter((row.theme for row in rows), np.int64, len(rows)),
-            names={number: row.name for number, row in themes.items() if row.made_by},
-        )
-
-    @staticmethod
-    def nothing() -> Levels:
-        """Levels of a user without any episode."""
-        return Levels.of(None, {}, frozenset())
+        ids = np.array([row.id for row in rows], dtype=np.int64)
+        of = np.array([row.theme for row in rows], dtype=np.int64)
+        row_of = {row.id: place for place, row in enumerate(rows)}
+        row_with = {key: place for place, row in enumerate(rows) for key in row.units}
+        names = {number: row.name for number, row in themes.items() if row.made_by}
+        return Levels(mark, rows, by_model, ids, row_of, row_with, of, names)
 
 
 def levels_of(cache: UserCache[Levels], connection: Connection, generation: Generation) -> Levels:
     """Levels as of the connection's snapshot."""
     state = table.state(connection, generation)
     if state is None:
-        return Levels.nothing()
+        return Levels.of()
     counters = log.state(connection, generation.user)
     mark = generation.number, counters.deletions, state
     before = cache.get(generation.user)
@@ -161,19 +145,10 @@ class Standing:
         falling = stated[np.argsort(total[stated], kind="stable")]
         falling = falling[inside[falling]]
         best_unit[semantic_at[falling]] = falling  # the last one put, and so the greatest, stays
-        return Standing(
-            units,
-            total,
-            inside,
-            semantic_at,
-            best_unit,
-            episodes,
-            episode_total,
-            episode_inside,
-            scores.confidence,
-            Explanation.of(index, replace(scores, total=total.astype(np.float32))),
-            episode_explanation,
-        )
+        explanation = Explanation.of(index, replace(scores, total=total.astype(np.float32)))
+        said = units, total, inside, semantic_at, best_unit
+        told = episodes, episode_total, episode_inside
+        return Standing(*said, *told, scores.confidence, explanation, episode_explanation)
 
     def explain(self, seq: int) -> tuple[ChannelScore, ...] | None:
         """Channels of a message: those of its best statement, or else of its episode."""

@@ -41,11 +41,7 @@ class Descent:
 
     @staticmethod
     def of(
-        question: Question,
-        config: XMemory,
-        levels: Levels,
-        standing: Standing,
-        index: UnitIndex,
+        question: Question, config: XMemory, levels: Levels, standing: Standing, index: UnitIndex
     ) -> Descent:
         """Stage I, and the candidates of Stage II; `index` has the units of `standing`."""
         picks, themes = _stage_one(levels, standing, index.vectors.rows, question, config)

@@ -1,12 +1,10 @@
-"""A user's semantics in memory while they are built (section 3.2), and forgetting in them.
+"""A user's semantics in memory while they are built (section 3.2), and forgetting in their rows.
 
-Changes are collected, and `take` returns them as rows. The next step is a function of the rows alone: a
-loaded structure goes on as the one that wrote them.
+`take` returns collected changes as rows; the next step is a function of the rows alone.
 
 Forgetting a message unmakes its episode with all its statements; the episode's other messages are told anew
-later. A later episode may have been distilled in view of the forgotten message, but its facts hold no word
-that its own messages lack, and its narrative was written without it. So no word stays that
-only the forgotten message had, and forgetting asks no model.
+later. A later episode may have been distilled in view of it, but has no word that its own messages lack. So no
+word stays that only the forgotten message had, and forgetting asks no model.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ from zibaldone.core import Message
 from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.models.base import Vectors
-from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import (
     hierarchy_episodes,
     hierarchy_semantics,
@@ -41,7 +40,6 @@ NAME = "hierarchy"
 EPISODES = "hierarchy episodes"
 FIRST_STATEMENT = 1_000_000  # parts below it are passages of messages
 NO_THEME = 0  # of a semantic: themes are made when they are looked at
-_PER_STATEMENT = 500
 _ALL = (hierarchy_states, hierarchy_episodes, hierarchy_semantics, hierarchy_statements, hierarchy_themes)
 
 
@@ -134,17 +132,10 @@ def episodes(
             )
         unit, vector = by_id[row.episode]
         title, _, narrative = unit.text.partition("\n")
+        times = from_us(row.start_us), from_us(row.end_us)
         by_number[row.episode] = EpisodeRow(
             Episode(
-                id=row.episode,
-                session=unit.session,
-                seqs=unit.sources,
-                title=title,
-                narrative=narrative,
-                start=from_us(row.start_us),
-                end=from_us(row.end_us),
-                made_by=row.made_by,
-                degraded=row.degraded,
+                row.episode, unit.session, unit.sources, title, narrative, *times, row.made_by, row.degraded
             ),
             vector,
         )
@@ -192,21 +183,13 @@ def statements(connection: Connection, generation: Generation) -> dict[Key, tupl
     query = query.outerjoin_from(units_table, unit_sources, of_unit)
     rows = list(connection.execute(query.where(units.of(NAME, generation), u.part >= FIRST_STATEMENT)))
     on = log.fetch(connection, generation.user, sorted({row.seq for row in rows}))
-    return {
-        (row.seq, row.part): (
-            Statement(
-                row.seq,
-                row.text,
-                on[row.seq].content[row.start : row.end],
-                row.start,
-                on[row.seq].speaker,
-                row.source,
-            ),
-            row.vector,
-        )
-        for row in rows
-        if row.seq in on
-    }
+    stated = {}
+    for row in rows:
+        if (message := on.get(row.seq)) is not None:
+            words = message.content[row.start : row.end]
+            said = Statement(row.seq, row.text, words, row.start, message.speaker, row.source)
+            stated[row.seq, row.part] = said, row.vector
+    return stated
 
 
 def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Semantic:
@@ -221,39 +204,16 @@ def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Se
 
 
 def write_episodes(connection: Connection, generation: Generation, rows: Sequence[EpisodeRow]) -> None:
-    key = key_of(generation)
-    insert(
-        connection,
-        hierarchy_episodes,
-        [
-            key
-            | {
-                "episode": row.episode.id,
-                "seq": row.episode.seqs[0],
-                "start_us": to_us(row.episode.start),
-                "end_us": to_us(row.episode.end),
-                "made_by": row.episode.made_by,
-                "degraded": row.episode.degraded,
-            }
-            for row in rows
-        ],
-    )
-    units.insert(
-        connection,
-        EPISODES,
-        generation,
-        (
-            units.Row(
-                sources=row.episode.seqs,
-                part=row.episode.id,
-                kind="episode",
-                tokens=0,  # counted where it is offered
-                vector=row.vector,
-                text=f"{row.episode.title}\n{row.episode.narrative}",
-            )
-            for row in rows
-        ),
-    )
+    told, texts = [], []
+    for episode, vector in ((row.episode, row.vector) for row in rows):
+        times = {"start_us": to_us(episode.start), "end_us": to_us(episode.end)}
+        own = {"episode": episode.id, "seq": episode.seqs[0], "made_by": episode.made_by}
+        told.append(key_of(generation) | own | times | {"degraded": episode.degraded})
+        text = f"{episode.title}\n{episode.narrative}"
+        # Tokens are counted where it is offered.
+        texts.append(units.Row(episode.seqs, episode.id, "episode", tokens=0, vector=vector, text=text))
+    insert(connection, hierarchy_episodes, told)
+    units.insert(connection, EPISODES, generation, texts)
 
 
 def remove_episodes(connection: Connection, generation: Generation, keys: Sequence[Key]) -> None:
@@ -270,23 +230,17 @@ def write(connection: Connection, generation: Generation, changes: Written) -> N
     numbers = [row.id for row in changes.semantics]
     own_rows.remove(connection, hierarchy_semantics, generation, s.semantic, numbers)
     own_rows.remove(connection, hierarchy_statements, generation, t.semantic, numbers)
-    insert(
-        connection,
-        hierarchy_semantics,
-        [
-            key | {"semantic": row.id, "episode": row.episode, "theme": row.theme, "time_us": to_us(row.time)}
-            for row in changes.semantics
-        ],
-    )
-    insert(
-        connection,
-        hierarchy_statements,
-        [
-            key | {"semantic": row.id, "place": place, "seq": seq, "part": part}
-            for row in changes.semantics
-            for place, (seq, part) in enumerate(row.units)
-        ],
-    )
+    rows = [
+        {"semantic": row.id, "episode": row.episode, "theme": row.theme, "time_us": to_us(row.time)}
+        for row in changes.semantics
+    ]
+    stated = [
+        {"semantic": row.id, "place": place, "seq": seq, "part": part}
+        for row in changes.semantics
+        for place, (seq, part) in enumerate(row.units)
+    ]
+    insert(connection, hierarchy_semantics, [key | row for row in rows])
+    insert(connection, hierarchy_statements, [key | row for row in stated])
     h, touched = hierarchy_themes.c, [*changes.themes_gone, *(row.id for row in changes.themes)]
     own_rows.remove(connection, hierarchy_themes, generation, h.theme, touched)
     named = [{"theme": row.id, "name": row.name, "made_by": row.made_by} for row in changes.themes]
@@ -324,11 +278,9 @@ def counts(connection: Connection, generation: Generation) -> tuple[int, int]:
 def messages_of(connection: Connection, generation: Generation, keys: Sequence[Key]) -> set[int]:
     """Seqs of the messages of these episodes."""
     s = unit_sources.c
-    seqs = {seq for seq, _ in keys}
-    for some in in_chunks([number for _, number in keys], _PER_STATEMENT):
-        query = select(s.source).where(_of_sources(generation), s.part.in_(some))
-        seqs.update(connection.execute(query).scalars())
-    return seqs
+    query = select(s.source).where(_of_sources(generation))
+    further = matching(connection, query, s.part, [number for _, number in keys])
+    return {seq for seq, _ in keys} | {row.source for row in further}
 
 
 def open_seqs(connection: Connection, generation: Generation) -> list[int]:

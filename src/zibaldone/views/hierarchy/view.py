@@ -162,7 +162,7 @@ class HierarchyView(RestingView):
         """Stage I, as of a snapshot, and what was left out of it; None where there is nothing."""
         user = question.scope.user
         here = usable(now.generation, self.fingerprint)
-        levels = levels_of(self._levels, now.connection, here) if here else Levels.nothing()
+        levels = levels_of(self._levels, now.connection, here) if here else Levels.of()
         with (
             self._units.index(now, user, here) as index,
             self._episodes.index(now, user, here) as episode_index,
