@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -15,9 +15,9 @@ from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, cohesion_text
 from zibaldone.views.hierarchy.nodes import Embed, Episode
-from zibaldone.views.hierarchy.structure import NewUnit, Structure
+from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import FIRST_STATEMENT, NAME, EpisodeRow, State, Written
-from zibaldone.views.toolkit import cut, days_named
+from zibaldone.views.toolkit import cut
 from zibaldone.views.units import Key
 
 
@@ -132,8 +132,8 @@ class Builder:
         episode, semantics = self.reader.read(block, self.structure.background())
         (vector,) = embed([f"{episode.title}. {episode.narrative}"])
         stated = embed([said.text for semantic in semantics for said in semantic.statements])
-        new = self.structure.settle(semantics, stated)
-        self._statements += _rows(new, {message.seq: message for message in block.messages})
+        messages = {message.seq: message for message in block.messages}
+        self._statements += self.structure.settle(semantics, stated, messages)
         self._episodes.append(EpisodeRow(episode, vector))
 
 
@@ -149,16 +149,6 @@ def open_units(messages: Sequence[Message], tokenizer: Tokenizer, embed: Embed) 
         for message, pieces in zip(messages, cuts, strict=True)
         for part, span in enumerate(pieces.spans)
     ]
-
-
-def _rows(new: Sequence[NewUnit], messages: Mapping[int, Message]) -> list[units.Row]:
-    rows = []
-    for unit in new:
-        said = unit.statement
-        days, span = days_named(messages[said.seq], said.text), (said.start, said.start + len(said.verbatim))
-        # Tokens are counted where it is offered.
-        rows.append(units.Row(said.sources, unit.part, "statement", 0, unit.vector, days, *span, said.text))
-    return rows
 
 
 def _runs(

@@ -167,14 +167,14 @@ def _facts(
     Where a fact is refused, the sentences of its sources say what they say; where it has none, those of all
     messages that no other fact names.
     """
-    judged = distil.judged(news)
-    heard = {seq for fact in judged.facts for seq in fact.sources}
-    again = {seq for fact, _ in judged.refused for seq in fact.sources}
-    if judged.refused:
-        degraded.append(f"distil: {len(judged.refused)} refused, the first {judged.refused[0][1]}")
-    if any(not fact.sources for fact, _ in judged.refused):
+    stated, refused = distil.judged(news)
+    heard = {seq for fact in stated for seq in fact.sources}
+    again = {seq for fact, _ in refused for seq in fact.sources}
+    if refused:
+        degraded.append(f"distil: {len(refused)} refused, the first {refused[0][1]}")
+    if any(not fact.sources for fact, _ in refused):
         again |= {message.seq for message in messages} - heard
-    facts = [_grounded(fact, messages) for fact in judged.facts]
+    facts = [_grounded(fact, messages) for fact in stated]
     return facts + [[statement] for statement in offline if statement.seq in again]
 
 

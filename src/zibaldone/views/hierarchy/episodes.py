@@ -1,7 +1,7 @@
 """Cuts of a conversation into episodes (section 3.2; appendix C.1), without a model.
 
 A pause of more than 30 minutes always ends an episode. Otherwise cuts are put where the talk coheres least:
-between the few messages before a place and after it, in shared words and in the embedder's space, each measured
+between the few messages before a place and after it, in shared words and in the embedder's space, measured
 against the other places in sight. A cut has a price, which keeps small dips whole, and one after a question
 costs more. Decisions wait until later messages cannot change them: the first cut is decided when LONGEST +
 CONTEXT messages are open, or a pause or the end of the session is known to come earlier. So the cuts are the
@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -73,11 +72,8 @@ class Block:
     degraded: str = ""  # as of its cut
 
 
-class Decide(Protocol):
-    """Decides the cuts of a session's open messages: `closed`, or a model."""
-
-    def __call__(self, pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
-        """Like `closed`; calls must agree with each other however the messages are batched."""
+# Decides the cuts of a session's open messages: `closed`, or a model; however messages are batched, the same.
+Decide = Callable[..., list[Cut]]
 
 
 def cohesion_text(message: Message) -> str:

@@ -32,23 +32,16 @@ class Offer:
     row: int | None  # of the standing's units; None: it states no fact
 
 
-def gather(
-    descent: Descent, messages: Mapping[int, Message], inclusion: Inclusion | None, tokenizer: Tokenizer
-) -> tuple[Evidence, ...]:
-    """Evidence, best first: facts and messages of admitted nodes by value, or sources behind all facts.
-
-    `messages` has those of `Descent.seqs` that are still there.
-    """
-    return _Gathering(descent, messages, tokenizer).offered(inclusion)
-
-
 @dataclass(frozen=True, slots=True)
-class _Gathering:
+class Gathering:
+    """Evidence of one descent; `messages` has those of `Descent.seqs` that are still there."""
+
     descent: Descent
     messages: Mapping[int, Message]
     tokenizer: Tokenizer
 
     def offered(self, inclusion: Inclusion | None) -> tuple[Evidence, ...]:
+        """Best first: facts and messages of admitted nodes by value, or sources behind all facts."""
         ranked, levels = self.descent.ranked, self.descent.levels
         if inclusion is not None:
             opened = dict(inclusion.expanded)

@@ -23,7 +23,7 @@ from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.node_scores import Levels, Standing, plain_terms
 from zibaldone.views.hierarchy.stage_one import Pick, knn, normalised, pool, representatives
 from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
-from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Signal, wanted_terms
+from zibaldone.views.hierarchy.uncertainty import Signal, wanted_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +55,13 @@ class Descent:
 
     def seqs(self) -> list[int]:
         """The messages that may be offered."""
-        units = [
-            self.standing.units[row]
-            for pick in self.picks
-            for row in stated_in(self.levels, self.standing, pick)
-        ]
+        rows = [row for pick in self.picks for row in stated_in(self.levels, self.standing, pick)]
         episodes = {one.episode for one in self.ranked}
-        of_episodes = [
-            seq for unit in self.standing.episodes if unit.part in episodes for seq in unit.sources
-        ]
-        return sorted({*(unit.seq for unit in units), *of_episodes})
+        told = [unit.sources for unit in self.standing.episodes if unit.part in episodes]
+        return sorted({self.standing.units[row].seq for row in rows}.union(*told))
 
     def stage_two(
-        self, messages: Mapping[int, Message], signal: Signal | None, tokenizer: Tokenizer
+        self, messages: Mapping[int, Message], signal: Signal, tokenizer: Tokenizer
     ) -> Inclusion | None:
         """Which episodes are worth their tokens; None where it is switched off. May ask a model."""
         if not self.config.include:
@@ -78,7 +72,7 @@ class Descent:
             tuple("\n".join(some) for some in (self.themes, facts) if some),
             self.ranked,
             self._episode_texts(messages, tokenizer),
-            signal or CoverageSignal(self.wanted),
+            signal,
             self.question.budget_tokens,
             self.config.stage_two,
         )
@@ -88,12 +82,9 @@ class Descent:
         episode_units = {unit.part: unit for unit in self.standing.episodes}
         episodes = [episode_units[one.episode] for one in self.ranked]
         narratives = [unit.text.partition("\n")[2] for unit in episodes]
+        said = {seq: line(message.speaker, message.content) for seq, message in messages.items()}
         by_words = [
-            "\n".join(
-                line(messages[seq].speaker, messages[seq].content) for seq in unit.sources if seq in messages
-            )
-            if unit.part in self.levels.by_model
-            else ""
+            "\n".join(said[seq] for seq in unit.sources if seq in said and unit.part in self.levels.by_model)
             for unit in episodes
         ]
         counts = tokenizer.count([*narratives, *by_words]) if episodes else []

@@ -3,15 +3,15 @@
 `take` returns collected changes as rows; the next step is a function of the rows alone.
 
 Forgetting a message unmakes its episode with all its statements; the episode's other messages are told anew
-later. A later episode may have been distilled in view of it, but has no word that its own messages lack. So no
-word stays that only the forgotten message had, and forgetting asks no model.
+later. A later episode may have been distilled in view of it, but has no word that its own messages lack. So
+no word stays that only the forgotten message had, and forgetting asks no model.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from sqlalchemy import Connection
@@ -31,16 +31,8 @@ from zibaldone.views.hierarchy.guided import Themes
 from zibaldone.views.hierarchy.nodes import MOST_KNOWN, Background, Semantic, Statement
 from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow, Written
 from zibaldone.views.hierarchy.themes import FETCH, common
+from zibaldone.views.toolkit import days_named
 from zibaldone.views.units import Key
-
-
-@dataclass(frozen=True, slots=True)
-class NewUnit:
-    """A statement without a row yet; its vector is (d,)."""
-
-    statement: Statement
-    part: int
-    vector: Vectors
 
 
 class Structure:
@@ -92,18 +84,29 @@ class Structure:
         best = np.lexsort((ids, -near))[:MOST_KNOWN]
         return [self.semantics[number] for number in ids[best[near[best] >= FETCH]].tolist()]
 
-    def settle(self, semantics: Sequence[Semantic], vectors: Vectors) -> list[NewUnit]:
+    def settle(
+        self, semantics: Sequence[Semantic], vectors: Vectors, messages: Mapping[int, Message]
+    ) -> list[units.Row]:
         """Add the semantics of an episode; returns the units of their statements.
 
-        `vectors`: (n, d) of all their statements.
+        `vectors`: (n, d) of all their statements; `messages` by seq.
         """
-        new: list[NewUnit] = []
+        new: list[units.Row] = []
         for semantic in semantics:
             first = vectors[len(new)]
             keys: list[Key] = []
-            for statement in semantic.statements:
-                new.append(NewUnit(statement, self.state.next_unit + len(new), vectors[len(new)]))
-                keys.append((statement.seq, new[-1].part))
+            for said in semantic.statements:
+                keys.append((said.seq, self.state.next_unit + len(new)))
+                days = days_named(messages[said.seq], said.text)
+                span = said.start, said.start + len(said.verbatim)
+                made = (
+                    said.sources,
+                    keys[-1][1],
+                    "statement",
+                    0,
+                    vectors[len(new)],
+                )  # tokens: counted when offered
+                new.append(units.Row(*made, days, *span, said.text))
             self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(first)
             self._rows[semantic.id] = SemanticRow(semantic.id, semantic.episode, semantic.time, tuple(keys))
             self._new.add(semantic.id)

@@ -66,14 +66,6 @@ class ThemeName(TaskResult):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedFacts:
-    """A model's facts checked against their messages; all name messages of the episode only."""
-
-    facts: tuple[StatedFact, ...]
-    refused: tuple[tuple[StatedFact, str], ...]  # and why
-
-
 @dataclass(frozen=True)
 class KnownFact:
     """A semantic as a model sees it."""
@@ -195,12 +187,12 @@ class Distil(Task[NewFacts]):
 
     def check(self, result: NewFacts) -> None:
         """Raises ValueError if all of several facts are refused."""
-        stands = self.judged(result)
-        if stands.refused and not stands.facts:
-            raise ValueError(stands.refused[0][1])
+        facts, refused = self.judged(result)
+        if refused and not facts:
+            raise ValueError(refused[0][1])
 
-    def judged(self, result: NewFacts) -> JudgedFacts:
-        """Split facts into those that their messages bear out and refused ones; unknown seqs are ignored.
+    def judged(self, result: NewFacts) -> tuple[list[StatedFact], list[tuple[StatedFact, str]]]:
+        """(facts that their messages bear out, refused ones and why); unknown seqs are ignored.
 
         A word of an earlier message that came by `expected` would outlive that message's forgetting.
         """
@@ -224,7 +216,7 @@ class Distil(Task[NewFacts]):
                 refused.append((known, why))
             else:
                 facts.append(known)
-        return JudgedFacts(tuple(facts), tuple(refused))
+        return facts, refused
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from zibaldone.text.titles import telling
 from zibaldone.text.words import words
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.nodes import Episode, Semantic
+from zibaldone.views.hierarchy.nodes import Semantic
 
 CAP = 12  # semantics per theme; appendix B.3
 TOGETHER = 0.35  # mean cosine of the semantics of a theme
@@ -122,10 +122,3 @@ def _near(sums: Vectors) -> Iterator[list[int]]:
         for line in similar.round(6):
             order = np.argsort(-line, kind="stable")[:_NEAR]
             yield order[line[order] > 0].tolist()
-
-
-def episodes(connection: Connection, generation: Generation) -> list[Episode]:
-    """All episodes of a generation, in the order of creation."""
-    if (state := table.state(connection, generation)) is None:
-        return []
-    return [row.episode for row in table.episodes(connection, generation, state.dimension).values()]

@@ -33,13 +33,13 @@ from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
-from zibaldone.views.hierarchy.evidence import gather
+from zibaldone.views.hierarchy.evidence import Gathering
 from zibaldone.views.hierarchy.node_scores import Levels, Standing, levels_of
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.retrieval import Descent
 from zibaldone.views.hierarchy.structure import Structure, forget_messages, unmade_by
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
-from zibaldone.views.hierarchy.themes import Theme, episodes, themes
+from zibaldone.views.hierarchy.themes import Theme, themes
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
 from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, cut, to_units, usable
@@ -150,7 +150,7 @@ class HierarchyView(RestingView):
         inclusion = descent.stage_two(messages, signal, self._tokenizer)
         notes = [note, left_out, inclusion.degraded if inclusion else ""]
         return Retrieved(
-            gather(descent, messages, inclusion, self._tokenizer),
+            Gathering(descent, messages, self._tokenizer).offered(inclusion),
             len(descent.standing.units),
             descent.standing.confidence,
             descent.standing.explain,
@@ -255,7 +255,8 @@ class HierarchyView(RestingView):
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
         """Episodes in the order of creation."""
-        return episodes(connection, generation)
+        rows = table.episodes(connection, generation, self._embedder.dimension).values()
+        return [row.episode for row in rows]
 
     def _builder(
         self, connection: Connection, generation: Generation | None, reader: EpisodeReader
