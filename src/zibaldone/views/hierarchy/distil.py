@@ -87,10 +87,10 @@ class EpisodeReader:
             if by_model:
                 facts = _facts(distil, news, messages, offline, exchange.degraded)
         seqs, times = zip(*((message.seq, message.time) for message in messages if message.time), strict=True)
-        title, told = " ".join(narrated.title.split()), narrated.narrative.strip()
+        title, text = " ".join(narrated.title.split()), narrated.narrative.strip()
         by, degraded = ", ".join(dict.fromkeys(exchange.made_by)), "; ".join(exchange.degraded)
         span = min(times), max(times)
-        episode = Episode(background.episode, messages[0].session, seqs, title, told, *span, by, degraded)
+        episode = Episode(background.episode, messages[0].session, seqs, title, text, *span, by, degraded)
         return episode, numbered(facts, messages, background)
 
     def name(self, facts: Sequence[str]) -> tuple[str, str]:

@@ -80,9 +80,9 @@ class Gathering:
         offers: dict[Key, Offer] = {}
         for pick in self.descent.picks:
             offers["semantic", pick.id, 0] = self._fact(stated_in(levels, standing, pick), pick)
-        for one in self.descent.ranked:
-            if one.episode in opened:
-                offers |= self._episode(one, one.score, expanded=opened[one.episode])
+        for ranked in self.descent.ranked:
+            if ranked.episode in opened:
+                offers |= self._episode(ranked, ranked.score, expanded=opened[ranked.episode])
         return [*offers.values(), *self._newest().values()]
 
     def _fact(self, rows: Sequence[int], pick: Pick) -> Offer:

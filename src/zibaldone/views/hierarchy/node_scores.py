@@ -146,9 +146,9 @@ class Standing:
         falling = falling[inside[falling]]
         best_unit[semantic_at[falling]] = falling  # the last one put, and so the greatest, stays
         explanation = Explanation.of(index, replace(scores, total=total.astype(np.float32)))
-        said = units, total, inside, semantic_at, best_unit
-        told = episodes, episode_total, episode_inside
-        return Standing(*said, *told, scores.confidence, explanation, episode_explanation)
+        of_statements = units, total, inside, semantic_at, best_unit
+        of_narratives = episodes, episode_total, episode_inside
+        return Standing(*of_statements, *of_narratives, scores.confidence, explanation, episode_explanation)
 
     def explain(self, seq: int) -> tuple[ChannelScore, ...] | None:
         """Channels of a message: those of its best statement, or else of its episode."""

@@ -57,8 +57,8 @@ class Descent:
         """The messages that may be offered."""
         rows = [row for pick in self.picks for row in stated_in(self.levels, self.standing, pick)]
         episodes = {one.episode for one in self.ranked}
-        told = [unit.sources for unit in self.standing.episodes if unit.part in episodes]
-        return sorted({self.standing.units[row].seq for row in rows}.union(*told))
+        sources = [unit.sources for unit in self.standing.episodes if unit.part in episodes]
+        return sorted({self.standing.units[row].seq for row in rows}.union(*sources))
 
     def stage_two(
         self, messages: Mapping[int, Message], signal: Signal, tokenizer: Tokenizer
@@ -82,9 +82,11 @@ class Descent:
         episode_units = {unit.part: unit for unit in self.standing.episodes}
         episodes = [episode_units[one.episode] for one in self.ranked]
         narratives = [unit.text.partition("\n")[2] for unit in episodes]
-        said = {seq: line(message.speaker, message.content) for seq, message in messages.items()}
+        lines = {seq: line(message.speaker, message.content) for seq, message in messages.items()}
         by_words = [
-            "\n".join(said[seq] for seq in unit.sources if seq in said and unit.part in self.levels.by_model)
+            "\n".join(
+                lines[seq] for seq in unit.sources if seq in lines and unit.part in self.levels.by_model
+            )
             for unit in episodes
         ]
         counts = tokenizer.count([*narratives, *by_words]) if episodes else []

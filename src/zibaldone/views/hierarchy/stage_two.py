@@ -111,12 +111,12 @@ def include(
     lows, degraded = 0, ""
     largest: dict[str, float] = {}  # gain so far, by signal: their units differ
     best = ranked[0].score if ranked else 0.0
-    for one in ranked:
+    for candidate in ranked:
         if lows >= config.lows or len(expanded) >= config.most:
             break
-        text = texts[one.episode]
-        weight = one.score / best if best > 0 else 1.0
-        unit = ShownEpisode(one.episode, text.narrative, text.narrative_tokens, weight)
+        text = texts[candidate.episode]
+        weight = candidate.score / best if best > 0 else 1.0
+        unit = ShownEpisode(candidate.episode, text.narrative, text.narrative_tokens, weight)
         if unit.tokens > room:
             continue
         gain = signal.gain(context, context.with_unit(unit))
@@ -127,7 +127,7 @@ def include(
         if gain.value < enough and len(expanded) >= config.least:
             lows += 1
             continue
-        lows, expanded[one.episode] = 0, False
+        lows, expanded[candidate.episode] = 0, False
         context, room = context.with_unit(unit), room - unit.tokens
         more = text.messages_tokens - text.narrative_tokens
         if not text.messages or more > room:
@@ -137,5 +137,5 @@ def include(
         gain = signal.gain(context, wider)
         degraded = degraded or gain.degraded
         if gain.value >= gain.thresholds.expand:
-            context, room, expanded[one.episode] = wider, room - more, True
+            context, room, expanded[candidate.episode] = wider, room - more, True
     return Inclusion(context.units, expanded, signal.probes, degraded)

@@ -95,18 +95,18 @@ class Structure:
         for semantic in semantics:
             first = vectors[len(new)]
             keys: list[Key] = []
-            for said in semantic.statements:
-                keys.append((said.seq, self.state.next_unit + len(new)))
-                days = days_named(messages[said.seq], said.text)
-                span = said.start, said.start + len(said.verbatim)
+            for statement in semantic.statements:
+                keys.append((statement.seq, self.state.next_unit + len(new)))
+                days = days_named(messages[statement.seq], statement.text)
+                span = statement.start, statement.start + len(statement.verbatim)
                 made = (
-                    said.sources,
+                    statement.sources,
                     keys[-1][1],
                     "statement",
                     0,
                     vectors[len(new)],
                 )  # tokens: counted when offered
-                new.append(units.Row(*made, days, *span, said.text))
+                new.append(units.Row(*made, days, *span, statement.text))
             self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(first)
             self._rows[semantic.id] = SemanticRow(semantic.id, semantic.episode, semantic.time, tuple(keys))
             self._new.add(semantic.id)

@@ -187,8 +187,8 @@ def statements(connection: Connection, generation: Generation) -> dict[Key, tupl
     for row in rows:
         if (message := on.get(row.seq)) is not None:
             words = message.content[row.start : row.end]
-            said = Statement(row.seq, row.text, words, row.start, message.speaker, row.source)
-            stated[row.seq, row.part] = said, row.vector
+            statement = Statement(row.seq, row.text, words, row.start, message.speaker, row.source)
+            stated[row.seq, row.part] = statement, row.vector
     return stated
 
 
@@ -204,15 +204,15 @@ def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Se
 
 
 def write_episodes(connection: Connection, generation: Generation, rows: Sequence[EpisodeRow]) -> None:
-    told, texts = [], []
+    narrated, texts = [], []
     for episode, vector in ((row.episode, row.vector) for row in rows):
         times = {"start_us": to_us(episode.start), "end_us": to_us(episode.end)}
         own = {"episode": episode.id, "seq": episode.seqs[0], "made_by": episode.made_by}
-        told.append(key_of(generation) | own | times | {"degraded": episode.degraded})
+        narrated.append(key_of(generation) | own | times | {"degraded": episode.degraded})
         text = f"{episode.title}\n{episode.narrative}"
         # Tokens are counted where it is offered.
         texts.append(units.Row(episode.seqs, episode.id, "episode", tokens=0, vector=vector, text=text))
-    insert(connection, hierarchy_episodes, told)
+    insert(connection, hierarchy_episodes, narrated)
     units.insert(connection, EPISODES, generation, texts)
 
 
