@@ -7,6 +7,7 @@ from contextlib import redirect_stdout
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from warnings import catch_warnings, simplefilter
 
 import pytest
 
@@ -27,7 +28,8 @@ def helps(module: str) -> str:
     """What `--help` of a module prints."""
     argv, sys.argv = sys.argv, [module, "--help"]
     try:
-        with redirect_stdout(StringIO()) as out, pytest.raises(SystemExit) as left:
+        with redirect_stdout(StringIO()) as out, pytest.raises(SystemExit) as left, catch_warnings():
+            simplefilter("ignore", RuntimeWarning)  # the module is imported already
             runpy.run_module(module, run_name="__main__")
     finally:
         sys.argv = argv
