@@ -50,6 +50,7 @@ class Namespace:
     changed: set[int] = field(default_factory=set)
     covered: dict[int, tuple[int, ...]] = field(default_factory=dict)  # seqs that a new chunk has read
     past: list[Past] = field(default_factory=list)
+    together: list[tuple[int, ...]] = field(default_factory=list)  # chunks that one joint compaction has read
     live: MetadataIndex = field(default_factory=MetadataIndex)  # chunks that still hold something
 
     def __post_init__(self) -> None:
@@ -127,6 +128,7 @@ class Compactor:
         degraded = [compressed.degraded, selection_degraded]
         compaction, refined = Compaction(compressed.items, ()), compressed
         if related:
+            space.together.append(related)
             compaction, refined = self._joint_compact(compressed, space.read(related))
             degraded.append(refined.degraded)
         self._apply(compaction.updates, space)

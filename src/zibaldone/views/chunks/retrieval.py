@@ -1,6 +1,7 @@
 """MemAttention's read side: Algorithm 1, lines 14 to 20.
 
-The paper concatenates whole chunks and is silent on what its budget cuts; we keep the items that answer.
+The paper concatenates whole chunks under the budget B_mem (section 4.3): `recall_unit="chunk"`. By default
+the items that answer fill it.
 """
 
 from __future__ import annotations
@@ -72,15 +73,22 @@ class RankedItems:
         return self.scores.confidence if self.scores else 0.0
 
 
-def rank(question: Question, items: Sequence[Item], embedder: WordEmbedder) -> RankedItems:
-    """SORTBYTIME, line 19, and the scores by which a budget is filled."""
+def rank(
+    question: Question, items: Sequence[Item], embedder: WordEmbedder, preferred: Sequence[Item] = ()
+) -> RankedItems:
+    """SORTBYTIME, line 19, and the scores by which a budget is filled; `preferred` items come first, in order."""
     ordered = tuple(sorted(items, key=lambda item: (item.time, item.sources, item.place, item.id)))
     index = UnitIndex(embedder.dimension, embedder)
     if not ordered:
         return RankedItems((), index, None)
     vectors = embedder.embed([" ".join(metadata.content_words(item.text)) for item in ordered])
     index.extend([_unit(item, with_days=bool(question.days)) for item in ordered], vectors)
-    return RankedItems(ordered, index, score(index, question.embedded(embedder)))
+    scores = score(index, question.embedded(embedder))
+    place = {item: len(preferred) - at for at, item in enumerate(preferred)}
+    first = np.array([place.get(item, 0) for item in ordered], dtype=np.float32)
+    if preferred:
+        scores = replace(scores, total=scores.total + first * (np.ptp(scores.total) + 1))
+    return RankedItems(ordered, index, scores)
 
 
 def evidence(ranked: RankedItems, room_tokens: int, tokenizer: Tokenizer) -> tuple[Evidence, ...]:

@@ -35,11 +35,10 @@ from zibaldone.views.base import (
 from zibaldone.views.chunks import forgetting, table
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
-from zibaldone.views.chunks.config import MemAttention
+from zibaldone.views.chunks.config import MemAttention, Placement
 from zibaldone.views.chunks.forgetting import embed_anew, record_of, tend
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces, verbatim
 from zibaldone.views.chunks.retrieval import NAME, evidence, explanation, rank, select_for
-from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.records import (
     RecordStore,
     read_again,
@@ -57,6 +56,7 @@ _BATCH_WITH_MODEL = 128  # some four gates, and their model calls
 _BATCH = 512
 _KINDS = ("chunks", "items", "history")
 _MOST_USERS = 200  # whose tables stay in memory
+_MOST_TOGETHER = 1000  # sets of chunks of a user that wait for the next housekeeping
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -80,6 +80,7 @@ class ChosenItems:
 
     items: tuple[Item, ...]
     unreadable: str  # why some chunk is left out
+    preferred: tuple[Item, ...] = ()  # where chunks are read whole: items of the most related chunk first
 
 
 class ChunksView(RestingView):
@@ -103,12 +104,14 @@ class ChunksView(RestingView):
 
         `blocks` keeps the blocks. `workers` is how many model calls of one user may be under way.
         """
-        self.config, self.placement = config or MemAttention(), placement or Placement()
+        self.config = config or MemAttention()
+        self.placement = placement or (Placement.paper() if self.config.relocation else Placement())
         self._embedder, self._static, self._tokenizer = embedder, static, tokenizer
         self._asker, self._workers = asker, workers
         self.batch_messages = _BATCH_WITH_MODEL if asker.has_model else _BATCH
         self.store = RecordStore(blocks)
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
+        self._together: UserCache[tuple[int, tuple[Sequence[int], ...]]] = UserCache(_MOST_USERS)
 
     @property
     def fingerprint(self) -> str:
@@ -170,6 +173,8 @@ class ChunksView(RestingView):
             pairs += [(seq, c.id) for c in changed for seq in sources_of(space.items[c.id])]
             table.add_sources(connection, generation, pairs)
             past += space.past
+            for read in space.together:
+                self._note_together(generation, read, log.state(connection, generation.user))
         table.add_history(connection, generation, past)
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
@@ -191,7 +196,7 @@ class ChunksView(RestingView):
         selected, by_words = select_for(question, memory.chunks, asker, self._embedder, self.config)
         notes += [by_words] if by_words else []
         notes += [f"chunks selected offline: {selected.degraded}"] if selected.degraded else []
-        ids = sorted(chunk.id for chunk in selected.chunks)
+        ids = [chunk.id for chunk in selected.chunks]
         chosen = self._read_chosen(take_snapshot, question.scope.user, memory, ids)
         if chosen is None and once_more:  # the view was made anew meanwhile: these are other chunks now
             return self._retrieve(take_snapshot, question, once_more=False)
@@ -200,7 +205,9 @@ class ChunksView(RestingView):
             chosen = ChosenItems(memory.tail, "")
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
-        ranked = rank(question, chosen.items, self._static)
+        if memory.generation is not None:
+            self._note_together(memory.generation, ids, memory.state)
+        ranked = rank(question, chosen.items, self._static, chosen.preferred)
         room = min(int(OFFERED * question.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
             evidence(ranked, room, self._tokenizer),
@@ -260,10 +267,11 @@ class ChunksView(RestingView):
                     fetched, fault = self.store.fetch_readable(now.connection, now.generation, ids)
                 else:
                     fetched = self.store.fetch(now.connection, now.generation, ids)
-            items = [item for number in sorted(fetched) for item in from_record(fetched[number])]
+            items = [item for number in ids if number in fetched for item in from_record(fetched[number])]
             if memory.inside is not None:
                 items = [item for item in items if not memory.inside.isdisjoint(item.sources)]
-            return ChosenItems((*items, *tail), fault)
+            preferred = tuple(items) if self.config.recall_unit == "chunk" else ()
+            return ChosenItems((*items, *tail), fault, preferred)
 
         try:
             return read_again(read)
@@ -295,6 +303,7 @@ class ChunksView(RestingView):
         with database.read(user) as connection:
             state = log.state(connection, user)
         self._tables.drop(user, state)
+        self._together.drop(user, state)
         release(database, self.store, user)
         reclaim_orphans(database, self.store, 0, user)
         at_once = generation is not None and self._embedder is self._static
@@ -307,16 +316,27 @@ class ChunksView(RestingView):
         database: Database,
         generation: Generation,
         *,
-        patient: bool = False,  # noqa: ARG002 - no chat model is asked
+        patient: bool = False,
     ) -> tuple[Counted, ...]:
         """Run Algorithm 2, and finish what a crash or failure has left undone.
 
-        Raises ModelFailed, and StorageCorrupt, which says what to do, when a block cannot be read.
+        A model is asked only with `relocation`. Raises ModelFailed, and StorageCorrupt, which says what to
+        do, when a block cannot be read.
         """
+        number, together = self._together.take(generation.user) or (0, ())
         if generation.fingerprint != self.fingerprint:
             return ()
         embed_anew(database, self.store, generation, self._embedder)
-        moved = tend(database, self.store, self.placement, generation, self._embedder.dimension)
+        moved = tend(
+            database,
+            self.store,
+            self.placement,
+            generation,
+            self._embedder.dimension,
+            together if number == generation.number else (),
+            self._asker if self.config.relocation else None,
+            patient=patient,
+        )
         release(database, self.store, generation.user)
         # In a folder of its own, whoever opens the memory does it.
         if moved.blocks_written and (database.shared or database.bucket is not None):
@@ -329,8 +349,9 @@ class ChunksView(RestingView):
         return tuple(Counted(kind, rows) for kind, rows in done.items() if rows)
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
-        """Users with released blocks, which a crash may have left."""
-        return users_with_released(connection, user)
+        """Users with released blocks, which a crash may have left, or whose chunks were read together."""
+        waiting = self._together.users()
+        return users_with_released(connection, user) | (waiting if user is None else waiting & {user})
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """Delete a generation; its blocks are released."""
@@ -397,6 +418,13 @@ class ChunksView(RestingView):
         with take_snapshot() as now:
             entries = table.history(now.connection, now.generation) if now.generation else []
         return [past for _, past in entries]
+
+    def _note_together(self, generation: Generation, chunks: Sequence[int], as_of: UserState) -> None:
+        """Remember the chunks `S` of a joint inference for Algorithm 2; a crash that loses them loses no chunk."""
+        if self.config.relocation and len(chunks) > 1:
+            number, sets = self._together.get(generation.user) or (generation.number, ())
+            sets = (*(sets if number == generation.number else ()), tuple(chunks))[-_MOST_TOGETHER:]
+            self._together.put(generation.user, (generation.number, sets), as_of)
 
     def _gates(self, messages: Sequence[Message], basis: PrepareContext) -> list[tuple[str, Gate]]:
         """Gates that close, with their namespaces, in the order in which they close."""
