@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from records_rig import ANN, RecordsRig, companions, strangers
 
 from zibaldone import InvalidInput
-from zibaldone.views.chunks.storage.placement import Placement, RecordPlace, arrange, plan
+from zibaldone.views.chunks.storage.placement import Placement, RecordPlace, arrange, collected
 from zibaldone.views.chunks.storage.records import overhead
 
 TEN = 10 * 100 + overhead(10)  # bytes of a block of ten records of a hundred bytes
@@ -22,7 +22,7 @@ def staged(numbers, size=100, namespace="s", block=None):
 
 def planned(records, similarity=strangers, due=(), wait=2, block_bytes=TEN):
     """The plan for these records, where two blocks' worth may wait."""
-    groups = plan(records, due, block_bytes, wait, similarity)
+    groups = collected(records, due, Placement(block_bytes, staged_blocks=wait), similarity)
     return [[record.id for record in group] for group in groups]
 
 
@@ -108,6 +108,7 @@ def test_arranging_writes_what_is_planned(rig: RecordsRig):
         {"block_bytes": True},
         {"staged_blocks": -1},
         {"gc_invalid_ratio": "x"},
+        {"tau_assoc": 2},
     ],
 )
 def test_impossible_parameters_are_refused(wrong):

@@ -9,7 +9,6 @@ import numpy as np
 
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
-from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
 from zibaldone.views.chunks.config import MemAttention
@@ -141,7 +140,7 @@ class Compactor:
             version=1,
             last_seq=gate.last_seq,
             raw_tokens=gate.tokens,
-            tokens=self._tokens(items),
+            tokens=metadata.tokens_of(items, self.tokenizer),
             items=len(items),
             metadata=about,
             made_by=refined.made_by,
@@ -204,16 +203,9 @@ class Compactor:
                 changed[update.chunk] = items
                 space.past.append(Past(update.chunk, old, update.reason, update.because))
         for number, items in changed.items():
-            space.write(self._renewed(space.chunks[number], items, space), items)
-
-    def _renewed(self, chunk: Chunk, items: Sequence[Item], space: Namespace) -> Chunk:
-        """The chunk's next version, with metadata of the remaining items only."""
-        vectors = metadata.embedded(items, self.embedder)
-        about = metadata.rebuilt(
-            chunk.metadata, items, space.live.df, len(space.chunks), self.config.keywords, vectors
-        )
-        version = chunk.version + 1
-        return replace(chunk, version=version, items=len(items), tokens=self._tokens(items), metadata=about)
+            vectors = metadata.embedded(items, self.embedder)
+            given = space.live.df, len(space.chunks), self.config.keywords, vectors, self.tokenizer
+            space.write(metadata.renewed(space.chunks[number], items, *given), items)
 
     def _metadata(self, items: Sequence[Item], compressed: CompressedGate, space: Namespace) -> Metadata:
         """BUILDMETA: plain metadata, headed by a model's words that the chunk's messages bear out."""
@@ -237,9 +229,6 @@ class Compactor:
             entities=tuple(entities) or plain.entities,
             summary=plain.summary if fault else summary,
         )
-
-    def _tokens(self, items: Sequence[Item]) -> int:
-        return sum(line_tokens([line(item.speaker, item.text) for item in items], self.tokenizer.count))
 
 
 def _refused(task: str, times: int) -> str:

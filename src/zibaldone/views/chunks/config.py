@@ -58,11 +58,12 @@ class Placement:
     block_bytes: Count = 64 * 1024  # the paper names none
     gc_invalid_ratio: Positive = 0.3  # phi (Eq. 2) from which a block is collected: section 5.5's default
     staged_blocks: Positive = 4  # ours: blocks' worth of a namespace's records that may wait for company
+    staged_by_affinity: bool = True  # ours: new blocks are of what is alike; else in the order of time
     tau_assoc: Cosine = (
         0.7  # section 5.5: cosine from which two chunks are co-located where no model is asked
     )
 
     @classmethod
     def paper(cls) -> Placement:
-        """Make the paper's settings: a chunk is written at once; section 4's phi, which 5.5 contradicts."""
-        return cls(gc_invalid_ratio=0.75, staged_blocks=0)
+        """Make the paper's settings: full blocks in the order of time; phi of section 4, where 5.5 says 0.3."""
+        return cls(gc_invalid_ratio=0.75, staged_blocks=1, staged_by_affinity=False)

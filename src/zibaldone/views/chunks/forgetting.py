@@ -13,7 +13,6 @@ from zibaldone.log import to_us
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.storage.database import Database
-from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, Item, from_record, to_record
@@ -34,7 +33,7 @@ def tend(
     *,
     patient: bool = False,
 ) -> Moved:
-    """Run Algorithm 2; an `asker` with a model says which chunks are akin, else the cosines of their metadata.
+    """Run Algorithm 2: an `asker` with a model says which chunks are akin, or cosines of metadata do.
 
     Raises StorageCorrupt when a block cannot be read.
     """
@@ -155,8 +154,10 @@ def forget(
     table.remove(connection, generation, lost.removed)
     table.remove_history(connection, generation, lost.past)
     table.remove_sources(connection, generation, seqs)
+    none = np.zeros((0, 1), dtype=np.float32)
     chunks = [
-        _without(present[number], items, tokenizer, keywords) for number, items in lost.rewritten.items()
+        metadata.renewed(present[number], items, {}, 0, keywords, none, tokenizer)
+        for number, items in lost.rewritten.items()
     ]
     table.write(connection, generation, chunks)
     table.forget_reasons(connection, generation)
@@ -168,11 +169,3 @@ def forget(
 def record_of(chunk: Chunk, items: Sequence[Item]) -> Record:
     """Record of a chunk's items in a block."""
     return Record(chunk.id, chunk.namespace, to_us(chunk.metadata.first), to_record(items))
-
-
-def _without(chunk: Chunk, items: list[Item], tokenizer: Tokenizer, keywords: int) -> Chunk:
-    """The chunk's next version, with metadata of the remaining items, without vectors."""
-    none = np.zeros((0, 1), dtype=np.float32)
-    about = metadata.rebuilt(chunk.metadata, items, {}, 0, keywords, none)
-    tokens = sum(line_tokens([line(item.speaker, item.text) for item in items], tokenizer.count))
-    return replace(chunk, version=chunk.version + 1, items=len(items), tokens=tokens, metadata=about)

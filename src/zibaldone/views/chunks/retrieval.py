@@ -76,7 +76,7 @@ class RankedItems:
 def rank(
     question: Question, items: Sequence[Item], embedder: WordEmbedder, preferred: Sequence[Item] = ()
 ) -> RankedItems:
-    """SORTBYTIME, line 19, and the scores by which a budget is filled; `preferred` items come first, in order."""
+    """SORTBYTIME, line 19, and the scores by which a budget is filled: first by `preferred`, in its order."""
     ordered = tuple(sorted(items, key=lambda item: (item.time, item.sources, item.place, item.id)))
     index = UnitIndex(embedder.dimension, embedder)
     if not ordered:

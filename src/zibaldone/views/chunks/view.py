@@ -267,11 +267,12 @@ class ChunksView(RestingView):
                     fetched, fault = self.store.fetch_readable(now.connection, now.generation, ids)
                 else:
                     fetched = self.store.fetch(now.connection, now.generation, ids)
-            items = [item for number in ids if number in fetched for item in from_record(fetched[number])]
+            whole = self.config.recall_unit == "chunk"
+            order = [number for number in (ids if whole else sorted(ids)) if number in fetched]
+            items = [item for number in order for item in from_record(fetched[number])]
             if memory.inside is not None:
                 items = [item for item in items if not memory.inside.isdisjoint(item.sources)]
-            preferred = tuple(items) if self.config.recall_unit == "chunk" else ()
-            return ChosenItems((*items, *tail), fault, preferred)
+            return ChosenItems((*items, *tail), fault, tuple(items) if whole else ())
 
         try:
             return read_again(read)
@@ -327,15 +328,12 @@ class ChunksView(RestingView):
         if generation.fingerprint != self.fingerprint:
             return ()
         embed_anew(database, self.store, generation, self._embedder)
+        if number != generation.number:
+            together = ()
+        asker = self._asker if self.config.relocation else None
+        dimension = self._embedder.dimension
         moved = tend(
-            database,
-            self.store,
-            self.placement,
-            generation,
-            self._embedder.dimension,
-            together if number == generation.number else (),
-            self._asker if self.config.relocation else None,
-            patient=patient,
+            database, self.store, self.placement, generation, dimension, together, asker, patient=patient
         )
         release(database, self.store, generation.user)
         # In a folder of its own, whoever opens the memory does it.
@@ -420,7 +418,7 @@ class ChunksView(RestingView):
         return [past for _, past in entries]
 
     def _note_together(self, generation: Generation, chunks: Sequence[int], as_of: UserState) -> None:
-        """Remember the chunks `S` of a joint inference for Algorithm 2; a crash that loses them loses no chunk."""
+        """Remember which chunks `S` a joint inference read, for Algorithm 2; it is no loss to lose them."""
         if self.config.relocation and len(chunks) > 1:
             number, sets = self._together.get(generation.user) or (generation.number, ())
             sets = (*(sets if number == generation.number else ()), tuple(chunks))[-_MOST_TOGETHER:]

@@ -2,8 +2,8 @@
 
 A record is staged in the database until there is good company for it, and is written into a block with that.
 So a place is chosen once, when the record is written anyway, and again when its block is collected (lines 11
-to 24). Moving what was read together (lines 3 to 10) is for the paper's preset: `python -m benchmarks.akashic`
-shows what it costs.
+to 24). Moving what was read together (lines 3 to 10) is for the paper's preset: what that costs is shown by
+`python -m benchmarks.akashic`.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def collected(
 ) -> list[list[RecordPlace]]:
     """Lines 11 to 17: new blocks for what lives in the blocks that are `due`, and for what is staged.
 
-    They are grouped by affinity inside each namespace. What came out of a block is written. Of the others,
-    when more than `staged_blocks` blocks' worth of a namespace waits, the fullest groups are written until no
-    more than that is left.
+    They are grouped by affinity inside each namespace; in the paper what is staged is not. What came out of a
+    block is written. Of the others, when more than `staged_blocks` blocks' worth of a namespace waits, the
+    fullest groups are written until no more than that is left.
     """
     partitions: dict[str, list[RecordPlace]] = {}  # line 13; a generation is one user's
     for record in records:
@@ -82,13 +82,21 @@ def collected(
         excess = _staged_bytes(partition) - placement.staged_blocks * placement.block_bytes
         if excess <= 0 and not any(record.block for record in partition):
             continue
-        groups = _groups(partition, affinity, placement)
+        if placement.staged_by_affinity:
+            groups = _groups(partition, affinity, placement)
+        else:
+            groups = _groups([r for r in partition if r.block], affinity, placement)  # LLMGROUP
+            groups += _groups([r for r in partition if not r.block], _equal, placement)
         groups.sort(key=lambda group: (not any(r.block for r in group), -sum(r.bytes for r in group)))
         for group in groups:
             if excess > 0 or any(record.block for record in group):
                 planned.append(group)
                 excess -= _staged_bytes(group)
     return planned
+
+
+def _equal(ids: Sequence[int]) -> Matrix:
+    return np.zeros((len(ids), len(ids)), dtype=np.float32)
 
 
 def _staged_bytes(records: Sequence[RecordPlace]) -> int:
@@ -154,28 +162,22 @@ def move(
     """
     with database.read(generation.user) as connection:
         read = [store.fetch(connection, generation, [record.id for record in group]) for group in planned]
-    published: list[tuple[str, list[RecordPlace], dict[int, bytes]]] = []
-    written = 0
+    new: dict[str, tuple[list[RecordPlace], Mapping[int, bytes], int]] = {}
     for group, data in zip(planned, read, strict=True):
         if contents := [record for record in group if record.id in data]:
-            published.append((new_key(generation.user), contents, data))
             block = encode([(record.id, data[record.id]) for record in contents])
-            store.blocks.put(published[-1][0], block)
-            written += len(block)
-    if not published:
+            key = new_key(generation.user)
+            store.blocks.put(key, block)
+            new[key] = contents, data, len(block)
+    if not new:
         return Moved()
-    released = 0
-    moved = 0
     with database.write(generation.user) as connection:
         must_be_current(database, connection)
-        for key, contents, data in published:
-            switched = _switch(connection, store, generation, key, contents, data)
-            moved += switched
-            released += switched == 0
-        before = {record.block for _, contents, _ in published for record in contents if record.block}
+        moved = sum(_switch(connection, store, generation, key, *new[key]) for key in new)
+        touched = {record.block for contents, _, _ in new.values() for record in contents} | new.keys()
         query = select(blocks.c.block).where(of(blocks, generation), blocks.c.released == 1)
-        released += len(before & set(connection.execute(query).scalars()))
-    return Moved(moved, written, len(published), released)
+        released = len(touched & set(connection.execute(query).scalars()))
+    return Moved(moved, sum(size for _, _, size in new.values()), len(new), released)
 
 
 def _switch(
@@ -185,29 +187,24 @@ def _switch(
     key: str,
     contents: Sequence[RecordPlace],
     data: Mapping[int, bytes],
+    size: int,
 ) -> int:
-    """Point the directory to the new block; returns the number of records that it holds."""
+    """UPDATEDIR and MARKINVALID of all that is in one new block; returns how many records it holds."""
     try:
-        size = len(store.blocks.get(key))
+        store.blocks.get(key)
     except KeyError:  # taken for an orphan: the move was too slow, and is done again some day
         return 0
     there = [_is_where_it_was(generation, record, data[record.id]) for record in contents]
     unchanged = all(connection.execute(select(records.c.id).where(same)).first() for same in there)
-    for slot, (record, same) in enumerate(zip(contents, there, strict=True) if unchanged else ()):
-        connection.execute(update(records).where(same).values(block=key, slot=slot, data=None))
-        invalidate(connection, generation, [record.block])
-    connection.execute(
-        blocks.insert().values(
-            **key_of(generation),
-            block=key,
-            namespace=contents[0].namespace,
-            records=len(contents),
-            invalid=0 if unchanged else len(contents),
-            bytes=size,
-            released=int(not unchanged),
-        )
-    )
-    return len(contents) if unchanged else 0
+    if unchanged:
+        for slot, same in enumerate(there):
+            connection.execute(update(records).where(same).values(block=key, slot=slot, data=None))
+        invalidate(connection, generation, [record.block for record in contents])
+    invalid = 0 if unchanged else len(contents)
+    row = {"block": key, "namespace": contents[0].namespace, "records": len(contents), "bytes": size}
+    row |= {"invalid": invalid, "released": int(not unchanged)}
+    connection.execute(blocks.insert().values(**key_of(generation), **row))
+    return len(contents) - invalid
 
 
 def _is_where_it_was(generation: Generation, record: RecordPlace, data: bytes) -> ColumnElement[bool]:

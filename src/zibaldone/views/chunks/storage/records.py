@@ -128,20 +128,13 @@ class RecordStore:
         """Insert or replace records; old copies in blocks become invalid."""
         self.remove(connection, generation, [record.id for record in staged])
         for batch in in_chunks(staged, _PER_STATEMENT):
-            connection.execute(
-                records.insert(),
-                [
-                    key_of(generation)
-                    | {
-                        "id": record.id,
-                        "namespace": record.namespace,
-                        "time_us": record.time_us,
-                        "bytes": len(record.data),
-                        "data": record.data,
-                    }
-                    for record in batch
-                ],
-            )
+            rows = [
+                key_of(generation)
+                | {name: getattr(record, name) for name in ("id", "namespace", "time_us", "data")}
+                | {"bytes": len(record.data)}
+                for record in batch
+            ]
+            connection.execute(records.insert(), rows)
 
     def remove(self, connection: Connection, generation: Generation, ids: Sequence[int]) -> None:
         """Delete records; their copies in blocks become invalid."""
@@ -223,22 +216,20 @@ class RecordStore:
             return
         in_use = select(blocks.c.block).where(of(blocks, generation), blocks.c.released == 0)
         for key in connection.execute(in_use).scalars().all():
+            query = select(records).where(of(records, generation), records.c.block == key)
+            here = connection.execute(query).all()
             try:
                 slots = self.read(key)
             except (BlockMissing, StorageCorrupt) as error:
                 _logger.warning("%s: what was in it is gone; rebuild the view", error)
-                lost = and_(of(records, generation), records.c.block == key)
-                connection.execute(delete(records).where(lost))
-                slots = [(number, b"") for number in gone]
+                self.remove(connection, generation, [row.id for row in here])
+                slots, here = [(number, b"") for number in gone], []
             if not gone.isdisjoint(number for number, _ in slots):
-                self._stage_again(connection, generation, key, slots)
-                connection.execute(
-                    update(blocks)
-                    .where(of(blocks, generation), blocks.c.block == key)
-                    .values(released=1, invalid=blocks.c.records)
-                )
-        for batch in in_chunks(sorted(gone), _PER_STATEMENT):
-            connection.execute(delete(records).where(of(records, generation), records.c.id.in_(batch)))
+                again = [Record(row.id, row.namespace, row.time_us, slots[row.slot][1]) for row in here]
+                self.stage(connection, generation, again)
+                this = update(blocks).where(of(blocks, generation), blocks.c.block == key)
+                connection.execute(this.values(released=1, invalid=blocks.c.records))
+        self.remove(connection, generation, sorted(gone))
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """Delete all records of a generation; its blocks are released."""
@@ -271,11 +262,9 @@ class RecordStore:
                 )
             try:
                 slots = self.read(key)
-            except BlockMissing:
-                faults.append(f"block {key} is missing")
-                continue
-            except StorageCorrupt as error:
-                faults.append(str(error))
+            except (BlockMissing, StorageCorrupt) as error:
+                missing = isinstance(error, BlockMissing)
+                faults.append(f"block {key} is missing" if missing else str(error))
                 continue
             for record in live:
                 right = record.slot < len(slots) and slots[record.slot][0] == record.id
@@ -284,17 +273,6 @@ class RecordStore:
                 if record.namespace != row.namespace:
                     faults.append(f"record {record.id} is in a block of another namespace")
         return faults
-
-    def _stage_again(
-        self, connection: Connection, generation: Generation, key: str, slots: Sequence[tuple[int, bytes]]
-    ) -> None:
-        query = select(records.c.id, records.c.slot).where(of(records, generation), records.c.block == key)
-        for row in connection.execute(query).all():
-            connection.execute(
-                update(records)
-                .where(of(records, generation), records.c.id == row.id)
-                .values(data=slots[row.slot][1], block=None, slot=None)
-            )
 
 
 def read_again(read: Callable[[], T]) -> T:
