@@ -16,6 +16,7 @@ compacts; without, the offline stand-ins do. `--record DIR` keeps its answers.
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -148,11 +149,11 @@ def main() -> None:
     parser.add_argument("--figure", type=int, choices=(2, 10, 11, 12), default=10)
     parser.add_argument("--sets", default="locomo,beam 100K", help=", ".join(SETS))
     parser.add_argument("--conversations", type=int, default=5, help="of a set")
-    parser.add_argument("--limit", type=int, default=100, help="questions of a conversation, in Figure 11")
+    parser.add_argument("--limit", type=int, default=100, help="questions of a conversation")
     parser.add_argument("--updates", default="0,0.2", help="chances, with commas")
     parser.add_argument("--chat", action="store_true", help="ask the ZIBALDONE_CHAT_MODEL")
     parser.add_argument("--record", type=Path, help="keep its answers here, and do not ask again")
-    parser.add_argument("--output", type=Path, help="benchmarks/results/akashic-FIGURE.json")
+    parser.add_argument("--output", type=Path, help="benchmarks/results/akashic.json, or akashic-FIGURE.json")
     given = parser.parse_args()
     chat: ChatModel | None = settings.chat() if given.chat else None
     if given.record:
@@ -169,12 +170,18 @@ def main() -> None:
                 rows += quality(name, data, tools, given.limit)
             else:
                 chances = given.updates.split(",")
-                rows += akashic_layouts.rows_of(given.figure, name, data, chances, chat, folder)
+                for row in akashic_layouts.rows_of(
+                    given.figure, name, data, given.limit, chances, chat, folder
+                ):
+                    print(row, file=sys.stderr)
+                    rows.append(row)
     columns = [_column(name) for name in type(rows[0]).__slots__]
     console = Console()
     shown = tabulate(f"Figure {given.figure}", columns, rows)
     (console if console.is_terminal else Console(width=160)).print(shown)
-    output = given.output or results.RESULTS / f"akashic-{given.figure}.json"
+    output = given.output or results.RESULTS / (
+        "akashic.json" if given.figure == 10 else f"akashic-{given.figure}.json"
+    )
     title = {"title": f"Akashic, Figure {given.figure}", "note": _NOTES[given.figure]}
     results.write(output, title | {"model": chat.name if chat else "none", "rows": rows})
 
@@ -188,9 +195,11 @@ _NOTES = {
 
 
 def _column(name: str) -> Column:
-    return Column(
-        name.replace("_", "\n"), lambda row: getattr(row, name), "", left=name in ("data", "layout")
-    )
+    def figure(row: object) -> object:
+        value = getattr(row, name)
+        return round(value, 3) if isinstance(value, float) else value
+
+    return Column(name.replace("_", "\n"), figure, left=name in ("data", "layout", "setting"))
 
 
 if __name__ == "__main__":

@@ -70,17 +70,17 @@ class Recorder(RecordStore):
 
 
 def trace_of(
-    conversations: Sequence[Conversation], updates: float, chat: ChatModel | None, folder: Path
+    conversations: Sequence[Conversation], limit: int, chat: ChatModel | None, folder: Path
 ) -> Trace:
     """Let one user say everything, session by session of each conversation in turn, and ask everything."""
-    trace, chance, seen = Trace(), random.Random(1), 0
+    trace = Trace()
     placement = Placement(staged_blocks=_NEVER)
     config = Config(chunks=PAPER, placement=placement, maintained=("messages", "chunks"))
     with Memory(folder, chat=chat, config=config) as memory:
         view = memory._wiring.chunks  # noqa: SLF001 - the trace is of the engine's own calls
         view.store = recorder = Recorder(view.store.blocks)
         recorder.trace = trace
-        for talk, session, questions in _sittings(conversations):
+        for talk, session, questions in _sittings(conversations, limit):
             said = [replace(m, seq=0, id=None, session=f"{talk}/{m.session}") for m in session]
             memory.add(said, user=USER)
             memory.maintain(user=USER)
@@ -88,15 +88,6 @@ def trace_of(
                 for made in generations(connection, chunks, USER):
                     found = table.load(connection, made, shared_static_embedder().dimension)
                     trace.vectors |= {number: one.metadata.mean_vector for number, one in found.items()}
-            written = {r.id: r for kind, some in trace.events if kind == "stage" for r in some}
-            for number in sorted(written)[seen:] if updates else ():
-                earlier = sorted(n for n in written if n < number)
-                if earlier:
-                    alike = trace.affinity([number, *earlier])[0, 1:]
-                    related = [earlier[row] for row in np.argsort(-alike)[: PAPER.top_p]]
-                    again = tuple(written[n] for n in related if chance.random() < updates)
-                    trace.events.append(("stage", again))
-            seen = len(written)
             trace.events.append(("tend", None))
             recorder.is_asked = True
             for question in questions:
@@ -105,7 +96,27 @@ def trace_of(
     return trace
 
 
-def _sittings(conversations: Sequence[Conversation]) -> Iterator[tuple[str, list[Message], list[Question]]]:
+def updated(trace: Trace, chance: float) -> Trace:
+    """The trace, in which each of the five chunks most like a new one is written anew with this chance."""
+    random_ = random.Random(1)
+    written: dict[int, Record] = {}
+    events: list[tuple[str, Any]] = []
+    for kind, given in trace.events:
+        events.append((kind, given))
+        for record in given if kind == "stage" else ():
+            if written and record.id not in written:
+                earlier = sorted(written)
+                alike = trace.affinity([record.id, *earlier])[0, 1:]
+                related = [earlier[row] for row in np.argsort(-alike)[: PAPER.top_p]]
+                again = tuple(written[number] for number in related if random_.random() < chance)
+                events.append(("stage", again))
+            written[record.id] = record
+    return Trace(events, trace.vectors)
+
+
+def _sittings(
+    conversations: Sequence[Conversation], limit: int
+) -> Iterator[tuple[str, list[Message], list[Question]]]:
     """(conversation, messages of a session, questions that its end answers), of each conversation in turn."""
 
     def of(one: Conversation) -> list[tuple[str, list[Message], list[Question]]]:
@@ -113,7 +124,7 @@ def _sittings(conversations: Sequence[Conversation]) -> Iterator[tuple[str, list
         for _, group in groupby((m for m in one.messages if m.time), key=lambda m: m.session):
             session = list(group)
             last = session[-1].seq
-            ready = [q for q in one.questions if max(q.evidence, default=q.visible) <= last]
+            ready = [q for q in one.questions[:limit] if max(q.evidence, default=q.visible) <= last]
             parts.append((one.name, session, [q for q in ready if q.id not in asked]))
             asked.update(q.id for q in ready)
         return parts
@@ -216,29 +227,27 @@ FIGURE_10 = (
     ("aggressive, at once", replace(Placement.paper(), tau_assoc=0.0), "at once"),
     ("ours: Placement()", Placement(), ""),
 )
-FIGURE_12 = (
-    *(
-        (f"tau_assoc {tau}", replace(Placement.paper(), tau_assoc=tau), "housekeeping")
-        for tau in (0.3, 0.5, 0.7, 0.8, 0.9)
-    ),
-    *(
-        (f"gc_invalid_ratio {phi}", replace(Placement.paper(), gc_invalid_ratio=phi), "housekeeping")
-        for phi in (0.1, 0.2, 0.3, 0.5, 0.75)
-    ),
-)
+_TAUS, _PHIS = (0.3, 0.5, 0.7, 0.8, 0.9), (0.1, 0.2, 0.3, 0.5, 0.75)
+FIGURE_12 = [(f"tau_assoc {t}", replace(Placement.paper(), tau_assoc=t), "housekeeping") for t in _TAUS]
+FIGURE_12 += [
+    (f"gc_invalid_ratio {phi}", replace(Placement.paper(), gc_invalid_ratio=phi), "housekeeping")
+    for phi in _PHIS
+]
 
 
 def rows_of(
     figure: int,
     data: str,
     conversations: Sequence[Conversation],
+    limit: int,
     updates: Sequence[str],
     chat: ChatModel | None,
     folder: Path,
 ) -> Iterator[LayoutRow]:
     """Figure 10 or 12 on one set, with each chance of updates."""
+    trace = trace_of(conversations, limit, chat, Path(tempfile.mkdtemp(dir=folder)))
     for chance in updates:
-        trace = trace_of(conversations, float(chance), chat, Path(tempfile.mkdtemp(dir=folder)))
+        changed = updated(trace, float(chance))
         for layout, placement, moves in FIGURE_10 if figure == 10 else FIGURE_12:
             own = Path(tempfile.mkdtemp(dir=folder))
-            yield replay(trace, (data, chance, layout), placement, moves, own)
+            yield replay(changed, (data, chance, layout), placement, moves, own)

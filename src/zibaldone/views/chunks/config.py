@@ -65,5 +65,5 @@ class Placement:
 
     @classmethod
     def paper(cls) -> Placement:
-        """Make the paper's settings: full blocks in the order of time; phi of section 4, where 5.5 says 0.3."""
+        """Make the paper's settings: full blocks in the order of time; phi of section 4 (5.5 says 0.3)."""
         return cls(gc_invalid_ratio=0.75, staged_blocks=1, staged_by_affinity=False)
