@@ -61,7 +61,7 @@ COMMANDS = (
         _option("requests_per_minute", "Of one key; 0: no limit.", 6000, 0, "number"),
         _option("max_body_mib", "Of one request.", 32, 1, "number"),
         _option("processes", "That recall and store for the gateway; 0: the server's own.", 1, 0, "number", most=64),
-        Parameter("views", "choices", "Recall from this view; else messages, notes.", flags="--view", choices=VIEWS),
+        Parameter("views", "choices", "What to recall from beside messages; else notes.", flags="--view", choices=VIEWS),
         _BLOCKS, has_json=False),
     _command(
         "keys create", "Make a key; its token is shown this once, and only its hash is kept.", "",
