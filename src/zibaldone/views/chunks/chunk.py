@@ -108,9 +108,9 @@ class Past:
 def stored(chunk: Chunk, items: Iterable[Item]) -> StoredChunk:
     """A chunk with its items, as shown to people."""
     about = chunk.metadata
-    told = (about.summary, about.keywords, about.entities, about.first, about.last, tuple(items))
+    described = (about.summary, about.keywords, about.entities, about.first, about.last, tuple(items))
     cost = (chunk.raw_tokens, chunk.tokens, chunk.retained_ratio, chunk.made_by, chunk.degraded)
-    return StoredChunk(chunk.id, chunk.version, chunk.namespace or None, *told, *cost)
+    return StoredChunk(chunk.id, chunk.version, chunk.namespace or None, *described, *cost)
 
 
 def to_record(items: Sequence[Item]) -> bytes:

@@ -12,7 +12,7 @@ from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.views.chunks import metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.gate import Gate, Piece, compress
+from zibaldone.views.chunks.gate import Gate, compress
 from zibaldone.views.chunks.joint_compact import (
     Compaction,
     ItemUpdate,
@@ -95,12 +95,9 @@ class Compactor:
         if answer.made_by == OFFLINE:
             return CompressedGate(gate, plain, degraded=answer.degraded)
         written = answer.result
-        pieces: dict[int, list[Piece]] = {}
-        for piece in gate.pieces:
-            pieces.setdefault(piece.message.seq, []).append(piece)
-        plain_of: dict[int, list[Item]] = {}
-        for item in plain:
-            plain_of.setdefault(item.sources[0], []).append(item)
+        seqs = dict.fromkeys(piece.message.seq for piece in gate.pieces)
+        pieces = {seq: [piece for piece in gate.pieces if piece.message.seq == seq] for seq in seqs}
+        plain_of = {seq: [item for item in plain if item.sources[0] == seq] for seq in seqs}
         kept, refused = grounded(written.items, pieces, plain_of)
         items = []
         for number, entry in enumerate(kept, 1):

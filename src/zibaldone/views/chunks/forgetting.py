@@ -1,4 +1,4 @@
-"""Forgetting in chunks, and maintenance: Algorithm 2, and vectors for chunks that forgetting left without."""
+"""Forgetting in chunks, and vectors for chunks that it left without."""
 
 from __future__ import annotations
 
@@ -10,54 +10,12 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.log import to_us
-from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, Item, from_record, to_record
-from zibaldone.views.chunks.config import Placement
-from zibaldone.views.chunks.storage.placement import Matrix, Moved, arrange
 from zibaldone.views.chunks.storage.records import Record, RecordStore, read_again
-from zibaldone.views.chunks.tasks import Colocate, shown_chunk
-
-
-def tend(
-    database: Database,
-    store: RecordStore,
-    placement: Placement,
-    generation: Generation,
-    dimension: int,
-    together: Sequence[Sequence[int]] = (),
-    asker: Asker | None = None,
-    *,
-    patient: bool = False,
-) -> Moved:
-    """Run Algorithm 2: an `asker` with a model says which chunks are akin, or cosines of metadata do.
-
-    Raises StorageCorrupt when a block cannot be read.
-    """
-
-    def affinity(numbers: Sequence[int]) -> Matrix:
-        with database.read(generation.user) as connection:
-            chunks = table.load(connection, generation, dimension, only=numbers)
-        nothing = np.zeros(dimension, dtype=np.float32)
-        means = np.stack([chunks[n].metadata.mean_vector if n in chunks else nothing for n in numbers])
-        alike = np.asarray(np.clip(means @ means.T, 0, 1))
-        shown = tuple(shown_chunk(chunk) for chunk in chunks.values())
-        if asker is None or not asker.has_model or len(shown) < 2:
-            return alike
-        answer = asker.ask(Colocate(chunks=shown), user=generation.user, patient=patient)
-        if answer.made_by == OFFLINE:
-            return alike
-        alike = np.zeros_like(alike)
-        for group in answer.result.groups:
-            rows = [row for row, number in enumerate(numbers) if number in group]
-            alike[np.ix_(rows, rows)] = 1
-        return alike
-
-    # Again, when another process tends to the same blocks.
-    return read_again(lambda: arrange(database, store, placement, generation, affinity, together))
 
 
 def embed_anew(database: Database, store: RecordStore, generation: Generation, embedder: Embedder) -> None:

@@ -12,52 +12,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zibaldone.core import ChannelScore, Evidence
-from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
+from zibaldone.models.base import Tokenizer, WordEmbedder
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import Explanation, Scores, best_first, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.dates import find_days
 from zibaldone.views.chunks import metadata
-from zibaldone.views.chunks.chunk import Chunk, Item
-from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.select_related import MetadataIndex, Selected, Target, select
+from zibaldone.views.chunks.chunk import Item
+from zibaldone.views.chunks.select_related import Selected, Target
 from zibaldone.views.toolkit import evidence_of, fill
 
 NAME = "chunks"
-_RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
+RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
 _ROLES = ("user", "assistant", "system", "tool")
 
 
-def select_for(
-    question: Question,
-    chunks: Sequence[Chunk],
-    asker: Asker | None,
-    embedder: Embedder,
-    config: MemAttention,
-) -> tuple[Selected, str]:
-    """LLMSELECT, line 17, by metadata alone; and why by words only, where the embedder failed.
-
-    `asker` is None where no model is to choose.
-    """
-    question = question.embedded(embedder)
-    vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
-    selected = select(
-        asker,
-        question.scope.user,
-        Target(
-            tuple(form for form, _ in question.terms) or question.speakers,
-            vectors if question.vector is None else question.vector[None],
-            question.days,
-        ),
-        question.text,
-        MetadataIndex(chunks),
-        config,
-        timeout_s=_RECALL_TIMEOUT_S,
-        open_is_offline=True,
+def target_of(question: Question, dimension: int) -> Target:
+    """BUILDQUERY, line 15: words, vector and days of the question, or whom it asks about."""
+    nothing = np.zeros((0, dimension), dtype=np.float32)
+    return Target(
+        tuple(form for form, _ in question.terms) or question.speakers,
+        nothing if question.vector is None else question.vector[None],
+        question.days,
     )
-    return selected, question.note
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
@@ -14,7 +15,7 @@ from zibaldone.core import Message
 from zibaldone.core.threads import side_by_side
 from zibaldone.errors import ModelFailed, StorageCorrupt
 from zibaldone.log import UserState
-from zibaldone.models.asker import Asker
+from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import Explanation
@@ -36,9 +37,11 @@ from zibaldone.views.chunks import forgetting, table
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
 from zibaldone.views.chunks.config import MemAttention, Placement
-from zibaldone.views.chunks.forgetting import embed_anew, record_of, tend
+from zibaldone.views.chunks.forgetting import embed_anew, record_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces, verbatim
-from zibaldone.views.chunks.retrieval import NAME, evidence, explanation, rank, select_for
+from zibaldone.views.chunks.retrieval import NAME, RECALL_TIMEOUT_S, evidence, explanation, rank, target_of
+from zibaldone.views.chunks.select_related import MetadataIndex, select
+from zibaldone.views.chunks.storage.placement import Affinity, Matrix, arrange
 from zibaldone.views.chunks.storage.records import (
     RecordStore,
     read_again,
@@ -47,6 +50,7 @@ from zibaldone.views.chunks.storage.records import (
     users_with_released,
 )
 from zibaldone.views.chunks.table import ChunkTable, table_of
+from zibaldone.views.chunks.tasks import Colocate, shown_chunk
 from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable_seqs
 from zibaldone.views.user_cache import UserCache
@@ -192,9 +196,18 @@ class ChunksView(RestingView):
         if memory is None:
             return Retrieved((), 0, 0.0, Explanation.of_nothing())
         notes = list(memory.notes)
-        asker = self._asker if self.config.recall_relevance == "model" else None
-        selected, by_words = select_for(question, memory.chunks, asker, self._embedder, self.config)
-        notes += [by_words] if by_words else []
+        embedded = question.embedded(self._embedder)
+        selected = select(  # LLMSELECT, line 17
+            self._asker if self.config.recall_relevance == "model" else None,
+            question.scope.user,
+            target_of(embedded, self._embedder.dimension),
+            question.text,
+            MetadataIndex(memory.chunks),
+            self.config,
+            timeout_s=RECALL_TIMEOUT_S,
+            open_is_offline=True,
+        )
+        notes += [embedded.note] if embedded.note else []
         notes += [f"chunks selected offline: {selected.degraded}"] if selected.degraded else []
         ids = [chunk.id for chunk in selected.chunks]
         chosen = self._read_chosen(take_snapshot, question.scope.user, memory, ids)
@@ -328,12 +341,10 @@ class ChunksView(RestingView):
         if generation.fingerprint != self.fingerprint:
             return ()
         embed_anew(database, self.store, generation, self._embedder)
-        if number != generation.number:
-            together = ()
-        asker = self._asker if self.config.relocation else None
-        dimension = self._embedder.dimension
-        moved = tend(
-            database, self.store, self.placement, generation, dimension, together, asker, patient=patient
+        together = together if number == generation.number else ()
+        affinity = self._affinity(database, generation, patient=patient)
+        moved = read_again(  # again, when another process tends to the same blocks
+            lambda: arrange(database, self.store, self.placement, generation, affinity, together)
         )
         release(database, self.store, generation.user)
         # In a folder of its own, whoever opens the memory does it.
@@ -423,6 +434,28 @@ class ChunksView(RestingView):
             number, sets = self._together.get(generation.user) or (generation.number, ())
             sets = (*(sets if number == generation.number else ()), tuple(chunks))[-_MOST_TOGETHER:]
             self._together.put(generation.user, (generation.number, sets), as_of)
+
+    def _affinity(self, database: Database, generation: Generation, *, patient: bool) -> Affinity:
+        """LLMCOLOCATE and LLMGROUP: 1 for chunks that a model groups; else, the cosines of their metadata."""
+
+        def affinity(numbers: Sequence[int]) -> Matrix:
+            with database.read(generation.user) as connection:
+                chunks = table.load(connection, generation, self._embedder.dimension, only=numbers)
+            nothing = np.zeros(self._embedder.dimension, dtype=np.float32)
+            means = np.stack([chunks[n].metadata.mean_vector if n in chunks else nothing for n in numbers])
+            alike = np.asarray(np.clip(means @ means.T, 0, 1))
+            if not self.config.relocation or not self._asker.has_model or len(chunks) < 2:
+                return alike
+            task = Colocate(chunks=tuple(map(shown_chunk, chunks.values())))
+            answer = self._asker.ask(task, user=generation.user, patient=patient)
+            if answer.made_by != OFFLINE:
+                alike = np.zeros_like(alike)
+                for group in answer.result.groups:
+                    rows = [row for row, number in enumerate(numbers) if number in group]
+                    alike[np.ix_(rows, rows)] = 1
+            return alike
+
+        return affinity
 
     def _gates(self, messages: Sequence[Message], basis: PrepareContext) -> list[tuple[str, Gate]]:
         """Gates that close, with their namespaces, in the order in which they close."""
