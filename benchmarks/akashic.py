@@ -58,6 +58,7 @@ class QualityRow:
     model_calls: int
 
 
+DENSITY = MemAttention()
 FIGURE_11 = {
     "MemAttention.paper(), scope user": PAPER,
     "MemAttention.paper()": MemAttention.paper(),
@@ -132,7 +133,7 @@ def density(data: str, conversations: Sequence[Conversation], tools: Equipment) 
     ratios: list[float] = []
     steps: list[float] = []
     for one in conversations:
-        engine = Engine("chunks", tools, maintained=("messages", "chunks"))
+        engine = Engine("chunks", tools, chunks=DENSITY, maintained=("messages", "chunks"))
         engine.take(one.messages)
         own = [chunk.retained_ratio for chunk in engine.memory.user(USER).chunks()]
         ratios += own

@@ -413,6 +413,11 @@ def measure(
     return rows, remembered
 
 
+_NOTE = (
+    "`session`: the session so far; `gateway`: by way of the gateway; `same`: the gateway's prompts, straight"
+    " to the upstream; `full`: the whole history in each prompt. Akashic's Figure 9 is `s_per_token` beside"
+    " `requests_per_s`. `degraded`: memory took more than 300 ms and the request went on without it."
+)
 _PREFIX_TURNS = 20
 _PREFIX_NOTE = (
     "Twenty turns of one conversation through the gateway in each of its modes, and without it (`none`):"
@@ -560,7 +565,7 @@ def main() -> None:
     (console if console.is_terminal else Console(width=160)).print(shown)
     results.write(
         given.output or results.RESULTS / "serving.json",
-        {"data": given.path.name, "title": "Serving", "rows": rows, "log": counted},
+        {"data": given.path.name, "title": "Serving", "note": _NOTE, "rows": rows, "log": counted},
     )
 
 
