@@ -9,18 +9,11 @@ import numpy as np
 
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
-from zibaldone.views.chunks import metadata
+from zibaldone.views.chunks import joint_compact, metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
 from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.gate import Gate, compress
-from zibaldone.views.chunks.joint_compact import (
-    Compaction,
-    ItemUpdate,
-    apply,
-    carried_out,
-    grounded,
-    source_texts,
-)
+from zibaldone.views.chunks.joint_compact import Compaction, ItemUpdate, source_texts
 from zibaldone.views.chunks.select_related import MetadataIndex, Target, select
 from zibaldone.views.chunks.tasks import Compress, JointCompact, shown_items, shown_messages, shown_metadata
 
@@ -98,7 +91,7 @@ class Compactor:
         seqs = dict.fromkeys(piece.message.seq for piece in gate.pieces)
         pieces = {seq: [piece for piece in gate.pieces if piece.message.seq == seq] for seq in seqs}
         plain_of = {seq: [item for item in plain if item.sources[0] == seq] for seq in seqs}
-        kept, refused = grounded(written.items, pieces, plain_of)
+        kept, refused = joint_compact.grounded(written.items, pieces, plain_of)
         items = []
         for number, entry in enumerate(kept, 1):
             if isinstance(entry, Item):
@@ -184,7 +177,7 @@ class Compactor:
         if answer.made_by == OFFLINE:
             return plain, replace(compressed, degraded=answer.degraded)
         written = answer.result
-        compaction, refused = carried_out(written, compressed.items, related)
+        compaction, refused = joint_compact.carried_out(written, compressed.items, related)
         made_by = compressed.made_by
         if made_by != answer.made_by:
             made_by = answer.made_by if made_by == OFFLINE else f"{made_by}; {answer.made_by}"
@@ -195,7 +188,7 @@ class Compactor:
         """Line 9: new versions of earlier chunks; replaced items go to the history."""
         changed: dict[int, list[Item]] = {}
         for update in updates:
-            items, old = apply(update, changed.get(update.chunk, space.items[update.chunk]))
+            items, old = joint_compact.apply(update, changed.get(update.chunk, space.items[update.chunk]))
             if old is not None:
                 changed[update.chunk] = items
                 space.past.append(Past(update.chunk, old, update.reason, update.because))

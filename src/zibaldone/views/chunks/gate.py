@@ -109,12 +109,5 @@ def verbatim(number: int, piece: Piece, text: str, start: int) -> Item:
     """Item in the message's own words."""
     message = piece.message
     assert message.time is not None
-    return Item(
-        id=number,
-        text=text,
-        speaker=message.speaker,
-        sources=(message.seq,),
-        time=message.time,
-        session=message.session,
-        place=piece.start + start,
-    )
+    place = piece.start + start
+    return Item(number, text, message.speaker, (message.seq,), message.time, message.session, place)

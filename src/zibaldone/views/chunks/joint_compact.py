@@ -155,11 +155,7 @@ def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], li
     kept = [(min(note.sources), _item(note, new_of)) for note in telling]
     kept += [(item.id, item) for item in new if item.id not in whole]
     ordered = [item for _, item in sorted(kept, key=lambda pair: pair[0])]
-    partly = [
-        f"{note.text!r} leaves out what its notes say"
-        for note in stands
-        if not whole.issuperset(note.sources)
-    ]
+    partly = [f"{n.text!r} leaves out what its notes say" for n in stands if not whole.issuperset(n.sources)]
     return [replace(item, id=number) for number, item in enumerate(ordered, 1)], refused + partly
 
 

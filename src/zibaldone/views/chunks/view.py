@@ -197,16 +197,10 @@ class ChunksView(RestingView):
             return Retrieved((), 0, 0.0, Explanation.of_nothing())
         notes = list(memory.notes)
         embedded = question.embedded(self._embedder)
-        selected = select(  # LLMSELECT, line 17
-            self._asker if self.config.recall_relevance == "model" else None,
-            question.scope.user,
-            target_of(embedded, self._embedder.dimension),
-            question.text,
-            MetadataIndex(memory.chunks),
-            self.config,
-            timeout_s=RECALL_TIMEOUT_S,
-            open_is_offline=True,
-        )
+        asker = self._asker if self.config.recall_relevance == "model" else None
+        target, known = target_of(embedded, self._embedder.dimension), MetadataIndex(memory.chunks)
+        given = asker, question.scope.user, target, question.text, known, self.config
+        selected = select(*given, timeout_s=RECALL_TIMEOUT_S, open_is_offline=True)  # LLMSELECT, line 17
         notes += [embedded.note] if embedded.note else []
         notes += [f"chunks selected offline: {selected.degraded}"] if selected.degraded else []
         ids = [chunk.id for chunk in selected.chunks]
@@ -294,14 +288,9 @@ class ChunksView(RestingView):
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove items, metadata, history and blocks, in every generation."""
-        given = self._tokenizer, self.config.keywords
-        return counted(
-            _KINDS,
-            (
-                forgetting.forget(connection, self.store, generation, seqs, *given).counts
-                for generation in generations(connection, chunk_sources, user)
-            ),
-        )
+        every = generations(connection, chunk_sources, user)
+        given = seqs, self._tokenizer, self.config.keywords
+        return counted(_KINDS, (forgetting.forget(connection, self.store, g, *given).counts for g in every))
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Counts of what `forget` would remove."""
@@ -326,11 +315,7 @@ class ChunksView(RestingView):
                 embed_anew(database, self.store, generation, self._embedder)
 
     def housekeep(
-        self,
-        database: Database,
-        generation: Generation,
-        *,
-        patient: bool = False,
+        self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
         """Run Algorithm 2, and finish what a crash or failure has left undone.
 
@@ -350,12 +335,9 @@ class ChunksView(RestingView):
         # In a folder of its own, whoever opens the memory does it.
         if moved.blocks_written and (database.shared or database.bucket is not None):
             reclaim_orphans(database, self.store, user=generation.user)
-        done = {
-            "records": moved.records,
-            "blocks written": moved.blocks_written,
-            "blocks released": moved.blocks_released,
-        }
-        return tuple(Counted(kind, rows) for kind, rows in done.items() if rows)
+        kinds = ("records", "blocks written", "blocks released")
+        done = moved.records, moved.blocks_written, moved.blocks_released
+        return tuple(Counted(kind, rows) for kind, rows in zip(kinds, done, strict=True) if rows)
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
         """Users with released blocks, which a crash may have left, or whose chunks were read together."""

@@ -176,9 +176,8 @@ class RecordStore:
         try:
             block = self.blocks.get(key)
         except KeyError as error:
-            raise BlockMissing(
-                f"block {key} was moved while it was read, or is lost: if so, {FIX}"
-            ) from error
+            fault = f"block {key} was moved while it was read, or is lost: if so, {FIX}"
+            raise BlockMissing(fault) from error
         return decode(block, key)
 
     def places(self, connection: Connection, generation: Generation) -> list[RecordPlace]:
