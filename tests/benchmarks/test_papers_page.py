@@ -28,7 +28,7 @@ def helps(module: str) -> str:
     argv, sys.argv = sys.argv, [module, "--help"]
     try:
         with redirect_stdout(StringIO()) as out, pytest.raises(SystemExit) as left:
-            runpy.run_module(module, run_name="__main__")
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:
         sys.argv = argv
     assert not left.value.code
