@@ -30,9 +30,8 @@ import numpy as np
 import numpy.typing as npt
 from rich.console import Console
 
-import zibaldone
 from benchmarks import results
-from benchmarks.data import Conversation, Question, load
+from benchmarks.data import DEMO, Conversation, Question, load
 from benchmarks.pin import SETS
 from zibaldone import Memory, Message
 from zibaldone.cli.compare.table import Column, tabulate
@@ -142,12 +141,11 @@ def _with_names(text: str, asked_of: Conversation, talk: Conversation) -> str:
 
 
 def _felt(never: dict[str, list[str]]) -> Iterator[Chat]:
-    demo = Path(zibaldone.__file__).parent / "demo" / "conversation.jsonl"
     told: dict[str, list[Message]] = {}
     asked: dict[str, list[Known]] = {}
     for name in ("demo", "nurse", "agent"):
         with TemporaryDirectory() as folder, Memory(folder) as memory:
-            memory.user("u").import_(demo if name == "demo" else _FELT / f"{name}_chat.jsonl")
+            memory.user("u").import_(DEMO if name == "demo" else _FELT / f"{name}_chat.jsonl")
             told[name] = list(memory.messages(user="u"))
         seqs = {str(message.id): message.seq for message in told[name]}
         for line in (_FELT / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():

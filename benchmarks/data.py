@@ -18,9 +18,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import zibaldone
 from zibaldone import Message
 from zibaldone.cli.compare.questions import made_questions
 from zibaldone.errors import InvalidInput
+from zibaldone.importers.importing import read_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Question:
 class Conversation:
     """The messages of one user, with seqs from 1 in their order, and questions by when they are asked."""
 
-    data: str  # "locomo", "beam", "longmemeval", "realmem" or "mab"
+    data: str  # "locomo", "beam", "longmemeval", "realmem", "mab" or "bundled"
     name: str
     messages: tuple[Message, ...]
     questions: tuple[Question, ...]
@@ -280,7 +282,37 @@ def mab(path: Path) -> Iterator[Conversation]:
         yield Conversation("mab", file.stem, messages, questions)
 
 
+DEMO = Path(zibaldone.__file__).parent / "cli" / "demo" / "conversation.jsonl"
+
+
+def demo_conversation() -> Conversation:
+    """The conversation that comes with the package."""
+    (talk,) = read_file(DEMO).conversations
+    messages = (replace(message, seq=seq) for seq, message in enumerate(talk.messages, 1))
+    return Conversation("bundled", "demo", tuple(messages), ())
+
+
+def bundled(path: Path) -> Iterator[Conversation]:
+    """The package's own conversation; `path` has questions with answers, empty where none was given."""
+    talk = demo_conversation()
+    now = max(message.time for message in talk.messages if message.time) + timedelta(days=1)
+    questions = [
+        Question(
+            f"bundled_{number}",
+            one["question"],
+            one["kind"],
+            now,
+            len(talk.messages),
+            answers=_texts([one["answer"]]),
+            known=bool(one["answer"]),
+        )
+        for number, one in enumerate(map(json.loads, path.read_text(encoding="utf-8").splitlines()))
+    ]
+    yield replace(talk, questions=tuple(questions))
+
+
 LOADERS: Mapping[str, Callable[[Path], Iterator[Conversation]]] = {
+    "bundled": bundled,
     "locomo": locomo,
     "beam": beam,
     "longmemeval": longmemeval,

@@ -18,7 +18,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,11 +26,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-import zibaldone
 from benchmarks import results
-from benchmarks.data import Conversation, Question, load, made
+from benchmarks.data import DEMO, Conversation, Question, demo_conversation, load, made
 from zibaldone import Memory, Message
-from zibaldone.importers.importing import read_file
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.text.words import content_words, terms, words
 
@@ -44,7 +42,6 @@ SETS = {
     "mab": "mab",
 }
 _MADE_OF = ("locomo", "beam 100K", "realmem", "longmemeval")
-_DEMO = Path(zibaldone.__file__).parent / "cli" / "demo" / "conversation.jsonl"
 _FELT = Path(__file__).parent / "felt"
 _CHATS = ("demo", "nurse", "workshop", "agent")
 _FOUND = 0.8
@@ -203,16 +200,9 @@ def _lists(conversation: Conversation, memory: Memory) -> Iterator[Figure]:
             )
 
 
-def demo_conversation() -> Conversation:
-    """The conversation that comes with the package."""
-    (talk,) = read_file(_DEMO).conversations
-    messages = (replace(message, seq=seq) for seq, message in enumerate(talk.messages, 1))
-    return Conversation("demo", "demo", tuple(messages), ())
-
-
 def felt(chat: str) -> list[Figure]:
     """Questions as people type them: all that one needs is there, or nothing where nothing was said."""
-    file = _DEMO if chat == "demo" else _FELT / f"{chat}_chat.jsonl"
+    file = DEMO if chat == "demo" else _FELT / f"{chat}_chat.jsonl"
     got: list[Figure] = []
     with TemporaryDirectory() as folder, Memory(folder) as memory:
         memory.user(_USER).import_(file)

@@ -5,7 +5,8 @@
 Reader and judge are the ZIBALDONE_CHAT_MODEL: an endpoint, or whoever sits behind `benchmarks.hand_model`.
 With `--record` answers are kept in a folder and not asked for again. Recall is offline. An answer scores 0 to
 1: by its rubric's nuggets, by the reference, or by whether it says that nobody knows. The system `ask` lets
-the model look into memory again by itself, `--rounds` times (`Memory.ask`).
+the model look into memory again by itself, `--rounds` times (`Memory.ask`). With `--consolidate` the model
+has written what a system's views hold, too.
 """
 
 from __future__ import annotations
@@ -27,10 +28,13 @@ from rich.console import Console
 from benchmarks import results
 from benchmarks.data import LOADERS, Conversation, Question, load
 from benchmarks.scores import bleu1, f1_original, f1_set
+from zibaldone import Message
 from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.systems import (
+    DEFAULT,
     USER,
+    VIEWS,
     Engine,
     Equipment,
     Recalled,
@@ -201,6 +205,8 @@ def answer_all(
     asker: Asker,
     workers: int,
     rounds: int = 3,
+    *,
+    consolidate: bool = False,
 ) -> list[ReadAnswer]:
     """Recall everything, then read and judge, so many questions at a time."""
     recalled: list[tuple[Callable[[], tuple[str, int, int]], Question, ReadAnswer]] = []
@@ -227,11 +233,13 @@ def answer_all(
 
     for conversation in conversations:
         for name in systems if conversation.questions else ():
-            system, taken = _opened(name, tools, opened), 0
+            system, taken = _opened(name, tools, opened, consolidate=consolidate), 0
             for question in sorted(conversation.questions, key=lambda question: question.visible):
                 if question.visible > taken:
-                    if taken and name == ASK:  # questions are asked side by side: each has what it may see
-                        system, taken = _opened(name, tools, opened), 0
+                    # Questions are asked side by side, and a consolidated memory has no model any more: each
+                    # has a system that holds what it may see.
+                    if taken and (name == ASK or isinstance(system, Consolidated)):
+                        system, taken = _opened(name, tools, opened, consolidate=consolidate), 0
                     system.take(conversation.messages[taken : question.visible])
                     taken = question.visible
                 for budget in budgets_tokens if system.budgeted else (None,):
@@ -277,10 +285,22 @@ def answer_all(
             system.close()
 
 
-def _opened(name: str, tools: Equipment, opened: list[System]) -> System:
+class Consolidated(Engine):
+    """An engine whose views are written by the chat model; its recall asks nobody."""
+
+    def take(self, messages: Sequence[Message]) -> None:
+        """Take in the next messages with the chat model, and open the memory without it."""
+        super().take(messages)
+        self.memory.close()
+        self.memory = self.open(None)
+
+
+def _opened(name: str, tools: Equipment, opened: list[System], *, consolidate: bool) -> System:
     """A fresh system, which is closed with the others."""
     if name == ASK:
         opened.append(make_system("messages", tools))
+    elif consolidate and set(name.split("+")) & {DEFAULT, *VIEWS} - {"messages"}:
+        opened.append(Consolidated(name, tools))
     else:
         opened.append(make_system(name, replace(tools, chat=None)))  # recall is offline
     return opened[-1]
@@ -366,6 +386,8 @@ def main() -> None:
     parser.add_argument("--systems", default="hybrid,zibaldone")
     parser.add_argument("--budgets", default="2000")
     parser.add_argument("--questions", type=int, help="a sample of so many, always the same; else all")
+    parser.add_argument("--only", help="the conversation of this name")
+    parser.add_argument("--consolidate", action="store_true", help="views are written by the model")
     parser.add_argument("--rounds", type=int, default=3, help="of `ask`")
     parser.add_argument("--record", type=Path, help="keep answers here, and do not ask again")
     parser.add_argument("--workers", type=int, default=8, help="questions at a time")
@@ -384,10 +406,20 @@ def main() -> None:
     most = max(1_000_000 if "full" in systems else 0, *budgets) + _PROMPT_TOKENS
     tokenizer = shared_static_embedder()
     asker = Asker(chat, Meter(None, replace(settings.ceilings(), tokens_per_call=most)), tokenizer)
-    conversations = sample(load(given.data, given.path), given.questions)
+    loaded = [one for one in load(given.data, given.path) if given.only in (None, one.name)]
+    conversations = sample(loaded, given.questions)
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
         tools = Equipment(tokenizer, Path(folder), chat=chat)
-        answers = answer_all(conversations, systems, budgets, tools, asker, given.workers, given.rounds)
+        answers = answer_all(
+            conversations,
+            systems,
+            budgets,
+            tools,
+            asker,
+            given.workers,
+            given.rounds,
+            consolidate=given.consolidate,
+        )
     rows = make_rows(answers)
     columns = [
         Column("system", lambda row: row.system, left=True),

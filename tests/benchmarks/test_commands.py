@@ -3,6 +3,7 @@
 import json
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,24 @@ def test_answers_are_read_and_judged(paths, tmp_path):
     (row,) = read.make_rows(answers)
     assert (row.score.value, row.not_scored) == (1.0, 1)
     assert answers[1].why
+
+
+def test_views_are_consolidated_by_the_model(paths, tmp_path):
+    """What the model wrote is what is read."""
+    (talk,) = read.sample(load("bundled", paths["bundled"]), 1)
+    talk = replace(
+        talk,
+        messages=talk.messages[:3],
+        questions=(replace(talk.questions[0], text="What job has Leonie?", visible=3),),
+    )
+    note = {"kind": "constraint", "text": "Leonie is a data analyst.", "sources": [3]}
+    writer = ScriptedModel(lambda _: json.dumps({"notes": [note], "ended": []}))
+    tools = Equipment(EMBEDDER, tmp_path, chat=writer)
+    reader = ScriptedModel(["Alone.", '{"correct": true}'])
+    asked = Asker(reader, Meter(None), EMBEDDER)
+    read.answer_all([talk], ["zibaldone"], [200], tools, asked, workers=1, consolidate=True)
+    assert {request.task for request in writer.requests} == {"notes.take"}
+    assert "Leonie is a data analyst." in reader.requests[0].turns[-1].content
 
 
 def test_f1_in_the_forms_that_papers_quote():

@@ -1,4 +1,4 @@
-"""The page of the four papers: what a row names exists, and each command knows the options that it is given."""
+"""The page of the four papers: what its rows name exists, and each command knows the options given to it."""
 
 import re
 import runpy

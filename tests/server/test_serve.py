@@ -120,6 +120,12 @@ def test_it_maintains_and_recalls_the_views_that_it_is_told(memory_path, upstrea
             sent = upstream.last.body.decode()
 
 
+def test_a_port_that_there_is_not_is_refused(memory_path):
+    """It is named, without a traceback."""
+    code, words = refused(memory_path, "--port", "99999")
+    assert (code, words) == (2, "error: port must be a number from 0 to 65535, not 99999\n")
+
+
 def test_other_machines_need_a_key(memory_path):
     """Without one the server refuses to listen to them, and says how to make one."""
     code, words = refused(memory_path, "--host", "0.0.0.0")

@@ -123,6 +123,22 @@ def test_a_note_that_denies_or_invents_is_not_kept(remembering, text):
     assert chunk_texts(remembering(compress=wrong), 1)[2,] == EARLIER[1]
 
 
+def test_what_a_refused_note_said_is_not_lost(remembering):
+    """The message's own words stay, though another note of it stands."""
+
+    def halved(given):
+        answer = compress(given)
+        if given["messages"][0]["seq"] == 1:
+            answer["items"] += [{"text": "Otto's cellar is twelve metres long.", "sources": [2]}]
+        return answer
+
+    (chunk, _) = remembering(compress=halved).user("ann").chunks()
+    assert [item.text for item in chunk.items if item.sources == (2,)] == [
+        f"Ann said: {EARLIER[1]}",
+        EARLIER[1],
+    ]
+
+
 def test_a_note_may_say_who_and_when(remembering):
     """The speaker's name and the days that a message means are the message's own."""
 

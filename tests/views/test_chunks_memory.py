@@ -201,6 +201,7 @@ def test_a_model_updates_and_deletes(opened):
     assert [item.id for item in first.items] == [1, 3]
     assert first.items[0].text == "The river rose, then fell."
     assert first.items[0].sources == (1, 4)
+    assert (first.summary, first.keywords[0]) == ("What was said.", "said")  # still borne out
     assert {(one.item.id, one.by_sources) for one in memory.user("ann").superseded()} == {
         (1, (4,)),
         (2, (5,)),

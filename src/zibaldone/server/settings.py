@@ -44,3 +44,8 @@ class ServerSettings:
     burst: int = 500  # requests that a key may send at once
     shutdown_timeout_s: int = 15
     recall_timeout_ms: int = 300  # then the gateway goes on without memory
+
+    def __post_init__(self) -> None:
+        """Raises InvalidInput."""
+        if not 0 <= self.port <= 65_535:
+            raise InvalidInput(f"port must be a number from 0 to 65535, not {shown(self.port)}")

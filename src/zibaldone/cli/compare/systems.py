@@ -97,13 +97,14 @@ class Engine:
     def __init__(self, name: str, tools: Equipment, **settings: Any) -> None:
         self.name, self._floor = name, tools.floor
         self._views = None if name == DEFAULT else tuple(name.split("+"))
-        self.memory = Memory(
-            tempfile.mkdtemp(dir=tools.folder),
-            embedder=tools.embedder,
-            chat=tools.chat,
-            key=tools.key,
-            config=Config(**settings),
-        )
+        self._tools, self._config = tools, Config(**settings)
+        self._folder = tempfile.mkdtemp(dir=tools.folder)
+        self.memory = self.open(tools.chat)
+
+    def open(self, chat: ChatModel | None) -> Memory:
+        """Open the folder; `chat` is what views may ask."""
+        tools = self._tools
+        return Memory(self._folder, embedder=tools.embedder, chat=chat, key=tools.key, config=self._config)
 
     def take(self, messages: Sequence[Message]) -> None:
         self.memory.add([replace(message, seq=0) for message in messages], user=USER)

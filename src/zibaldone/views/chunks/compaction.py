@@ -9,6 +9,7 @@ import numpy as np
 
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
+from zibaldone.text.faithfulness import SourceTexts
 from zibaldone.views.chunks import joint_compact, metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
 from zibaldone.views.chunks.config import MemAttention
@@ -147,15 +148,9 @@ class Compactor:
         if not compressed.items or not self.asker.has_model:
             return (), ""
         about = self._metadata(list(compressed.items), compressed, space)
-        selected = select(
-            self.asker,
-            self.user,
-            Target(about.keywords, about.vectors),
-            shown_metadata(0, about),
-            space.live,
-            self.config,
-            patient=self.patient,
-        )
+        target, shown = Target(about.keywords, about.vectors), shown_metadata(0, about)
+        given = self.asker, self.user, target, shown, space.live, self.config
+        selected = select(*given, patient=self.patient)
         return tuple(chunk.id for chunk in selected.chunks), selected.degraded
 
     def _joint_compact(
@@ -165,15 +160,10 @@ class Compactor:
         plain = Compaction(compressed.items, ())
         if not any(related.values()):
             return plain, compressed
-        answer = self.asker.ask(
-            JointCompact(
-                new=shown_items(0, compressed.items),
-                related=tuple(shown_items(number, items) for number, items in related.items() if items),
-                new_ids=frozenset(item.id for item in compressed.items),
-            ),
-            user=self.user,
-            patient=self.patient,
-        )
+        shown = tuple(shown_items(number, items) for number, items in related.items() if items)
+        new_ids = frozenset(item.id for item in compressed.items)
+        task = JointCompact(new=shown_items(0, compressed.items), related=shown, new_ids=new_ids)
+        answer = self.asker.ask(task, user=self.user, patient=self.patient)
         if answer.made_by == OFFLINE:
             return plain, replace(compressed, degraded=answer.degraded)
         written = answer.result
@@ -193,9 +183,13 @@ class Compactor:
                 changed[update.chunk] = items
                 space.past.append(Past(update.chunk, old, update.reason, update.because))
         for number, items in changed.items():
-            vectors = metadata.embedded(items, self.embedder)
+            chunk, vectors = space.chunks[number], metadata.embedded(items, self.embedder)
             given = space.live.df, len(space.chunks), self.config.keywords, vectors, self.tokenizer
-            space.write(metadata.renewed(space.chunks[number], items, *given), items)
+            newer = metadata.renewed(chunk, items, *given)
+            if items and chunk.made_by != OFFLINE:
+                headed = self._headed(newer.metadata, chunk.metadata, source_texts(items))
+                newer = replace(newer, metadata=headed)
+            space.write(newer, items)
 
     def _metadata(self, items: Sequence[Item], compressed: CompressedGate, space: Namespace) -> Metadata:
         """BUILDMETA: plain metadata, headed by a model's words that the chunk's messages bear out."""
@@ -208,10 +202,13 @@ class Compactor:
         plain = metadata.build(items, space.live.df, len(space.chunks), self.config.keywords, vectors)
         if compressed.made_by == OFFLINE:
             return plain
-        own = source_texts([*pieces, *items])
-        summary = " ".join(compressed.summary.split())
-        keywords = [word for word in compressed.keywords if not own.invented(word)]
-        entities = [name for name in compressed.entities if not own.invented(name)]
+        return self._headed(plain, compressed, source_texts([*pieces, *items]))
+
+    def _headed(self, plain: Metadata, by: CompressedGate | Metadata, own: SourceTexts) -> Metadata:
+        """Put those of a model's words first that `own` bears out."""
+        summary = " ".join(by.summary.split())
+        keywords = [word for word in by.keywords if not own.invented(word)]
+        entities = [name for name in by.entities if not own.invented(name)]
         fault = own.refusal(summary)
         return replace(
             plain,

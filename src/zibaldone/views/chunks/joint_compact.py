@@ -43,8 +43,8 @@ def grounded(
 ) -> tuple[list[Note | Item], list[str]]:
     """Notes that their sources bear out, each other replaced by the plain items of its sources.
 
-    Also why the others were refused. Ids that were not given are no sources of a note. A plain item is left
-    out where a note that stands has its source.
+    Also why the others were refused. Ids that were not given are no sources of a note. Where notes that stand
+    have all of its sources, the plain item that has most of its words takes its place.
     """
     notes = [
         Note(text=note.text, sources=[n for n in dict.fromkeys(note.sources) if n in sources])
@@ -58,9 +58,13 @@ def grounded(
         if not fault:
             result.append(note)
             continue
-        for number in sorted(set(note.sources) - covered):
-            covered.add(number)
-            result += plain.get(number, ())
+        bare = sorted(set(note.sources) - covered)
+        covered.update(bare)
+        instead = [item for number in bare or note.sources for item in plain.get(number, ())]
+        if not bare and instead:
+            its_terms = set(terms(note.text))
+            instead = [max(instead, key=lambda item: len(its_terms & set(terms(item.text))))]
+        result += [item for item in instead if item not in result]
     return result, [f"{note.text!r} {fault}" for note, fault in zip(notes, faults, strict=True) if fault]
 
 

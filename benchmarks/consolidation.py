@@ -1,0 +1,132 @@
+"""The cost of consolidation by a chat model: calls and tokens of each view for one conversation.
+
+    python -m benchmarks.consolidation bundled PATH [--views chunks,topics] [--record DIR] [--only NAME]
+
+The model is the ZIBALDONE_CHAT_MODEL, or whoever sits behind `benchmarks.hand_model`. With `--record` answers
+are kept in a folder and not asked for again, and without a model a folder is replayed. Tokens are those of
+the embedded tokenizer. The recordings of the bundled conversation are in `benchmarks/recordings`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+from benchmarks import results
+from benchmarks.data import LOADERS, Conversation, load
+from zibaldone import Memory
+from zibaldone.api import settings
+from zibaldone.cli.compare.table import Column, tabulate
+from zibaldone.errors import InvalidInput
+from zibaldone.models.base import ChatModel
+from zibaldone.models.recorded import RecordedModel
+
+VIEWS = ("chunks", "topics", "hierarchy", "notes")
+RECORDINGS = Path(__file__).parent / "recordings"
+_NOTE = (
+    "A strong language model answered by hand (`benchmarks.hand_model`). Tokens are those of requests and"
+    " answers, by the embedded tokenizer; per raw token: of both, over the tokens of the messages. Refused:"
+    " answers that did not pass their check twice, in place of which the offline answer stands."
+)
+_USER = "me"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The consolidation of one conversation by one view."""
+
+    conversation: str
+    view: str
+    messages: int
+    raw_tokens: int
+    calls: int
+    refused: int
+    prompt_tokens: int
+    answer_tokens: int
+
+    @property
+    def calls_per_1000(self) -> float:
+        """Calls per 1,000 messages."""
+        return 1000 * self.calls / self.messages
+
+    @property
+    def per_raw_token(self) -> float:
+        """Tokens of requests and answers per token of the messages."""
+        return (self.prompt_tokens + self.answer_tokens) / self.raw_tokens
+
+
+def consolidate(talk: Conversation, view: str, chat: ChatModel) -> Cost:
+    """Take in a whole conversation at once, and let one view consolidate it."""
+    with TemporaryDirectory() as folder, Memory(folder, chat=chat) as memory:
+        memory.add([replace(message, seq=0) for message in talk.messages], user=_USER)
+        memory.maintain(user=_USER, views=[view])
+        used = memory.admin.usage(user=_USER)
+        raw = sum(memory.admin.count_tokens(message.content) for message in talk.messages)
+        return Cost(
+            talk.name,
+            view,
+            len(talk.messages),
+            raw,
+            sum(task.calls for task in used),
+            sum(task.degraded for task in used),
+            sum(task.prompt_tokens for task in used),
+            sum(task.completion_tokens for task in used),
+        )
+
+
+def row(cost: Cost) -> dict[str, object]:
+    """Return a line of the page of results."""
+    return {
+        "conversation": cost.conversation,
+        "view": cost.view,
+        "messages": cost.messages,
+        "raw tokens": cost.raw_tokens,
+        "calls": cost.calls,
+        "refused": cost.refused,
+        "calls per 1,000 messages": round(cost.calls_per_1000),
+        "request tokens": cost.prompt_tokens,
+        "answer tokens": cost.answer_tokens,
+        "per raw token": f"{cost.per_raw_token:.1f}",
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Consolidate, and print what it cost."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.consolidation", description=__doc__)
+    parser.add_argument("data", choices=LOADERS)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--only", help="the conversation of this name")
+    parser.add_argument("--views", default=",".join(VIEWS))
+    parser.add_argument("--record", type=Path, help="keep answers here, and do not ask again")
+    parser.add_argument("--output", type=Path, default=Path("consolidation.json"))
+    given = parser.parse_args(arguments)
+    chat: ChatModel | None = settings.chat()
+    if given.record:
+        chat = RecordedModel(given.record, chat, "ask" if chat else "error")
+    if chat is None:
+        raise InvalidInput("nobody answers: set ZIBALDONE_CHAT_MODEL, or give --record a folder of answers")
+    talks = [talk for talk in load(given.data, given.path) if given.only in (None, talk.name)]
+    costs = [consolidate(talk, view, chat) for talk in talks for view in given.views.split(",")]
+    columns = [
+        Column("conversation", lambda cost: cost.conversation, left=True),
+        Column("view", lambda cost: cost.view, left=True),
+        Column("messages", lambda cost: cost.messages),
+        Column("calls", lambda cost: cost.calls),
+        Column("refused", lambda cost: cost.refused),
+        Column("calls per\n1,000", lambda cost: cost.calls_per_1000, ".0f"),
+        Column("request\ntokens", lambda cost: cost.prompt_tokens),
+        Column("answer\ntokens", lambda cost: cost.answer_tokens),
+        Column("per raw\ntoken", lambda cost: cost.per_raw_token, ".1f"),
+    ]
+    Console(width=140).print(tabulate(f"consolidation by {chat.name}", columns, costs))
+    page = {"title": "Consolidation by a strong model", "note": _NOTE, "rows": list(map(row, costs))}
+    results.write(given.output, page)
+
+
+if __name__ == "__main__":
+    main()
