@@ -35,6 +35,7 @@ def helps(module: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.filterwarnings("ignore:.* found in sys.modules")  # where another test has it loaded
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_exists(command):
     """A row's command is a module that runs, and its options are among those that it explains."""
