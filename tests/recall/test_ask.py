@@ -172,6 +172,16 @@ def test_nobody_else_s_words_come(memory):
     assert not any("Rex" in text for request in model.requests for text in texts(request))
 
 
+def test_queries_are_followed_though_the_model_does_not_know_yet(memory):
+    """`known: false` beside queries is no answer while a round is left, and one when none is."""
+    asking = {"queries": [{"query": "puppy called Pip"}], "answer": None, "sources": [], "known": False}
+    model = ScriptedModel([asking, {"answer": "A dog.", "sources": [81]}])
+    answer = memory.ask("Who is Pip?", user="ann", chat=model)
+    assert (answer.text, answer.known, len(model.requests)) == ("A dog.", True, 2)
+    answer = memory.ask("Who is Pip?", user="ann", chat=ScriptedModel([asking] * 2), rounds=1)
+    assert (answer.text, answer.known, answer.degraded) == ("", False, False)
+
+
 def test_rounds_are_one_request_each_and_end(memory):
     """A model that always asks is asked `rounds` + 1 times; the last time it is told that none is left."""
     model = ScriptedModel(lambda request: {"queries": [{"query": f"more {len(request.turns[1].content)}"}]})

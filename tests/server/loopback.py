@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from memories import open_async_memory
+from zibaldone import Memory
+from zibaldone.api.aio import wrapped
 from zibaldone.server.app import base_url, check_binding, create_app, listening, server_of
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.memory_pool import MemoryPool
@@ -23,7 +25,14 @@ def servers(home: Path) -> Iterator[Serving]:
     """Starts servers, and stops them all at the end; see `serving`."""
     running: list[tuple[Any, threading.Thread]] = []
 
-    def serving(path: Path = home, *, upstream: str | None = None, processes: int = 0, **options: Any) -> str:
+    def serving(
+        path: Path = home,
+        *,
+        upstream: str | None = None,
+        processes: int = 0,
+        attach: Callable[[Memory], Any] | None = None,
+        **options: Any,
+    ) -> str:
         names = set(ServerSettings.__dataclass_fields__)
         chosen = {name: options.pop(name) for name in names & set(options)}
         settings = ServerSettings(**{"port": 0, "upstream": upstream, **chosen})
@@ -32,7 +41,8 @@ def servers(home: Path) -> Iterator[Serving]:
         memory = open_async_memory(path, **options)
         bound = listening(settings)
         pool = MemoryPool(memory, path, processes) if processes else None
-        server = server_of(create_app(memory, settings=settings, keys=keys, pool=pool), settings)
+        kv = None if attach is None else attach(wrapped(memory))
+        server = server_of(create_app(memory, settings=settings, keys=keys, pool=pool, kv=kv), settings)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         while not server.started:

@@ -78,8 +78,12 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
 
     # The scheduler's side
 
+    def on_new_request(self, request: Any) -> None:
+        self._scheduler.begin(request)
+
     def get_num_new_matched_tokens(self, request: Any, num_computed_tokens: int) -> tuple[int | None, bool]:
-        return self._scheduler.matched(request, num_computed_tokens), False
+        tokens = self._scheduler.matched(request, num_computed_tokens)
+        return tokens, bool(tokens)  # loaded between steps: no request waits for another's memory
 
     def update_state_after_alloc(self, request: Any, blocks: Any, num_external_tokens: int) -> None:
         if num_external_tokens:
@@ -88,12 +92,18 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
     def build_connector_meta(self, scheduler_output: Any) -> KVConnectorMetadata:  # noqa: ARG002
         return ZibaldoneMetadata(self._scheduler.take_loads())
 
+    def update_connector_output(self, connector_output: Any) -> None:
+        done = connector_output.finished_recving or ()
+        self._scheduler.loaded(done, connector_output.invalid_block_ids)
+
     def request_finished(self, request: Any, block_ids: list[int]) -> tuple[bool, dict[str, Any] | None]:  # noqa: ARG002
         return False, self._scheduler.finish(request)
 
     def shutdown(self) -> None:
         if self.role == KVConnectorRole.SCHEDULER:
             self._scheduler.close()
+        elif hasattr(self, "_worker"):
+            self._worker.close()
 
     # The workers' side
 
@@ -107,10 +117,13 @@ class ZibaldoneConnector(KVConnectorBase_V1):  # type: ignore[misc, unused-ignor
     def start_load_kv(self, forward_context: Any, **kwargs: Any) -> None:  # noqa: ARG002
         metadata = self._get_connector_metadata()
         assert isinstance(metadata, ZibaldoneMetadata)
-        self._worker.load(metadata.loads)
+        self._worker.start(metadata.loads)
+
+    def get_finished(self, finished_req_ids: set[str]) -> tuple[set[str] | None, set[str] | None]:  # noqa: ARG002
+        return None, self._worker.take_finished()
 
     def wait_for_layer_load(self, layer_name: str) -> None:
-        """Do nothing: everything is loaded by then."""
+        """Do nothing: a request is scheduled once everything is loaded."""
 
     def save_kv_layer(self, layer_name: str, kv_layer: Any, attn_metadata: Any, **kwargs: Any) -> None:
         """Do nothing: the memory's owner encodes what a request computed from the log."""

@@ -46,7 +46,7 @@ try:
     from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain, question_of
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index
-    from zibaldone.views.kvcache.serving.prompting import KVPrompt, prompt_of
+    from zibaldone.views.kvcache.serving.prompting import KVPrompt, behind_memory, prompt_of
     from zibaldone.views.kvcache.storage.writer import Writer
     from zibaldone.views.kvcache.view import KVView
 except ModuleNotFoundError as error:
@@ -261,11 +261,16 @@ class KVMemory:
         seqs: Sequence[int] | None = None,
         max_new_tokens: int = 128,
         now: TimeLike | None = None,
+        after: KVPrompt | None = None,
+        rendered: Sequence[int] | None = None,
     ) -> KVPrompt:
         """A question for an engine that serves this model and loads the memory itself (`adapters.vllm`).
 
         The selection is that of `generate`, as tokens, with a scope that says whose
-        blocks these are. `max_new_tokens` is what is left free of the window.
+        blocks these are. `max_new_tokens` is what is left free of the window. `after` is the prompt of the
+        turn before: its turns that are selected again come first, in its order, so that the engine's prefix
+        cache serves them; the others follow in the order of the log. `rendered` are the tokens of a whole
+        prompt, with instructions and tools, that stand behind the memory in place of the question alone.
 
         Raises InvalidInput when the question does not fit the window, or the settings no engine.
         """
@@ -273,10 +278,15 @@ class KVMemory:
         count("max_new_tokens", max_new_tokens, least=1)
         whole_text("query", query)
         sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, max_new_tokens)
+        if after is not None and after.user == user:
+            kept = dict.fromkeys(block.tile.seqs[0] for block in after.blocks)
+            sought = replace(sought, kept=tuple(kept))
+        if rendered is not None:
+            sought = replace(sought, rendered=behind_memory(self._encoder, rendered))
 
         def once() -> KVPrompt:
             with self.view.model_lock:
-                return prompt_of(self.view, *self._pool(user), user, sought)
+                return prompt_of(self.view, *self._pool(user), user, sought, after)
 
         return self._caught_up(user, once)
 

@@ -57,12 +57,13 @@ COMMANDS = (
         _option("upstream_key_env", "The environment variable with the upstream's key."),
         _option("notes_model", "The upstream's model that reads conversations for notes, at its price; none unless given."),
         _option("memory_mode", f"{_MODE}: context, tool (it searches) or both.", "context"),
+        _option("kv_model", "Transformers' folder or name of the model that the upstream serves, a vLLM that loads memory"
+                " as keys and values."),
         _option("allow_host", "A name by which clients reach this server.", kind="texts"),
         _option("requests_per_minute", "Of one key; 0: no limit.", 6000, 0, "number"),
         _option("max_body_mib", "Of one request.", 32, 1, "number"),
         _option("processes", "That recall and store for the gateway; 0: the server's own.", 1, 0, "number", most=64),
-        Parameter("views", "choices", "What to recall from beside messages; else notes.", flags="--view", choices=VIEWS),
-        _BLOCKS, has_json=False),
+        Parameter("views", "choices", "Recalled beside messages; else notes.", flags="--view", choices=VIEWS), _BLOCKS, has_json=False),
     _command(
         "keys create", "Make a key; its token is shown this once, and only its hash is kept.", "",
         _option("user", "Whose memory it opens.", flags="--user -u"),

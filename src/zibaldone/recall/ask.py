@@ -64,8 +64,8 @@ class StepResult(TaskResult):
 
     @property
     def is_answer(self) -> bool:
-        """True if the model has said what there is to say."""
-        return bool(self.answer and self.answer.strip()) or not self.known
+        """True if the model has said what there is to say; where it still asks, nothing is unknown yet."""
+        return bool(self.answer and self.answer.strip()) or not (self.known or self.queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,8 @@ class AskStep(Task[StepResult]):
     def check(self, result: StepResult) -> None:
         """Raises ValueError for no answer and nothing to look for, and for queries that cannot be made."""
         if result.is_answer:
+            return
+        if not self.rounds_left and not result.known:
             return
         if not self.rounds_left:
             raise ValueError("no round is left: give the answer that the evidence allows, or known: false")
@@ -207,7 +209,7 @@ class Asking:
                     continue
                 if reply.degraded:
                     return self._ended(evidence, StepResult(), reply.degraded, reply, began)
-                if reply.result.is_answer or not reply.result.queries:
+                if reply.result.is_answer or not (rounds_left and reply.result.queries):
                     return self._ended(evidence, reply.result, "", reply, began)
                 evidence = self._look(evidence, reply, began)
             except (RecallGivenUp, InvalidInput) as error:

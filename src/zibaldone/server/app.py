@@ -10,7 +10,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -34,6 +34,9 @@ from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import RestPart
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import watching
+
+if TYPE_CHECKING:
+    from zibaldone.api.kv import KVMemory
 
 try:
     import uvicorn
@@ -62,15 +65,16 @@ def create_app(
     settings: ServerSettings,
     keys: KeyStore,
     pool: MemoryPool | None = None,
+    kv: KVMemory | None = None,
 ) -> Starlette:
     """Create the ASGI app, which closes the memory and the keys at its end.
 
-    With a `pool` over the same memory, the gateway recalls and adds through it.
+    With a `pool` over the same memory, the gateway recalls and adds through it. A `kv` is closed too.
     """
     metrics = Metrics()
     parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys)]
     if settings.upstream is not None:
-        parts.append(Gateway(pool or memory, settings, metrics))
+        parts.append(Gateway(pool or memory, settings, metrics, kv))
     parts += _mcp(memory, settings)
 
     @asynccontextmanager

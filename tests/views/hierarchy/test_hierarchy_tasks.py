@@ -20,7 +20,6 @@ from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import LONGEST, Block, Cut, OpenEpisodes, closed
 from zibaldone.views.hierarchy.nodes import (
-    Distilled,
     Episode,
     Semantic,
     Statement,
@@ -79,7 +78,7 @@ class Reading(NamedTuple):
     """The outcome of one episode."""
 
     episode: Episode
-    distilled: Distilled
+    semantics: tuple[Semantic, ...]
 
 
 def read(chat=None, known=None, *, degraded="", patient=False):
@@ -105,8 +104,8 @@ def test_without_a_model_an_episode_is_read_offline():
     assert (reading.episode.title, reading.episode.narrative) == (title(messages), narrative(messages))
     assert (reading.episode.made_by, reading.episode.degraded) == ("", "")
     assert (reading.episode.id, reading.episode.session, reading.episode.seqs) == (7, "1", (1, 2, 3))
-    assert [one.statements for one in reading.distilled.new] == [(one,) for one in statements(messages)]
-    assert reading.distilled.new[0].id == 100
+    assert [one.statements for one in reading.semantics] == [(one,) for one in statements(messages)]
+    assert reading.semantics[0].id == 100
 
 
 def test_a_good_model_tells_and_distils():
@@ -114,7 +113,7 @@ def test_a_good_model_tells_and_distils():
     reading = read(model())
     assert reading.episode.title == "Ann adopts Rex, 7 May 2023"
     assert (reading.episode.made_by, reading.episode.degraded) == ("scripted", "")
-    (one,) = reading.distilled.new
+    (one,) = reading.semantics
     assert one.text == "Ann adopted the puppy Rex on 7 May 2023."
     assert [(said.seq, said.verbatim) for said in one.statements] == [
         (1, "I adopted a puppy called Rex yesterday!"),
@@ -148,7 +147,7 @@ def test_a_bad_narrative_is_refused(answer, complaint):
     assert complaint in chat.requests[1].turns[-1].content
     assert reading.episode.narrative == narrative(talk(*TALK))
     assert complaint in reading.episode.degraded
-    assert len(reading.distilled.new) == 1  # the model's own facts: that question was answered well
+    assert len(reading.semantics) == 1  # the model's own facts: that question was answered well
 
 
 @pytest.mark.parametrize(
@@ -167,7 +166,7 @@ def test_an_invented_fact_is_refused(told, complaint):
     """The facts are those of the sentences then, and the episode says why."""
     reading = read(model(distil={"statements": [told]}))
     assert complaint in reading.episode.degraded
-    assert [one.statements for one in reading.distilled.new] == [(one,) for one in statements(talk(*TALK))]
+    assert [one.statements for one in reading.semantics] == [(one,) for one in statements(talk(*TALK))]
 
 
 @pytest.mark.parametrize("word", ["Zebracorp", "4711"])
@@ -176,7 +175,7 @@ def test_a_word_of_earlier_messages_comes_into_no_later_fact(word):
     chat = model(distil={"statements": [{"text": f"Ann adopted Rex of {word}.", "sources": [1]}]})
     reading = read(chat, knows(f"Ann wants a puppy of {word}."))
     assert f"'{word.lower()}'" in reading.episode.degraded
-    assert word not in repr(reading.distilled.new)
+    assert word not in repr(reading.semantics)
 
 
 def test_what_is_borne_out_stands_beside_what_is_not():
@@ -184,7 +183,7 @@ def test_what_is_borne_out_stands_beside_what_is_not():
     good = {"text": "Eva found Rex in Graz.", "sources": [1, 3]}
     bad = {"text": "Ann adopted a zebra.", "sources": [1]}
     reading = read(model(distil={"statements": [good, bad]}))
-    texts = [one.text for one in reading.distilled.new]
+    texts = [one.text for one in reading.semantics]
     assert texts == ["Eva found Rex in Graz.", statements(talk(*TALK))[0].text]
 
 
@@ -196,7 +195,7 @@ def test_a_fact_without_a_source_takes_no_other_with_it():
     reading = read(chat)
     offline = [one.text for one in statements(talk(*TALK)) if one.seq != 1]
     assert offline
-    assert [one.text for one in reading.distilled.new] == [good["text"], *offline]
+    assert [one.text for one in reading.semantics] == [good["text"], *offline]
     assert asked(chat) == ["narrate", "distil"]  # what is partly good is not asked for again
 
 
@@ -205,8 +204,8 @@ def test_a_source_that_is_no_message_is_left_out():
     good = {"text": "Eva found Rex in Graz.", "sources": [99, 3, 3, 1]}
     bad = {"text": "Ann adopted a zebra.", "sources": [1, 99]}
     reading = read(model(distil={"statements": [good, bad]}))
-    assert [said.seq for said in reading.distilled.new[0].statements] == [3, 1]
-    assert "zebra" not in repr(reading.distilled.new)
+    assert [said.seq for said in reading.semantics[0].statements] == [3, 1]
+    assert "zebra" not in repr(reading.semantics)
 
 
 def test_where_no_fact_stands_the_model_is_asked_once_more():
@@ -354,7 +353,7 @@ def test_a_server_that_misbehaves_degrades_and_loses_nothing(served, fault):
     assert "narrate: " in reading.episode.degraded
     assert "distil: " in reading.episode.degraded
     assert reading.episode.made_by == ""
-    assert [one.statements for one in reading.distilled.new] == [(one,) for one in statements(talk(*TALK))]
+    assert [one.statements for one in reading.semantics] == [(one,) for one in statements(talk(*TALK))]
 
 
 def test_a_server_that_is_down_is_waited_for_when_asked_to(served):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from zibaldone.views.hierarchy.stage_one import Pick
 from zibaldone.views.hierarchy.stage_two import (
     EpisodeText,
-    Outcome,
     RankedEpisode,
     StageTwo,
     candidates,
@@ -46,16 +45,16 @@ def texts(**tokens):
     return {int(name[1:]): EpisodeText(name, count) for name, count in tokens.items()}
 
 
-def outcomes(found):
-    """The outcome of each."""
-    return [one.outcome for one in found.decisions]
+def admitted(found):
+    """The episodes that are in, in their order."""
+    return list(found.expanded)
 
 
 def test_the_base_grows_with_each_admission():
     """The second of two that settle the same is not admitted: it is tested beside the first."""
     signal = Scripted(lambda told: 0.5 if told else 1.0)
     found = include("q", ("facts",), ranked(1, 2), texts(e1=5, e2=5), signal, 100, ANY)
-    assert outcomes(found) == [Outcome.ADMITTED, Outcome.LOW]
+    assert admitted(found) == [1]
     before, after = signal.asked[1]
     assert [u.text for u in before.units] == ["e1"]
     assert [u.text for u in after.units] == ["e1", "e2"]
@@ -67,8 +66,7 @@ def test_low_gains_in_a_row_end_the_search():
     useful = {"e2", "e6"}
     signal = Scripted(lambda told: 1.0 - 0.2 * len(useful & set(told)))
     found = include("q", (), ranked(1, 2, 3, 4, 6), texts(e1=1, e2=1, e3=1, e4=1, e6=1), signal, 100, ANY)
-    low, stopped = Outcome.LOW, Outcome.STOPPED
-    assert outcomes(found) == [low, Outcome.ADMITTED, low, low, stopped]
+    assert admitted(found) == [2]
     assert len(signal.asked) == 4
 
 
@@ -77,17 +75,17 @@ def test_what_does_not_fit_is_passed_over_whole():
     signal = Scripted(lambda told: 1.0 - 0.2 * len(told))
     only_low = StageTwo(least=0, lows=1)
     found = include("q", (), ranked(1, 2, 3), texts(e1=6, e2=5, e3=4), signal, 10, only_low)
-    assert outcomes(found) == [Outcome.ADMITTED, Outcome.NO_ROOM, Outcome.ADMITTED]
+    assert admitted(found) == [1, 3]
     assert sum(unit.tokens for unit in found.units) == 10
     assert len(signal.asked) == 2
 
 
 def test_the_first_one_is_admitted_whatever_it_gains():
-    """With `least` the best candidate is in, and says that this is why."""
+    """With `least` the best candidate is in, where there is room for it."""
     signal = Scripted(lambda told: 1.0)
     found = include("q", (), ranked(7, 8), texts(e7=5, e8=5), signal, 100)
-    assert outcomes(found) == [Outcome.FIRST, Outcome.LOW]
-    assert outcomes(include("q", (), ranked(7), texts(e7=5), signal, 4)) == [Outcome.NO_ROOM]
+    assert admitted(found) == [7]
+    assert admitted(include("q", (), ranked(7), texts(e7=5), signal, 4)) == []
 
 
 def test_a_gain_far_below_the_best_is_low():
@@ -97,7 +95,7 @@ def test_a_gain_far_below_the_best_is_low():
         lambda told: 1.0 - sum(worth[one] for one in told), GainThresholds(0.1, 1.0, of_best=0.5)
     )
     found = include("q", (), ranked(1, 2, 3), texts(e1=1, e2=1, e3=1), signal, 9, ANY)
-    assert outcomes(found) == [Outcome.ADMITTED, Outcome.LOW, Outcome.ADMITTED]
+    assert admitted(found) == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +106,7 @@ def test_messages_in_place_of_the_narrative(worth, budget, expanded):
     signal = Scripted(lambda told: {(): 1.0, ("told",): 0.8, ("said",): 0.8 - worth}[tuple(told)])
     found = include("q", (), ranked(1), {1: EpisodeText("told", 10, "said", 30)}, signal, budget, ANY)
     assert [u.text for u in found.units] == ["said" if expanded else "told"]
-    assert found.decisions[0].expanded is expanded
+    assert found.expanded == {1: expanded}
     assert found.units[0].tokens == (30 if expanded else 10)
 
 
@@ -119,7 +117,7 @@ def test_gains_of_two_signals_are_not_compared():
     answers = iter([signal.gain, offline.gain])
     signal.gain = lambda before, after: next(answers)(before, after)
     found = include("q", (), ranked(1, 2), texts(e1=1, e2=1), signal, 9, ANY)
-    assert outcomes(found) == [Outcome.ADMITTED, Outcome.ADMITTED]
+    assert admitted(found) == [1, 2]
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.integers(0, 120))
@@ -130,12 +128,12 @@ def test_the_budget_holds(tokens, budget):
     found = include("q", (), ranked(*shown), shown, signal, budget)
     assert sum(shown[unit.episode].narrative_tokens for unit in found.units) <= budget
     assert {unit.text for unit in found.units} <= {text.narrative for text in shown.values()}
-    assert len(found.decisions) == len(tokens)
+    assert [unit.episode for unit in found.units] == admitted(found)
 
 
 def test_candidates_are_sources_and_the_nearest():
     """Own similarity and the best semantic's relevance add up; an episode of neither is no candidate."""
-    picks = [Pick(1, 0, 0, 0.3, ()), Pick(2, 0, 0, 0.9, ()), Pick(3, 0, 0, 0.5, ())]
+    picks = [Pick(1, 0.3), Pick(2, 0.9), Pick(3, 0.5)]
     found = candidates(
         np.array([10, 11, 12, 13]),
         np.array([0.0, 0.2, 1.0, 0.5]),

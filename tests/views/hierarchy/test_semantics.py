@@ -1,13 +1,13 @@
 """Facts of an episode, told so that they stand alone."""
 
 import pytest
-from hierarchy_talk import EMBEDDER, Known, talk
+from hierarchy_talk import Known, talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zibaldone.text.facts import facts
 from zibaldone.text.sentences import sentences
-from zibaldone.views.hierarchy.nodes import settle, statements
+from zibaldone.views.hierarchy.nodes import numbered, statements
 
 
 def texts(*lines):
@@ -17,8 +17,8 @@ def texts(*lines):
 def learn(memory, messages, episode=1):
     """Distil the messages into the memory, as a view would."""
     background = memory.background(episode, len(memory.semantics) + 1)
-    found = settle([[one] for one in statements(messages)], messages, background, EMBEDDER.embed)
-    memory.semantics.extend(found.new)
+    found = numbered([[one] for one in statements(messages)], messages, background)
+    memory.semantics.extend(found)
     return found
 
 
@@ -95,7 +95,7 @@ def test_every_fact_is_in_exactly_one_statement_of_one_semantic(conversation):
         for start, end in sentences(message.content):
             assert sum(fact.start <= start and end <= fact.end for fact in mine) <= 1
     found = learn(memory, messages)
-    kept = [(one.seq, one.verbatim) for semantic in found.new for one in semantic.statements]
+    kept = [(one.seq, one.verbatim) for semantic in found for one in semantic.statements]
     assert sorted(kept) == sorted((fact.message.seq, fact.verbatim) for fact in told)
     content = {message.seq: message.content for message in messages}
     assert all(verbatim and verbatim in content[seq] for seq, verbatim in kept)

@@ -12,13 +12,12 @@ from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
 from zibaldone.models import Ceilings, Meter, OpenAIChat, StaticEmbedder, TokenLogprob
 from zibaldone.models.logprobs import ChatDrafter, uncertainty
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
-from zibaldone.views.hierarchy.stage_two import EpisodeText, Outcome, RankedEpisode, StageTwo, include
+from zibaldone.views.hierarchy.stage_two import EpisodeText, RankedEpisode, StageTwo, include
 from zibaldone.views.hierarchy.uncertainty import (
     COVERAGE,
     NLL,
     Context,
     CoverageSignal,
-    GainThresholds,
     ReaderSignal,
     ShownEpisode,
     wanted_terms,
@@ -130,7 +129,7 @@ class TestReader:
             100,
             StageTwo(least=0),
         )
-        assert [one.outcome for one in found.decisions] == [Outcome.ADMITTED, Outcome.LOW]
+        assert list(found.expanded) == [1]
         assert re.search(says, found.degraded)
         assert len(server.requests) <= 2  # logprobs are left out once; nothing else is tried again
         assert meter.total("ann").degraded == 1
@@ -281,9 +280,3 @@ def test_wanted_terms_are_half_the_questions():
     assert found == pytest.approx({"hall": 0.5, "bassoon": 0.4, "reed": 0.1})
     assert wanted_terms(["hall"], [], idf) == {"hall": 1.0}
     assert wanted_terms([], [], idf) == {}
-
-
-def test_odd_thresholds():
-    """Anything but a number is refused."""
-    with pytest.raises(InvalidInput):
-        GainThresholds(math.nan, 1.0)

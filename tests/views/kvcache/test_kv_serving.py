@@ -1,6 +1,8 @@
 """From KVMemory.prompt to a cache: an engine attends to what generate attends to, and to nobody else's."""
 
 import json
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -9,8 +11,10 @@ from kv_rig import QUESTION, Rig, line, tokenizer, with_config
 
 from zibaldone import InvalidInput
 from zibaldone.engine.generations import lag, serving
+from zibaldone.views.kvcache.serving import working
 from zibaldone.views.kvcache.serving.scheduling import SchedulerSide
 from zibaldone.views.kvcache.serving.working import PagedLayer, RankShare, WorkerSide
+from zibaldone.views.kvcache.storage.block_files import PoolFiles
 
 SIZE, BLOCKS = 16, 12  # of the engine's cache: tokens to a block, blocks
 OURS = (7, 3, 9, 2, 5, 4, 8)  # blocks that the engine gives a request
@@ -28,10 +32,12 @@ def rig(tmp_path):
 class Engine:
     """A scheduler and its workers, with caches in which heads stand before tokens."""
 
-    def __init__(self, rig, ranks=1):
+    def __init__(self, rig, ranks=1, device="cpu"):
         self.scheduler = SchedulerSide(rig.folder, serving, rig.view.encoder.tap.model.config)
         heads = 2 // ranks
-        self.caches = [{n: torch.zeros((BLOCKS, heads, SIZE, 16)) for n in range(2)} for _ in range(ranks)]
+        self.caches = [
+            {n: torch.zeros((BLOCKS, heads, SIZE, 16), device=device) for n in range(2)} for _ in range(ranks)
+        ]
         self.workers = [
             WorkerSide(
                 {n: PagedLayer(cache.device, kernel(cache), heads, 8, 8) for n, cache in caches.items()},
@@ -44,12 +50,20 @@ class Engine:
 
     def admit(self, request, computed=0):
         """Blocks for a request, and its memory in them; how many tokens that was."""
-        tokens = self.scheduler.matched(request, computed)
+        self.scheduler.begin(request)
+        while (tokens := self.scheduler.matched(request, computed)) is None:
+            time.sleep(0.001)
         if tokens:
             self.scheduler.load(request, OURS, tokens)
         loads = self.scheduler.take_loads()
         for worker in self.workers:
-            worker.load(loads)
+            worker.start(loads)
+        self.failed = set()
+        for worker in self.workers:
+            while loads and not worker.take_finished():
+                time.sleep(0.001)
+            self.failed |= worker.take_failed()
+        self.scheduler.loaded([load.request_id for load in loads], self.failed)
         return tokens
 
     def finish(self, request):
@@ -62,7 +76,7 @@ class Engine:
         flat = [
             torch.cat([caches[layer][block] for block in OURS], dim=1)[:, :tokens] for caches in self.caches
         ]
-        whole = torch.cat(flat)
+        whole = torch.cat(flat).cpu()
         return whole[..., :8], whole[..., 8:]
 
 
@@ -111,6 +125,19 @@ def test_a_request_gets_its_memory(rig, ranks, computed):
         assert not keys[:, :computed].any(), "what the engine had computed is left alone"
         assert not engine.held(layer, len(OURS) * SIZE)[0][:, prompt.memory_tokens :].any()
     assert engine.finish(request_of(prompt)) == {"loaded_tokens": prompt.memory_tokens - computed}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine: make test-gpu")
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_request_gets_its_memory_on_a_gpu(rig, ranks):
+    """By pinned memory and a stream of its own: the same values, and keys but for the card's cosines."""
+    prompt, engine = rig.kv.prompt(QUESTION, user="ann"), Engine(rig, ranks, "cuda")
+    engine.admit(request_of(prompt))
+    for layer in range(2):
+        keys, values = engine.held(layer, prompt.memory_tokens)
+        ours, theirs = expected(rig, prompt, layer)
+        torch.testing.assert_close(keys, ours)
+        assert torch.equal(values, theirs)
 
 
 def test_the_prompt_is_what_generate_sees(rig):
@@ -168,6 +195,41 @@ def test_a_salt_that_would_mix_prefixes_up(rig):
             assert "cache_salt" in refused(rig, request_of(prompt, cache_salt=salt))
 
 
+def test_the_turn_after_begins_as_the_one_before(rig):
+    """Turns that are chosen again come first, in their order and under their salt; their keys are loaded."""
+    before = rig.kv.prompt(QUESTION, user="ann", seqs=[3, 5])
+    after = rig.kv.prompt("w60 w61", user="ann", seqs=[1, 3, 5], after=before)
+    assert after.ids[: before.memory_tokens] == before.ids[: before.memory_tokens]
+    assert (after.salt, after.scope.blocks[:2]) == (before.salt, before.scope.blocks)
+    assert rig.kv.prompt("w60 w61", user="ann", seqs=[1, 3, 5]).salt != before.salt
+    engine = Engine(rig)
+    assert engine.admit(request_of(after)) == after.memory_tokens
+    keys, values = engine.held(0, after.memory_tokens)
+    ours, theirs = expected(rig, after, 0)
+    assert torch.equal(keys, ours)
+    assert torch.equal(values, theirs)
+
+
+def test_turns_of_equal_words_share_no_salt(rig):
+    """Their keys differ, since other turns stood before them: a cache by tokens would mix them up."""
+    rig.say(line(2), session="9")
+    first, second = (
+        rig.kv.prompt(QUESTION, user="ann", seqs=[3]),
+        rig.kv.prompt(QUESTION, user="ann", seqs=[7]),
+    )
+    assert first.ids == second.ids
+    after = rig.kv.prompt(QUESTION, user="ann", seqs=[7], after=first)
+    assert after.salt == second.salt != first.salt
+    both = rig.kv.prompt(QUESTION, user="ann", seqs=[3, 7])
+    assert rig.kv.prompt(QUESTION, user="ann", seqs=[3], after=both).salt == both.salt
+    assert rig.kv.prompt(QUESTION, user="ann", seqs=[7], after=both).salt == second.salt
+
+
+def test_content_that_has_changed(rig):
+    """Blocks that are not what the prompt was put together with are not loaded."""
+    assert "encoded anew" in refused(rig, scoped(rig.kv.prompt(QUESTION, user="ann"), content="another"))
+
+
 @pytest.mark.parametrize("changes", [{"blocks": "all"}, {"user": 3}, {"path": "/"}])
 def test_a_bad_scope_is_answered_and_named(rig, changes):
     """The engine goes on; the response names the fix."""
@@ -195,9 +257,59 @@ def test_a_damaged_block_is_computed(rig):
     path.write_bytes(bytes(path.stat().st_size))
     engine.admit(request_of(prompt))
     filled = -(-prompt.memory_tokens // SIZE)
-    assert engine.workers[0].take_failed() == set(OURS[:filled])
+    assert engine.failed == set(OURS[:filled])
     assert engine.workers[0].take_failed() == set()
     assert not any(cache.any() for cache in engine.caches[0].values())
+    assert engine.admit(request_of(prompt)) == 0, "or the engine would try it without end"
+    said = engine.finish(request_of(prompt))
+    assert (said["loaded_tokens"], "could not be loaded" in said["error"]) == (0, True)
+
+
+def test_the_engine_waits_for_no_disk(rig, monkeypatch):
+    """Checking and reading go on in threads; the engine asks again, and is told when they have ended."""
+    go = threading.Event()
+
+    def waiting(method):
+        def wait(*given):
+            go.wait(30)
+            return method(*given)
+
+        return wait
+
+    monkeypatch.setattr(PoolFiles, "read_into", waiting(PoolFiles.read_into))
+    prompt, engine = rig.kv.prompt(QUESTION, user="ann"), Engine(rig)
+    with monkeypatch.context() as patched:
+        patched.setattr(SchedulerSide, "_plan", waiting(SchedulerSide._plan))
+        request = request_of(prompt)
+        engine.scheduler.begin(request)
+        assert engine.scheduler.matched(request, 0) is None
+        assert engine.scheduler.finish(request) is None, "aborted before anything was known"
+    assert engine.scheduler.matched(request_of(prompt, kv_transfer_params=None), 0) == 0
+    request = request_of(prompt, request_id="2")
+    while (tokens := engine.scheduler.matched(request, 0)) is None:
+        time.sleep(0.001)
+    engine.scheduler.load(request, OURS, tokens)
+    (worker,) = engine.workers
+    worker.start(engine.scheduler.take_loads())
+    assert worker.take_finished() == set()
+    go.set()
+    while not (finished := worker.take_finished()):
+        time.sleep(0.001)
+    assert (finished, worker.take_failed()) == ({"2"}, set())
+    assert torch.equal(engine.held(1, tokens)[0], expected(rig, prompt, 1)[0])
+
+
+def test_a_memory_of_several_parts(rig, monkeypatch):
+    """Threads load parts of a long memory at the same time; each token comes into its own slot."""
+    monkeypatch.setattr(working, "_PART_BYTES", 1)
+    prompt, engine = rig.kv.prompt(QUESTION, user="ann"), Engine(rig)
+    assert len(prompt.blocks) > 2
+    engine.admit(request_of(prompt), 16)
+    for layer in range(2):
+        ours, theirs = expected(rig, prompt, layer)
+        keys, values = engine.held(layer, prompt.memory_tokens)
+        assert torch.equal(keys[:, 16:], ours[:, 16:])
+        assert torch.equal(values[:, 16:], theirs[:, 16:])
 
 
 def test_another_model_is_not_served(rig):

@@ -8,7 +8,12 @@ import pytest
 from zibaldone import InvalidInput, MissingExtra
 from zibaldone.views.kvcache.serving.scheduling import KEY, KVScope
 
-SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7))
+
+def scope(user="ann", generation=3, fingerprint="print", pinned=True, anchor="first"):
+    return KVScope(user, generation, fingerprint, pinned, blocks=(4, 7), content="here", anchor=anchor)
+
+
+SCOPE = scope()
 
 
 def params(**changes):
@@ -53,17 +58,11 @@ def test_a_scope_that_is_no_object():
 
 @pytest.mark.parametrize(
     "other",
-    [
-        KVScope("bob", 3, "print", pinned=True, blocks=(4, 7)),
-        KVScope("ann", 4, "print", pinned=True, blocks=(4, 7)),
-        KVScope("ann", 3, "other", pinned=True, blocks=(4, 7)),
-        KVScope("ann", 3, "print", pinned=False, blocks=(4, 7)),
-        KVScope("ann", 3, "print", pinned=True, blocks=(7, 4)),
-    ],
+    [{"user": "bob"}, {"generation": 4}, {"fingerprint": "other"}, {"pinned": False}, {"anchor": "second"}],
 )
 def test_salts_tell_memories_apart(other):
-    """Another user, generation, model or order of blocks has another salt."""
-    assert SCOPE.salt([1, 2]) != other.salt([1, 2])
+    """Another user, generation, model or first prompt has another salt."""
+    assert SCOPE.salt() != scope(**other).salt()
 
 
 def test_without_vllm():

@@ -22,6 +22,7 @@ from zibaldone.log.filters import Filter
 from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.server.gateway.json_body import JsonObject
+from zibaldone.server.gateway.kv import KVPrompts, NoKVMemory, Render
 from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
 from zibaldone.server.gateway.report import MemoryReport
@@ -76,8 +77,10 @@ class BackgroundTasks:
 class GatewayServices:
     """The objects that all exchanges share."""
 
-    def __init__(self, memory: AsyncMemory, metrics: Metrics, *, recall_timeout_s: float) -> None:
-        self.memory, self.metrics, self.recall_timeout_s = memory, metrics, recall_timeout_s
+    def __init__(
+        self, memory: AsyncMemory, metrics: Metrics, *, recall_timeout_s: float, kv: KVPrompts | None = None
+    ) -> None:
+        self.memory, self.metrics, self.recall_timeout_s, self.kv = memory, metrics, recall_timeout_s, kv
         self.recorder = Recorder(memory)
         self.loops = LoopRecalls(memory)
         self.hidden = HiddenTurns(memory)
@@ -113,6 +116,7 @@ class GatewayExchange:
     is_retry: bool
     # Asks again whether no key is needed, where that was unknown; None: the request is authorized.
     is_open: Callable[[], Awaitable[bool]] | None = None
+    render: Render | None = None  # asks the upstream for a request's tokens, where it takes keys and values
     report: MemoryReport = field(default_factory=MemoryReport)
     admitted: Admitted = field(init=False)  # set by `admit`
     _storing: asyncio.Task[str] | None = None
@@ -178,6 +182,8 @@ class GatewayExchange:
         leaf = await asyncio.shield(storing)
         with self.services.metrics.queued(), self.services.metrics.stage("write_back"):
             await self.services.recorder.store_answer(self.admitted, leaf, turns, answer_id)
+        if self.services.kv is not None:
+            self.services.background.start(self.services.kv.catch_up(self.scope.user))
 
     def _admitted(self, turns: Sequence[WireTurn]) -> Admitted:
         previous = self.wire.continues(self.body)
@@ -211,10 +217,29 @@ class GatewayExchange:
         self.report.recalled = recalled
         if not recalled:
             return {}
+        if self.services.kv is not None and self.render is not None:
+            try:
+                return await self._as_keys(self.services.kv, self.render, asking.message.content, recalled)
+            except NoKVMemory as error:
+                self.report.reasons.append(f"memory as text: {error}")
         given = (self.body, asking.place, recalled.quoted())
         if len(self.body.text) > LONG_BYTES:
             return dict(await in_thread(self.wire.with_memory, *given))
         return dict(self.wire.with_memory(*given))
+
+    async def _as_keys(
+        self, kv: KVPrompts, render: Render, question: str, recalled: Recall
+    ) -> dict[str, str]:
+        members, self.report.kv_tokens = await kv.members(
+            self.body,
+            render,
+            question,
+            user=self.scope.user,
+            seqs=list(dict.fromkeys(seq for unit in recalled.evidence for seq in unit.sources)),
+            budget_tokens=self.options.budget_tokens,
+            timeout_s=self.services.recall_timeout_s,
+        )
+        return members
 
     async def look_up(self, lookup: Lookup, narrowed: Filter, shown: frozenset[int]) -> Recall | None:
         """Search for the model, without the passages it has seen; None if the search fails or is late."""

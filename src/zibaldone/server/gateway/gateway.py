@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
@@ -38,6 +38,7 @@ from zibaldone.server.gateway.json_body import (
     read_object,
     text,
 )
+from zibaldone.server.gateway.kv import KVPrompts
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
 from zibaldone.server.gateway.scope import memory_options, memory_scope
@@ -54,7 +55,10 @@ from zibaldone.server.gateway.upstream import Content, UpstreamAnswer, UpstreamC
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
-from zibaldone.server.settings import ServerSettings
+from zibaldone.server.settings import MemoryMode, ServerSettings
+
+if TYPE_CHECKING:
+    from zibaldone.api.kv import KVMemory
 
 _PREFIX = "/v1"
 _OWN = "/v1/memory/"
@@ -68,15 +72,21 @@ Pairs = Sequence[tuple[str, str]]
 class Gateway:
     """The part of the server that passes paths below /v1 on to the upstream, except our own."""
 
-    def __init__(self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics) -> None:
-        """Raises InvalidInput for settings without an upstream, or with an invalid address."""
+    def __init__(
+        self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics, kv: KVMemory | None = None
+    ) -> None:
+        """With `kv`, chats get memory as keys and values, which the upstream loads.
+
+        Raises InvalidInput for settings without an upstream, or with an invalid address.
+        """
         if settings.upstream is None:
             raise InvalidInput("a gateway needs an upstream: start the server with --upstream ADDRESS")
         self._upstream = UpstreamClient(settings.upstream, key=settings.upstream_key)
         self._metrics = metrics
         self._mode = settings.memory_mode
         timeout_s = settings.recall_timeout_ms / 1000
-        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s)
+        prompts = None if kv is None else KVPrompts(kv)
+        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s, kv=prompts)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of the three formats, and one for everything else."""
@@ -97,6 +107,8 @@ class Gateway:
             yield
         finally:
             await self._services.background.drain(_DRAIN_S)
+            if self._services.kv is not None:
+                await in_thread(self._services.kv.close)
             await self._upstream.close()
 
     async def _serve(self, wire: WireFormat, request: Request) -> Response:
@@ -130,6 +142,9 @@ class Gateway:
             is_retry=is_retry(headers),
             is_open=request.state.is_open if principal.is_presumed else None,
         )
+        # Our tool's rounds go on from the request's messages, which forwarded tokens would stand for.
+        if isinstance(wire, ChatCompletions) and options.mode is MemoryMode.CONTEXT:
+            exchange.render = partial(self._send, request, f"{wire.path}/render", plain=True, is_again=True)
         content = await exchange.admit()
         loop = await tool_loop(exchange, content)
         try:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone.core import Message
@@ -16,9 +15,9 @@ from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, cohesion_text
 from zibaldone.views.hierarchy.nodes import Embed, Episode
-from zibaldone.views.hierarchy.structure import NewUnit, Structure
+from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.table import FIRST_STATEMENT, NAME, EpisodeRow, State, Written
-from zibaldone.views.toolkit import cut, days_named
+from zibaldone.views.toolkit import cut
 from zibaldone.views.units import Key
 
 
@@ -103,7 +102,7 @@ class Builder:
                 yield done - before
 
     def take(self) -> Prepared:
-        """Changes since the last call. Embeds messages that have no episode yet."""
+        """Changes since the last call. Embeds messages without an episode; names themes of new episodes."""
         pending = {message.seq: message for open_ in self._open.pending.values() for message in open_}
         gone = [key for seq, keys in self._open_parts.items() if seq not in pending for key in keys]
         new = [message for seq, message in sorted(pending.items()) if seq not in self._open_parts]
@@ -115,6 +114,10 @@ class Builder:
         made, self._episodes = tuple(self._episodes), []
         stated, self._statements = self._statements, []
         self._last = made[-1].episode if made else self._last
+        for theme, facts in self.structure.unnamed().items() if made else ():
+            name, made_by = self.reader.name(facts)
+            if made_by:
+                self.structure.name(theme, name, made_by)
         written = self.structure.take()
         return Prepared(made, (*stated, *rows), tuple(gone), written, self.structure.state)
 
@@ -126,13 +129,11 @@ class Builder:
 
     def _settle(self, block: Block) -> None:
         embed = self.reader.embed
-        episode, distilled = self.reader.read(block, self.structure.background())
+        episode, semantics = self.reader.read(block, self.structure.background())
         (vector,) = embed([f"{episode.title}. {episode.narrative}"])
-        further = [said.text for semantic in distilled.new for said in semantic.statements[1:]]
-        ends = np.cumsum([len(semantic.statements) - 1 for semantic in distilled.new], dtype=np.int64)
-        pairs = zip(distilled.vectors, np.split(embed(further), ends)[:-1], strict=True)
-        new = self.structure.settle(distilled, [np.vstack(pair) for pair in pairs])
-        self._statements += _rows(new, {message.seq: message for message in block.messages})
+        stated = embed([said.text for semantic in semantics for said in semantic.statements])
+        messages = {message.seq: message for message in block.messages}
+        self._statements += self.structure.settle(semantics, stated, messages)
         self._episodes.append(EpisodeRow(episode, vector))
 
 
@@ -143,34 +144,10 @@ def open_units(messages: Sequence[Message], tokenizer: Tokenizer, embed: Embed) 
     vectors = iter(embed(texts))
     return [
         units.Row(
-            sources=(message.seq,),
-            part=part,
-            kind=pieces.kind,
-            tokens=pieces.tokens[part],
-            vector=next(vectors),
-            days=pieces.days[part],
-            start=start,
-            end=end,
+            (message.seq,), part, pieces.kind, pieces.tokens[part], next(vectors), pieces.days[part], *span
         )
         for message, pieces in zip(messages, cuts, strict=True)
-        for part, (start, end) in enumerate(pieces.spans)
-    ]
-
-
-def _rows(new: Sequence[NewUnit], messages: Mapping[int, Message]) -> list[units.Row]:
-    return [
-        units.Row(
-            sources=unit.statement.sources,
-            part=unit.part,
-            kind="statement",
-            tokens=0,  # counted where it is offered
-            vector=unit.vector,
-            days=days_named(messages[unit.statement.seq], unit.statement.text),
-            start=unit.statement.start,
-            end=unit.statement.start + len(unit.statement.verbatim),
-            text=unit.statement.text,
-        )
-        for unit in new
+        for part, span in enumerate(pieces.spans)
     ]
 
 

@@ -23,31 +23,10 @@ from zibaldone.text.dated_text import resolved
 from zibaldone.text.facts import day_of
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
+from zibaldone.views.hierarchy import nodes, tasks
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due
-from zibaldone.views.hierarchy.nodes import (
-    Background,
-    Distilled,
-    Episode,
-    Semantic,
-    Statement,
-    narrative,
-    settle,
-    statements,
-    title,
-)
-from zibaldone.views.hierarchy.tasks import (
-    Distil,
-    Expected,
-    FindEpisodes,
-    KnownFact,
-    Narrate,
-    Narrated,
-    NewFacts,
-    Predict,
-    Starts,
-    StatedFact,
-    shown_messages,
-)
+from zibaldone.views.hierarchy.nodes import Background, Episode, Semantic, Statement, numbered
+from zibaldone.views.hierarchy.tasks import Distil, NewFacts, StatedFact, shown_messages
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -84,20 +63,22 @@ class EpisodeReader:
             start = sum(cut.size for cut in cuts)
         return cuts
 
-    def read(self, block: Block, background: Background) -> tuple[Episode, Distilled]:
+    def read(self, block: Block, background: Background) -> tuple[Episode, tuple[Semantic, ...]]:
         """Make an episode of a block's messages, with the semantics that it adds."""
         messages, shown = block.messages, shown_messages(block.messages)
         exchange = _Exchange(self, [block.degraded] if block.degraded else [])
 
-        def offline_narrative() -> Narrated:
-            return Narrated(title=title(messages, background.df, background.n), narrative=narrative(messages))
+        def offline_narrative() -> tasks.Narrated:
+            return tasks.Narrated(
+                title=nodes.title(messages, background.df, background.n), narrative=nodes.narrative(messages)
+            )
 
-        narrate = Narrate(shown, offline_narrative)
+        narrate = tasks.Narrate(shown, offline_narrative)
         narrated, by_model = exchange.ask(narrate)
         if by_model and (borne_out := narrate.borne_out(narrated)) != narrated:
             exchange.degraded.append("narrate: less what no message says")
             narrated = borne_out
-        offline = statements(messages)
+        offline = nodes.statements(messages)
         facts = [[statement] for statement in offline]
         if self.asker.has_model:
             known = background.known(self.embed([f"{narrated.title}. {narrated.narrative}"])[0])
@@ -105,20 +86,20 @@ class EpisodeReader:
             news, by_model = exchange.ask(distil)
             if by_model:
                 facts = _facts(distil, news, messages, offline, exchange.degraded)
-        distilled = settle(facts, messages, background, self.embed)
-        times = [message.time for message in messages if message.time]
-        episode = Episode(
-            id=background.episode,
-            session=messages[0].session,
-            seqs=tuple(message.seq for message in messages),
-            title=" ".join(narrated.title.split()),
-            narrative=narrated.narrative.strip(),
-            start=min(times),
-            end=max(times),
-            made_by=", ".join(dict.fromkeys(exchange.made_by)),
-            degraded="; ".join(exchange.degraded),
-        )
-        return episode, distilled
+        seqs, times = zip(*((message.seq, message.time) for message in messages if message.time), strict=True)
+        title, text = " ".join(narrated.title.split()), narrated.narrative.strip()
+        by, degraded = ", ".join(dict.fromkeys(exchange.made_by)), "; ".join(exchange.degraded)
+        span = min(times), max(times)
+        episode = Episode(background.episode, messages[0].session, seqs, title, text, *span, by, degraded)
+        return episode, numbered(facts, messages, background)
+
+    def name(self, facts: Sequence[str]) -> tuple[str, str]:
+        """(name of a theme, the model's that gave it); empty without one."""
+        if not self.asker.has_model:
+            return "", ""
+        answer = self.asker.ask(tasks.NameTheme(tuple(facts)), user=self.user, patient=self.patient)
+        model = "" if answer.made_by == OFFLINE else answer.made_by.rpartition("/")[0]
+        return answer.result.name.strip(), model
 
     def _divided(self, seen: Sequence[Message], vectors: Vectors, window: Window) -> list[Cut]:
         """Cuts of one window; of a window that goes on the last part stays open."""
@@ -127,13 +108,13 @@ class EpisodeReader:
             cuts = closed(seen, vectors, ended=window.whole)
             return cuts if window.whole else cuts[:1]
 
-        def fallback() -> Starts:
+        def fallback() -> tasks.Starts:
             ends = list(accumulate(cut.size for cut in offline()))
-            return Starts(starts=[seen[end].seq for end in ends if end < len(seen)])
+            return tasks.Starts(starts=[seen[end].seq for end in ends if end < len(seen)])
 
         if window.whole and window.size < 2 * SHORTEST:
             return offline()
-        task = FindEpisodes(shown_messages(seen), fallback)
+        task = tasks.FindEpisodes(shown_messages(seen), fallback)
         answer = self.asker.ask(task, user=self.user, patient=self.patient)
         if answer.degraded or answer.made_by == OFFLINE:
             return [replace(cut, degraded=answer.degraded) for cut in offline()]
@@ -169,8 +150,8 @@ class _Exchange:
         """Predictions from known statements; () without any, and then no model is asked."""
         if not semantics:
             return ()
-        known = tuple(KnownFact(one.time.date().isoformat(), one.text) for one in semantics)
-        task = Predict(about, known, lambda: Expected(expected=[fact.text for fact in known]))
+        known = tuple(tasks.KnownFact(one.time.date().isoformat(), one.text) for one in semantics)
+        task = tasks.Predict(about, known, lambda: tasks.Expected(expected=[fact.text for fact in known]))
         return tuple(task.borne_out(self.ask(task)[0]).expected)
 
 
@@ -186,14 +167,14 @@ def _facts(
     Where a fact is refused, the sentences of its sources say what they say; where it has none, those of all
     messages that no other fact names.
     """
-    judged = distil.judged(news)
-    heard = {seq for fact in judged.facts for seq in fact.sources}
-    again = {seq for fact, _ in judged.refused for seq in fact.sources}
-    if judged.refused:
-        degraded.append(f"distil: {len(judged.refused)} refused, the first {judged.refused[0][1]}")
-    if any(not fact.sources for fact, _ in judged.refused):
+    stated, refused = distil.judged(news)
+    heard = {seq for fact in stated for seq in fact.sources}
+    again = {seq for fact, _ in refused for seq in fact.sources}
+    if refused:
+        degraded.append(f"distil: {len(refused)} refused, the first {refused[0][1]}")
+    if any(not fact.sources for fact, _ in refused):
         again |= {message.seq for message in messages} - heard
-    facts = [_grounded(fact, messages) for fact in judged.facts]
+    facts = [_grounded(fact, messages) for fact in stated]
     return facts + [[statement] for statement in offline if statement.seq in again]
 
 

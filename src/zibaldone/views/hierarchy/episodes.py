@@ -1,25 +1,21 @@
 """Cuts of a conversation into episodes (section 3.2; appendix C.1), without a model.
 
-Every session has an open episode: the messages that no episode has yet. A pause of more than 30 minutes
-always ends it. Otherwise cuts are put where the talk coheres least: between the few messages before a place
-and the few after it, both in shared words and in the embedder's space, each measured against the other places
-in sight, so that no constant belongs to an embedder. A cut has a price, which keeps small dips whole, and one
-after a question costs more: an answer is not understood without it.
-
-Decisions are delayed until later messages cannot change them. With nothing but talk, the first cut is decided
-when LONGEST + CONTEXT messages are open, of those alone; where a pause or the end of the session is known to
-come earlier, of the messages up to it. So the cuts are the same whether messages come one by one or at once.
+A pause of more than 30 minutes always ends an episode. Otherwise cuts are put where the talk coheres least:
+between the few messages before a place and after it, in shared words and in the embedder's space, measured
+against the other places in sight. A cut has a price, which keeps small dips whole, and one after a question
+costs more. Decisions wait until later messages cannot change them: the first cut is decided when LONGEST +
+CONTEXT messages are open, or a pause or the end of the session is known to come earlier. So the cuts are the
+same whether messages come one by one or at once.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -76,11 +72,8 @@ class Block:
     degraded: str = ""  # as of its cut
 
 
-class Decide(Protocol):
-    """Decides the cuts of a session's open messages: `closed`, or a model."""
-
-    def __call__(self, pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
-        """Like `closed`; calls must agree with each other however the messages are batched."""
+# Decides the cuts of a session's open messages: `closed`, or a model; however messages are batched, the same.
+Decide = Callable[..., list[Cut]]
 
 
 def cohesion_text(message: Message) -> str:

@@ -32,28 +32,24 @@ class Offer:
     row: int | None  # of the standing's units; None: it states no fact
 
 
-def gather(
-    descent: Descent, messages: Mapping[int, Message], inclusion: Inclusion | None, tokenizer: Tokenizer
-) -> tuple[Evidence, ...]:
-    """Evidence, best first: facts and messages of admitted nodes by value, or sources behind all facts.
-
-    `messages` has those of `Descent.seqs` that are still there.
-    """
-    return _Gathering(descent, messages, tokenizer).offered(inclusion)
-
-
 @dataclass(frozen=True, slots=True)
-class _Gathering:
+class Gathering:
+    """Evidence of one descent; `messages` has those of `Descent.seqs` that are still there."""
+
     descent: Descent
     messages: Mapping[int, Message]
     tokenizer: Tokenizer
 
     def offered(self, inclusion: Inclusion | None) -> tuple[Evidence, ...]:
+        """Best first: facts and messages of admitted nodes by value, or sources behind all facts."""
         ranked, levels = self.descent.ranked, self.descent.levels
         if inclusion is not None:
-            opened = {one.ranked.episode: one.expanded for one in inclusion.decisions if one.admitted}
+            opened = dict(inclusion.expanded)
         else:
             opened = {one.episode: True for one in ranked if one.support > 0}
+        room = int(OFFERED * self.descent.question.budget_tokens)
+        if self.descent.config.guided:
+            return fill(self._falling(self._as_in_the_paper(opened)), room, self.tokenizer.count)
         offers: dict[Key, Offer] = {}
         sources: list[int] = []
         for pick in self.descent.picks:
@@ -76,8 +72,18 @@ class _Gathering:
                 tiers |= dict.fromkeys(more.keys() - offers.keys(), 0 if inclusion else 1 + place)
                 offers = more | offers
         order = sorted(offers, key=lambda key: (tiers[key], -round(offers[key].value, 4), key))
-        room = int(OFFERED * self.descent.question.budget_tokens)
         return fill(self._falling([offers[key] for key in order]), room, self.tokenizer.count)
+
+    def _as_in_the_paper(self, opened: Mapping[int, bool]) -> list[Offer]:
+        """All semantics, the admitted episodes in their order, and messages that no episode has yet."""
+        standing, levels = self.descent.standing, self.descent.levels
+        offers: dict[Key, Offer] = {}
+        for pick in self.descent.picks:
+            offers["semantic", pick.id, 0] = self._fact(stated_in(levels, standing, pick), pick)
+        for ranked in self.descent.ranked:
+            if ranked.episode in opened:
+                offers |= self._episode(ranked, ranked.score, expanded=opened[ranked.episode])
+        return [*offers.values(), *self._newest().values()]
 
     def _fact(self, rows: Sequence[int], pick: Pick) -> Offer:
         """A semantic in a model's words, citing its sources and the messages of its statements."""
@@ -133,23 +139,16 @@ class _Gathering:
             evidence = replace(evidence_of(unit, NAME), speaker=None, text=unit.text.partition("\n")[2])
             return {("episode", unit.part, 0): Offer(evidence, value, None)}
         passages = self._passages(unit.sources)
-        best: dict[tuple[int, int], int] = {}
-        for row in here:
-            seq = standing.units[row].seq
-            if seq in passages:
-                key = (seq, _passage_with(standing.units[row], passages[seq]).part)
-                if key not in best or standing.total[row] > standing.total[best[key]]:
-                    best[key] = row
-        return {
-            ("message", *passage.key): Offer(
-                _told(passage),
-                (max(float(standing.total[best[passage.key]]), NOTHING) if passage.key in best else NOTHING)
-                + EPISODE * weight,
-                best.get(passage.key),
-            )
-            for some in passages.values()
-            for passage in some
-        }
+        best: dict[tuple[int, int], int] = {}  # what speaks most for a passage: the last one put stays
+        for row in sorted(here, key=lambda row: (standing.total[row], -row)):
+            if (seq := standing.units[row].seq) in passages:
+                best[_passage_with(standing.units[row], passages[seq]).key] = row
+        offers: dict[Key, Offer] = {}
+        for passage in (one for some in passages.values() for one in some):
+            stating = best.get(passage.key)
+            own = NOTHING if stating is None else max(float(standing.total[stating]), NOTHING)
+            offers["message", *passage.key] = Offer(_told(passage), own + EPISODE * weight, stating)
+        return offers
 
     def _value(self, pick: Pick) -> float:
         standing = self.descent.standing
@@ -166,11 +165,8 @@ class _Gathering:
         """Evidence with scores that never rise, and the channels of each."""
         least = np.inf
         rows = [offer.row for offer in offers if offer.row is not None]
-        channels = (
-            dict(zip(rows, self.descent.standing.statement_explanation.of_rows(rows), strict=True))
-            if rows
-            else {}
-        )
+        explain = self.descent.standing.statement_explanation
+        channels = dict(zip(rows, explain.of_rows(rows) if rows else [], strict=True))
         for offer in offers:
             least = min(least, offer.value)
             unit_channels = () if offer.row is None else channels[offer.row]
@@ -183,8 +179,5 @@ def _told(passage: Unit) -> Evidence:
 
 def _passage_with(statement: Unit, passages: Sequence[Unit]) -> Unit:
     """The passage in which a statement's words begin."""
-    return max(
-        (one for one in passages if one.start <= statement.start),
-        key=lambda one: one.start,
-        default=passages[0],
-    )
+    before = (one for one in passages if one.start <= statement.start)
+    return max(before, key=lambda one: one.start, default=passages[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from sqlalchemy import Connection
@@ -16,20 +17,13 @@ from zibaldone import log
 from zibaldone.core import ChannelScore
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Mask, Question
-from zibaldone.search.ranker import (
-    DEFAULT_WEIGHTS,
-    Explanation,
-    TalkWeights,
-    Weights,
-    score,
-    standardised,
-)
+from zibaldone.search.ranker import DEFAULT_WEIGHTS, Explanation, TalkWeights, Weights, score, standardised
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.table import SemanticRow, State
+from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow
 from zibaldone.views.units import Key
 from zibaldone.views.user_cache import UserCache
 
@@ -49,38 +43,39 @@ class Levels:
     ids: Ints  # (n,)
     row_of: Mapping[int, int]  # by semantic
     row_with: Mapping[Key, int]  # by unit of a statement
+    themes: Ints  # (n,) guided ones
+    names: Mapping[int, str]  # of guided themes that a model has named
 
     @staticmethod
-    def of(mark: Mark | None, semantics: Mapping[int, SemanticRow], by_model: frozenset[int]) -> Levels:
-        """Build from rows, ids rising."""
+    def of(
+        mark: Mark | None = None,
+        semantics: Mapping[int, SemanticRow] = MappingProxyType({}),
+        by_model: frozenset[int] = frozenset(),
+        themes: Mapping[int, ThemeRow] = MappingProxyType({}),
+    ) -> Levels:
+        """Build from rows, ids rising; by default those of a user without any episode."""
         rows = tuple(semantics.values())
-        return Levels(
-            mark,
-            rows,
-            by_model,
-            ids=np.fromiter((row.id for row in rows), np.int64, len(rows)),
-            row_of={row.id: place for place, row in enumerate(rows)},
-            row_with={key: place for place, row in enumerate(rows) for key in row.units},
-        )
-
-    @staticmethod
-    def nothing() -> Levels:
-        """Levels of a user without any episode."""
-        return Levels.of(None, {}, frozenset())
+        ids = np.array([row.id for row in rows], dtype=np.int64)
+        of = np.array([row.theme for row in rows], dtype=np.int64)
+        row_of = {row.id: place for place, row in enumerate(rows)}
+        row_with = {key: place for place, row in enumerate(rows) for key in row.units}
+        names = {number: row.name for number, row in themes.items() if row.made_by}
+        return Levels(mark, rows, by_model, ids, row_of, row_with, of, names)
 
 
 def levels_of(cache: UserCache[Levels], connection: Connection, generation: Generation) -> Levels:
     """Levels as of the connection's snapshot."""
     state = table.state(connection, generation)
     if state is None:
-        return Levels.nothing()
+        return Levels.of()
     counters = log.state(connection, generation.user)
     mark = generation.number, counters.deletions, state
     before = cache.get(generation.user)
     if before is not None and before.mark == mark:
         return before
     semantics = table.semantics(connection, generation)
-    levels = Levels.of(mark, semantics, table.told_by_model(connection, generation))
+    by_model, themes = table.told_by_model(connection, generation), table.themes(connection, generation)
+    levels = Levels.of(mark, semantics, by_model, themes)
     cache.put(generation.user, levels, counters)
     return levels
 
@@ -113,8 +108,13 @@ class Standing:
         index: UnitIndex,
         episode_index: UnitIndex,
         question: Question,
+        *,
+        by_cosine: bool = False,
     ) -> Standing:
-        """Score all of both indexes; what the question may not recall is outside."""
+        """Score all of both indexes; what the question may not recall is outside.
+
+        `by_cosine`: as in the paper, with no word, speaker or neighbour counted.
+        """
         units, episodes = tuple(index.units), tuple(episode_index.units)
         inside, episode_inside = _recallable(question, index), _recallable(question, episode_index)
         scores = score(index, question, STATEMENT_WEIGHTS, inside)
@@ -133,22 +133,22 @@ class Standing:
         # A statement that these levels do not know is of a snapshot that is newer than theirs.
         inside &= (semantic_at >= 0) | np.array([unit.kind != "statement" for unit in units], dtype=np.bool_)
         best_unit = np.full(len(levels.semantics), -1, dtype=np.int64)
+        if by_cosine:
+            query = (
+                np.zeros(index.vectors.dimension, dtype=np.float32)
+                if question.vector is None
+                else question.vector
+            )
+            total, episode_total = (
+                one.vectors.products(query).astype(np.float64).round(6) for one in (index, episode_index)
+            )
         falling = stated[np.argsort(total[stated], kind="stable")]
         falling = falling[inside[falling]]
         best_unit[semantic_at[falling]] = falling  # the last one put, and so the greatest, stays
-        return Standing(
-            units,
-            total,
-            inside,
-            semantic_at,
-            best_unit,
-            episodes,
-            episode_total,
-            episode_inside,
-            scores.confidence,
-            Explanation.of(index, replace(scores, total=total.astype(np.float32))),
-            episode_explanation,
-        )
+        explanation = Explanation.of(index, replace(scores, total=total.astype(np.float32)))
+        of_statements = units, total, inside, semantic_at, best_unit
+        of_narratives = episodes, episode_total, episode_inside
+        return Standing(*of_statements, *of_narratives, scores.confidence, explanation, episode_explanation)
 
     def explain(self, seq: int) -> tuple[ChannelScore, ...] | None:
         """Channels of a message: those of its best statement, or else of its episode."""

@@ -120,14 +120,6 @@ def _clock(message: Message) -> str:
 MOST_KNOWN = 10  # semantics that an episode is held against
 
 
-@dataclass(frozen=True, slots=True)
-class Distilled:
-    """New semantics of an episode, in the order of its messages."""
-
-    new: tuple[Semantic, ...]
-    vectors: Vectors  # (len(new), d), of their texts
-
-
 Known = Callable[[Vectors], Sequence[Semantic]]  # the nearest of those that are near enough to a vector (d,)
 Embed = Callable[[Sequence[str]], Vectors]
 
@@ -159,17 +151,14 @@ def _statement(fact: Fact) -> Statement:
     return Statement(message.seq, text, fact.verbatim, fact.start, message.speaker, question_seq)
 
 
-def settle(
-    facts: Sequence[Sequence[Statement]], messages: Sequence[Message], background: Background, embed: Embed
-) -> Distilled:
-    """Make a semantic of each fact: its first statement names it, further ones say the same.
-
-    Depends on nothing but its arguments, so episodes are to be settled one by one in the order of the log.
-    """
+def numbered(
+    facts: Sequence[Sequence[Statement]], messages: Sequence[Message], background: Background
+) -> tuple[Semantic, ...]:
+    """Make a semantic of each fact: its first statement names it, further ones say the same."""
     times = {message.seq: message.time for message in messages}
-    new: list[Semantic] = []
+    semantics = []
     for number, stated in enumerate(facts, background.first_semantic):
         time = times[stated[0].seq]
         assert time is not None  # what is stored has one
-        new.append(Semantic(number, background.episode, tuple(stated), time))
-    return Distilled(tuple(new), embed([stated[0].text for stated in facts]))
+        semantics.append(Semantic(number, background.episode, tuple(stated), time))
+    return tuple(semantics)

@@ -1,4 +1,4 @@
-"""Retrieval (section 3.3): semantics by Stage I, episodes by Stage II, and what is new.
+"""Retrieval (section 3.3): themes and semantics by Stage I, episodes by Stage II, and what is new.
 
 A fact is offered as the message that states it: torn out of it, it holds half as much of what is asked for
 (docs/decisions.md). A fact that a model wrote stands for itself, and so does an episode that a model told,
@@ -14,15 +14,16 @@ import numpy as np
 
 from zibaldone.core import Message
 from zibaldone.models.base import Tokenizer, Vectors
+from zibaldone.search.clustering import unit
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Question
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.rendering import line
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.node_scores import Levels, Standing, plain_terms
-from zibaldone.views.hierarchy.stage_one import Pick, normalised, select
+from zibaldone.views.hierarchy.stage_one import Pick, knn, normalised, pool, representatives
 from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
-from zibaldone.views.hierarchy.uncertainty import CoverageSignal, Signal, wanted_terms
+from zibaldone.views.hierarchy.uncertainty import Signal, wanted_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,40 +35,33 @@ class Descent:
     levels: Levels
     standing: Standing
     picks: tuple[Pick, ...]  # semantics
+    themes: tuple[str, ...]  # names of the guided themes that they were found in
     ranked: tuple[RankedEpisode, ...]  # candidate episodes
     wanted: Mapping[str, float]  # what is to be settled, see `wanted_terms`
 
     @staticmethod
     def of(
-        question: Question,
-        config: XMemory,
-        levels: Levels,
-        standing: Standing,
-        index: UnitIndex,
+        question: Question, config: XMemory, levels: Levels, standing: Standing, index: UnitIndex
     ) -> Descent:
         """Stage I, and the candidates of Stage II; `index` has the units of `standing`."""
-        picks = _stage_one(levels, standing, index.vectors.rows, config)
+        picks, themes = _stage_one(levels, standing, index.vectors.rows, question, config)
+        # A theme's name may be of what may not be recalled.
+        names = [levels.names[theme] for theme in themes if theme in levels.names and standing.inside.all()]
         ranked = _candidates(levels, standing, picks, config)
         speakers = sorted({unit.speaker for unit in standing.units})
         stated = [(plain_terms(_text(levels, standing, pick), speakers), pick.relevance) for pick in picks]
         wanted = wanted_terms([term for _, term in question.terms], stated, index.lexical.idf)
-        return Descent(question, config, levels, standing, picks, ranked, wanted)
+        return Descent(question, config, levels, standing, picks, tuple(names), ranked, wanted)
 
     def seqs(self) -> list[int]:
         """The messages that may be offered."""
-        units = [
-            self.standing.units[row]
-            for pick in self.picks
-            for row in stated_in(self.levels, self.standing, pick)
-        ]
+        rows = [row for pick in self.picks for row in stated_in(self.levels, self.standing, pick)]
         episodes = {one.episode for one in self.ranked}
-        of_episodes = [
-            seq for unit in self.standing.episodes if unit.part in episodes for seq in unit.sources
-        ]
-        return sorted({*(unit.seq for unit in units), *of_episodes})
+        sources = [unit.sources for unit in self.standing.episodes if unit.part in episodes]
+        return sorted({self.standing.units[row].seq for row in rows}.union(*sources))
 
     def stage_two(
-        self, messages: Mapping[int, Message], signal: Signal | None, tokenizer: Tokenizer
+        self, messages: Mapping[int, Message], signal: Signal, tokenizer: Tokenizer
     ) -> Inclusion | None:
         """Which episodes are worth their tokens; None where it is switched off. May ask a model."""
         if not self.config.include:
@@ -75,10 +69,10 @@ class Descent:
         facts = [_text(self.levels, self.standing, pick) for pick in self.picks]
         return include(
             self.question.text,
-            ("\n".join(facts),) if facts else (),
+            tuple("\n".join(some) for some in (self.themes, facts) if some),
             self.ranked,
             self._episode_texts(messages, tokenizer),
-            signal or CoverageSignal(self.wanted),
+            signal,
             self.question.budget_tokens,
             self.config.stage_two,
         )
@@ -88,12 +82,11 @@ class Descent:
         episode_units = {unit.part: unit for unit in self.standing.episodes}
         episodes = [episode_units[one.episode] for one in self.ranked]
         narratives = [unit.text.partition("\n")[2] for unit in episodes]
+        lines = {seq: line(message.speaker, message.content) for seq, message in messages.items()}
         by_words = [
             "\n".join(
-                line(messages[seq].speaker, messages[seq].content) for seq in unit.sources if seq in messages
+                lines[seq] for seq in unit.sources if seq in lines and unit.part in self.levels.by_model
             )
-            if unit.part in self.levels.by_model
-            else ""
             for unit in episodes
         ]
         counts = tokenizer.count([*narratives, *by_words]) if episodes else []
@@ -116,23 +109,46 @@ def _text(levels: Levels, standing: Standing, pick: Pick) -> str:
     return standing.units[stated_in(levels, standing, pick)[0]].text
 
 
-def _stage_one(levels: Levels, standing: Standing, vectors: Vectors, config: XMemory) -> tuple[Pick, ...]:
-    """The semantics; `vectors` (u, d) are the units'."""
+def _stage_one(
+    levels: Levels, standing: Standing, vectors: Vectors, question: Question, config: XMemory
+) -> tuple[tuple[Pick, ...], tuple[int, ...]]:
+    """(semantics, guided themes that they were found in); `vectors` (u, d) are the units'."""
     stage = config.stage_one
     rows = np.flatnonzero(standing.best_unit >= 0)
     ids, relevance = levels.ids[rows], standing.total[standing.best_unit[rows]]
+    nearest = pool(ids, relevance, stage.pool if config.select else stage.semantics)
+    if not config.select:
+        relevances = normalised(relevance[nearest]).tolist()
+        return tuple(map(Pick, ids[nearest].tolist(), relevances)), ()
+    own = vectors[standing.best_unit[rows]].astype(np.float64)
+    nodes, themes = nearest, tuple[int, ...]()
+    if config.guided and len(nearest):
+        nodes = np.arange(len(rows))
+        of = levels.themes[rows]
+        themes = _themes(own, of, np.unique(of[nearest]), question, config)
+        nearest = nearest[np.isin(of[nearest], themes)]
+    cosines = (own[nearest] @ own[nodes].T).round(6)
+    places = nearest if config.guided else np.arange(len(nearest))
+    weights = knn(cosines, places, stage.near)
+    return representatives(ids[nearest], relevance[nearest], weights, stage.semantics, stage), themes
 
-    def similar(pool: Ints) -> Doubles:
-        best = vectors[standing.best_unit[rows[pool]]].astype(np.float64)
-        return np.asarray((best @ best.T).round(6))
 
-    if config.select:
-        return select(ids, relevance, similar, stage)
-    nearest = np.lexsort((ids, -relevance))[: stage.semantics]
-    relevances = normalised(relevance[nearest])
-    return tuple(
-        Pick(int(ids[row]), float(s), 0.0, float(s), ()) for row, s in zip(nearest, relevances, strict=True)
-    )
+def _themes(
+    semantics: Doubles, of: Ints, candidates: Ints, question: Question, config: XMemory
+) -> tuple[int, ...]:
+    """Representatives of the candidates T_q on the themes' kNN graph.
+
+    `semantics` (n, d) are the vectors of all that may be recalled, `of` (n,) their themes.
+    """
+    ids, place = np.unique(of, return_inverse=True)
+    sums = np.zeros((len(ids), semantics.shape[1]))
+    np.add.at(sums, place, semantics)
+    centroids, here = unit(sums), np.searchsorted(ids, candidates)
+    weights = knn((centroids[here] @ centroids.T).round(6), here, config.stage_one.near)
+    query = np.zeros(sums.shape[1]) if question.vector is None else question.vector
+    relevance = (centroids[here] @ query).round(6)
+    picks = representatives(candidates, relevance, weights, config.stage_one.themes, config.stage_one)
+    return tuple(pick.id for pick in picks)
 
 
 def _candidates(

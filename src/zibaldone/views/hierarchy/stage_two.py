@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.views.checked_settings import Count, Whole, settings
 from zibaldone.views.hierarchy.stage_one import Pick, normalised
-from zibaldone.views.hierarchy.uncertainty import Context, Gain, ShownEpisode, Signal
+from zibaldone.views.hierarchy.uncertainty import Context, ShownEpisode, Signal
 
 
 @settings
@@ -53,35 +52,12 @@ class EpisodeText:
     messages_tokens: int = 0
 
 
-class Outcome(Enum):
-    """Decision on a candidate."""
-
-    ADMITTED = "it leaves less open"
-    FIRST = "the best there is, whatever it gains"
-    LOW = "it does not leave enough less open"
-    NO_ROOM = "it does not fit what is left of the budget"
-    STOPPED = "the search had ended before it"
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeDecision:
-    """A candidate with the decision on it."""
-
-    ranked: RankedEpisode
-    outcome: Outcome
-    expanded: bool = False  # its messages are in, in place of its narrative
-
-    @property
-    def admitted(self) -> bool:
-        return self.outcome in (Outcome.ADMITTED, Outcome.FIRST)
-
-
 @dataclass(frozen=True, slots=True)
 class Inclusion:
     """Result of Stage II."""
 
-    units: tuple[ShownEpisode, ...]  # in the order of admission
-    decisions: tuple[EpisodeDecision, ...]  # one per candidate, in the order of rank
+    units: tuple[ShownEpisode, ...]  # admitted, in order
+    expanded: Mapping[int, bool]  # by admitted episode: True with its messages, in place of its narrative
     probes: int  # how often a model was asked
     degraded: str  # why the offline signal took over; "" when it did not
 
@@ -130,61 +106,36 @@ def include(
     `opening` is the coarse context (themes, then semantics), which is not paid from `budget_tokens`. One that
     does not fit is passed over, not cut, and says nothing about those behind it.
     """
-    search = _Search(Context(question, tuple(opening)), signal, budget_tokens, config)
+    context, room = Context(question, tuple(opening)), budget_tokens
+    expanded: dict[int, bool] = {}
+    lows, degraded = 0, ""
+    largest: dict[str, float] = {}  # gain so far, by signal: their units differ
     best = ranked[0].score if ranked else 0.0
-    decisions = tuple(
-        search.decide(one, texts[one.episode], one.score / best if best > 0 else 1.0) for one in ranked
-    )
-    return Inclusion(search.context.units, decisions, signal.probes, search.degraded)
-
-
-class _Search:
-    """The growing context, and the conditions that end the search."""
-
-    def __init__(self, context: Context, signal: Signal, room: int, config: StageTwo) -> None:
-        self.context, self.room = context, room
-        self._signal, self._config = signal, config
-        self.degraded = ""
-        self._lows = 0
-        self._best: dict[str, float] = {}  # the largest gain so far, by signal: their units differ
-
-    def decide(self, ranked: RankedEpisode, text: EpisodeText, weight: float) -> EpisodeDecision:
-        """Decide on one candidate, and admit it to the context."""
-        unit = ShownEpisode(ranked.episode, text.narrative, text.narrative_tokens, weight)
-        if self._lows >= self._config.lows or len(self.context.units) >= self._config.most:
-            return EpisodeDecision(ranked, Outcome.STOPPED)
-        if unit.tokens > self.room:
-            return EpisodeDecision(ranked, Outcome.NO_ROOM)
-        outcome = self._judge(self._gain(self.context.with_unit(unit)))
-        if outcome is Outcome.LOW:
-            self._lows += 1
-            return EpisodeDecision(ranked, outcome)
-        self._lows = 0
-        self.context, self.room = self.context.with_unit(unit), self.room - unit.tokens
-        return EpisodeDecision(ranked, outcome, self._expand(unit, text))
-
-    def _gain(self, after: Context) -> Gain:
-        gain = self._signal.gain(self.context, after)
-        self.degraded = self.degraded or gain.degraded
-        return gain
-
-    def _judge(self, gain: Gain) -> Outcome:
+    for candidate in ranked:
+        if lows >= config.lows or len(expanded) >= config.most:
+            break
+        text = texts[candidate.episode]
+        weight = candidate.score / best if best > 0 else 1.0
+        unit = ShownEpisode(candidate.episode, text.narrative, text.narrative_tokens, weight)
+        if unit.tokens > room:
+            continue
+        gain = signal.gain(context, context.with_unit(unit))
+        degraded = degraded or gain.degraded
         limits = gain.thresholds
-        best = max(gain.value, self._best.get(gain.signal, gain.value))
-        self._best[gain.signal] = best
-        if gain.value >= max(limits.admit, limits.of_best * best):
-            return Outcome.ADMITTED
-        return Outcome.FIRST if len(self.context.units) < self._config.least else Outcome.LOW
-
-    def _expand(self, unit: ShownEpisode, text: EpisodeText) -> bool:
-        """Replace an episode's narrative by its messages, if that gains enough more."""
+        largest[gain.signal] = max(gain.value, largest.get(gain.signal, gain.value))
+        enough = max(limits.admit, limits.of_best * largest[gain.signal])
+        if gain.value < enough and len(expanded) >= config.least:
+            lows += 1
+            continue
+        lows, expanded[candidate.episode] = 0, False
+        context, room = context.with_unit(unit), room - unit.tokens
         more = text.messages_tokens - text.narrative_tokens
-        if not text.messages or more > self.room:
-            return False
+        if not text.messages or more > room:
+            continue
         whole = replace(unit, text=text.messages, tokens=text.messages_tokens)
-        expanded = replace(self.context, units=(*self.context.units[:-1], whole))
-        gain = self._gain(expanded)
-        if gain.value < gain.thresholds.expand:
-            return False
-        self.context, self.room = expanded, self.room - more
-        return True
+        wider = replace(context, units=(*context.units[:-1], whole))
+        gain = signal.gain(context, wider)
+        degraded = degraded or gain.degraded
+        if gain.value >= gain.thresholds.expand:
+            context, room, expanded[candidate.episode] = wider, room - more, True
+    return Inclusion(context.units, expanded, signal.probes, degraded)

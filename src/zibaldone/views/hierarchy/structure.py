@@ -1,20 +1,17 @@
-"""A user's semantics in memory while they are built (section 3.2), and forgetting in them.
+"""A user's semantics in memory while they are built (section 3.2), and forgetting in their rows.
 
-Changes are collected, and `take` returns them as rows. The next step is a function of the rows alone: a
-loaded structure goes on as the one that wrote them.
+`take` returns collected changes as rows; the next step is a function of the rows alone.
 
 Forgetting a message unmakes its episode with all its statements; the episode's other messages are told anew
-later. A later episode may have been distilled in view of the forgotten message, but its facts hold no word
-that its own messages lack, and its narrative was written without it. So no word stays that
-only the forgotten message had, and forgetting asks no model.
+later. A later episode may have been distilled in view of it, but has no word that its own messages lack. So
+no word stays that only the forgotten message had, and forgetting asks no model.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from sqlalchemy import Connection
@@ -29,41 +26,45 @@ from zibaldone.text.words import terms
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.nodes import MOST_KNOWN, Background, Distilled, Semantic, Statement
-from zibaldone.views.hierarchy.table import SemanticRow, State, Written
+from zibaldone.views.hierarchy.config import XMemory
+from zibaldone.views.hierarchy.guided import Themes
+from zibaldone.views.hierarchy.nodes import MOST_KNOWN, Background, Semantic, Statement
+from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow, Written
 from zibaldone.views.hierarchy.themes import FETCH, common
+from zibaldone.views.toolkit import days_named
 from zibaldone.views.units import Key
-
-
-@dataclass(frozen=True, slots=True)
-class NewUnit:
-    """A statement without a row yet; its vector is (d,)."""
-
-    statement: Statement
-    part: int
-    vector: Vectors
 
 
 class Structure:
     """Semantics of one generation of one user."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, config: XMemory) -> None:
         self.state = state
         self.semantics: dict[int, Semantic] = {}
         self.df: Counter[str] = Counter()  # statements by term
         self.statements = 0
+        self.themes = Themes(config.guided, config.theme_cap, state.dimension) if config.guided else None
         self._vectors: dict[int, bytes] = {}  # of what each semantic is known by, as they are stored
-        self._new: list[SemanticRow] = []
-        self._gone: list[int] = []
+        self._rows: dict[int, SemanticRow] = {}
+        self._new: set[int] = set()
+        self._stored_themes: dict[int, tuple[ThemeRow, list[int]]] = {}  # with their semantics
+        self._names: dict[int, ThemeRow] = {}  # that are not stored yet
 
     @staticmethod
-    def load(connection: Connection, generation: Generation, state: State) -> Structure:
-        made = Structure(state)
+    def load(connection: Connection, generation: Generation, state: State, config: XMemory) -> Structure:
+        made = Structure(state, config)
         stated = table.statements(connection, generation)
-        for number, row in table.semantics(connection, generation).items():
+        made._rows = table.semantics(connection, generation)
+        for number, row in made._rows.items():
             made.semantics[number] = table.whole(row, stated)
             made._vectors[number] = stated[row.units[0]][1]
-            made._count(made.semantics[number].statements, 1)
+            made._count(made.semantics[number].statements)
+        named = table.themes(connection, generation)
+        if made.themes is not None:
+            of = {number: row.theme for number, row in made._rows.items()}
+            vectors = dense.from_bytes(list(made._vectors.values()), state.dimension)
+            made.themes.restore(of, dict(zip(of, vectors, strict=True)))
+            made._stored_themes = {t: (named[t], members) for t, members in made.themes.members.items()}
         return made
 
     def background(self) -> Background:
@@ -83,101 +84,120 @@ class Structure:
         best = np.lexsort((ids, -near))[:MOST_KNOWN]
         return [self.semantics[number] for number in ids[best[near[best] >= FETCH]].tolist()]
 
-    def settle(self, distilled: Distilled, vectors: Sequence[Vectors]) -> list[NewUnit]:
+    def settle(
+        self, semantics: Sequence[Semantic], vectors: Vectors, messages: Mapping[int, Message]
+    ) -> list[units.Row]:
         """Add the semantics of an episode; returns the units of their statements.
 
-        `vectors`: (statements, d) of each new semantic.
+        `vectors`: (n, d) of all their statements; `messages` by seq.
         """
-        new: list[NewUnit] = []
-        for semantic, rows in zip(distilled.new, vectors, strict=True):
-            made = [
-                NewUnit(statement, self.state.next_unit + len(new) + place, row)
-                for place, (statement, row) in enumerate(zip(semantic.statements, rows, strict=True))
-            ]
-            keys: tuple[Key, ...] = tuple((unit.statement.seq, unit.part) for unit in made)
-            new += made
-            self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(rows[0])
-            self._new.append(SemanticRow(semantic.id, semantic.episode, semantic.time, keys))
-            self._count(semantic.statements, 1)
+        new: list[units.Row] = []
+        for semantic in semantics:
+            first = vectors[len(new)]
+            keys: list[Key] = []
+            for statement in semantic.statements:
+                keys.append((statement.seq, self.state.next_unit + len(new)))
+                days = days_named(messages[statement.seq], statement.text)
+                span = statement.start, statement.start + len(statement.verbatim)
+                made = (
+                    statement.sources,
+                    keys[-1][1],
+                    "statement",
+                    0,
+                    vectors[len(new)],
+                )  # tokens: counted when offered
+                new.append(units.Row(*made, days, *span, statement.text))
+            self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(first)
+            self._rows[semantic.id] = SemanticRow(semantic.id, semantic.episode, semantic.time, tuple(keys))
+            self._new.add(semantic.id)
+            self._count(semantic.statements)
+            if self.themes is not None:
+                self.themes.add(semantic.id, first)
         self.state = replace(
             self.state,
             next_episode=self.state.next_episode + 1,
-            next_semantic=self.state.next_semantic + len(distilled.new),
+            next_semantic=self.state.next_semantic + len(semantics),
             next_unit=self.state.next_unit + len(new),
         )
         return new
 
-    def unsay(self, seqs: AbstractSet[int]) -> list[int]:
-        """Remove the semantics that any of these messages states; returns their ids."""
-        gone = [one for one in self.semantics.values() if not seqs.isdisjoint(one.seqs)] if seqs else []
-        for semantic in gone:
-            self._count(semantic.statements, -1)
-            del self.semantics[semantic.id], self._vectors[semantic.id]
-            self._gone.append(semantic.id)
-        return [semantic.id for semantic in gone]
+    def unnamed(self) -> dict[int, list[str]]:
+        """Texts of each guided theme that no model has named as it is now."""
+        themes = self.themes.members if self.themes is not None else {}
+        return {
+            theme: [self.semantics[semantic].text for semantic in members]
+            for theme, members in themes.items()
+            if self._changed(theme) or not self._stored_themes[theme][0].made_by
+        }
+
+    def name(self, theme: int, name: str, made_by: str) -> None:
+        self._names[theme] = ThemeRow(theme, name, made_by)
 
     def take(self) -> Written:
         """Changes since the last call."""
-        written = Written(tuple(self._new), tuple(self._gone))
-        self._new, self._gone = [], []
+        if self.themes is None:
+            written = Written(tuple(self._rows[number] for number in sorted(self._new)))
+        else:
+            written = self._take_themed(self.themes)
+        self._new = set()
         return written
 
-    def _count(self, statements: Sequence[Statement], sign: int) -> None:
-        self.statements += sign * len(statements)
+    def _take_themed(self, themes: Themes) -> Written:
+        moved = {number for number, theme in themes.of.items() if self._rows[number].theme != theme}
+        self._rows |= {number: replace(self._rows[number], theme=themes.of[number]) for number in moved}
+        changed = {theme for theme in themes.members if self._changed(theme)} | self._names.keys()
+        rows = {theme: self._names.get(theme, ThemeRow(theme)) for theme in sorted(changed)}
+        gone = sorted(self._stored_themes.keys() - themes.members.keys())
+        self._stored_themes = {
+            theme: (rows.get(theme) or self._stored_themes[theme][0], members)
+            for theme, members in themes.members.items()
+        }
+        self._names = {}
+        semantics = tuple(self._rows[number] for number in sorted(moved | self._new))
+        return Written(semantics, tuple(rows.values()), tuple(gone))
+
+    def _changed(self, theme: int) -> bool:
+        """True if a guided theme has other semantics than are stored."""
+        assert self.themes is not None
+        stored = self._stored_themes.get(theme)
+        return stored is None or stored[1] != self.themes.members[theme]
+
+    def _count(self, statements: Sequence[Statement]) -> None:
+        self.statements += len(statements)
         for statement in statements:
-            for term in set(terms(statement.text)):
-                self.df[term] += sign
-                if not self.df[term]:
-                    del self.df[term]
+            self.df.update(set(terms(statement.text)))
 
 
 OpenUnits = Callable[[Sequence[Message], int], list[units.Row]]
 
 
-@dataclass(frozen=True, slots=True)
-class Unmade:
-    """Episodes of some messages, and the structure without their semantics; not stored yet."""
-
-    episodes: Sequence[Key] = ()
-    semantics: Sequence[int] = ()
-    seqs: frozenset[int] = frozenset()  # of all messages of the episodes
-    structure: Structure | None = None  # None where the messages are in no episode
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """(episodes, semantics)."""
-        return len(self.episodes), len(self.semantics)
-
-    @staticmethod
-    def of(connection: Connection, generation: Generation, seqs: Sequence[int]) -> Unmade:
-        keys = units.made_from(connection, table.EPISODES, generation, seqs)
-        state = table.state(connection, generation)
-        if state is None or not keys:
-            return Unmade()
-        unsaid = frozenset(table.messages_of(connection, generation, keys))
-        structure = Structure.load(connection, generation, state)
-        return Unmade(keys, structure.unsay(unsaid), unsaid, structure)
+def unmade_by(
+    connection: Connection, generation: Generation, seqs: Sequence[int]
+) -> tuple[list[Key], list[int]]:
+    """(keys of the episodes that have these messages, ids of the semantics of these episodes)."""
+    keys = units.made_from(connection, table.EPISODES, generation, seqs)
+    return keys, table.semantics_of(connection, generation, [number for _, number in keys])
 
 
 def forget_messages(
     connection: Connection, generation: Generation, seqs: Sequence[int], open_units: OpenUnits
-) -> Unmade:
-    """Remove the messages from episodes and semantics; returns what was unmade.
+) -> tuple[int, int]:
+    """Remove the messages from episodes and semantics; returns how many (episodes, semantics) went.
 
     The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
     """
-    unmade = Unmade.of(connection, generation, seqs)
-    gone = units.made_from(connection, table.NAME, generation, unmade.seqs | set(seqs))
-    units.remove(connection, table.NAME, generation, gone)
-    if unmade.structure is None:
-        return unmade
-    table.remove_episodes(connection, generation, unmade.episodes)
-    table.write(connection, generation, unmade.structure.take())
-    left = log.fetch(connection, generation.user, sorted(unmade.seqs - set(seqs)))
-    rows = open_units([as_read(left[seq]) for seq in sorted(left)], unmade.structure.state.dimension)
+    keys, gone = unmade_by(connection, generation, seqs)
+    unsaid = table.messages_of(connection, generation, keys)
+    stated = units.made_from(connection, table.NAME, generation, unsaid | set(seqs))
+    units.remove(connection, table.NAME, generation, stated)
+    state = table.state(connection, generation)
+    if state is None or not keys:
+        return 0, 0
+    table.remove_episodes(connection, generation, keys)
+    table.remove_semantics(connection, generation, gone)
+    left = log.fetch(connection, generation.user, sorted(unsaid - set(seqs)))
+    rows = open_units([as_read(left[seq]) for seq in sorted(left)], state.dimension)
     units.insert(connection, table.NAME, generation, rows)
-    if rows or any(table.counts(connection, generation)):
-        table.set_state(connection, generation, unmade.structure.state)
-    else:
+    if not rows and not any(table.counts(connection, generation)):
         table.drop(connection, generation)
-    return unmade
+    return len(keys), len(gone)

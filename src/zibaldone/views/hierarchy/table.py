@@ -19,7 +19,6 @@ from zibaldone.core import Message
 from zibaldone.errors import StorageCorrupt
 from zibaldone.log import from_us, to_us
 from zibaldone.models.base import Vectors
-from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import (
     hierarchy_episodes,
     hierarchy_semantics,
@@ -41,7 +40,6 @@ NAME = "hierarchy"
 EPISODES = "hierarchy episodes"
 FIRST_STATEMENT = 1_000_000  # parts below it are passages of messages
 NO_THEME = 0  # of a semantic: themes are made when they are looked at
-_PER_STATEMENT = 500
 _ALL = (hierarchy_states, hierarchy_episodes, hierarchy_semantics, hierarchy_statements, hierarchy_themes)
 
 
@@ -75,14 +73,25 @@ class SemanticRow:
     episode: int
     time: datetime
     units: tuple[Key, ...]  # in the order of its statements
+    theme: int = NO_THEME
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeRow:
+    """A guided theme; its semantics name it."""
+
+    id: int
+    name: str = ""  # "" while no model has named it
+    made_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """New semantics, and ids of removed ones."""
+    """New and changed rows, and ids of themes that are gone."""
 
     semantics: tuple[SemanticRow, ...] = ()
-    gone: tuple[int, ...] = ()
+    themes: tuple[ThemeRow, ...] = ()
+    themes_gone: tuple[int, ...] = ()
 
 
 def state(connection: Connection, generation: Generation) -> State | None:
@@ -123,17 +132,10 @@ def episodes(
             )
         unit, vector = by_id[row.episode]
         title, _, narrative = unit.text.partition("\n")
+        times = from_us(row.start_us), from_us(row.end_us)
         by_number[row.episode] = EpisodeRow(
             Episode(
-                id=row.episode,
-                session=unit.session,
-                seqs=unit.sources,
-                title=title,
-                narrative=narrative,
-                start=from_us(row.start_us),
-                end=from_us(row.end_us),
-                made_by=row.made_by,
-                degraded=row.degraded,
+                row.episode, unit.session, unit.sources, title, narrative, *times, row.made_by, row.degraded
             ),
             vector,
         )
@@ -159,9 +161,18 @@ def semantics(
     s = hierarchy_semantics.c
     query = select(hierarchy_semantics).where(of(hierarchy_semantics, generation)).order_by(s.semantic)
     return {
-        row.semantic: SemanticRow(row.semantic, row.episode, from_us(row.time_us), tuple(keys[row.semantic]))
+        row.semantic: SemanticRow(
+            row.semantic, row.episode, from_us(row.time_us), tuple(keys[row.semantic]), row.theme
+        )
         for row in matching(connection, query, s.semantic, numbers)
     }
+
+
+def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow]:
+    """Guided themes by id, rising."""
+    query = select(hierarchy_themes).where(of(hierarchy_themes, generation))
+    rows = connection.execute(query.order_by(hierarchy_themes.c.theme))
+    return {row.theme: ThemeRow(row.theme, row.name, row.made_by) for row in rows}
 
 
 def statements(connection: Connection, generation: Generation) -> dict[Key, tuple[Statement, bytes]]:
@@ -172,21 +183,13 @@ def statements(connection: Connection, generation: Generation) -> dict[Key, tupl
     query = query.outerjoin_from(units_table, unit_sources, of_unit)
     rows = list(connection.execute(query.where(units.of(NAME, generation), u.part >= FIRST_STATEMENT)))
     on = log.fetch(connection, generation.user, sorted({row.seq for row in rows}))
-    return {
-        (row.seq, row.part): (
-            Statement(
-                row.seq,
-                row.text,
-                on[row.seq].content[row.start : row.end],
-                row.start,
-                on[row.seq].speaker,
-                row.source,
-            ),
-            row.vector,
-        )
-        for row in rows
-        if row.seq in on
-    }
+    stated = {}
+    for row in rows:
+        if (message := on.get(row.seq)) is not None:
+            words = message.content[row.start : row.end]
+            statement = Statement(row.seq, row.text, words, row.start, message.speaker, row.source)
+            stated[row.seq, row.part] = statement, row.vector
+    return stated
 
 
 def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Semantic:
@@ -201,39 +204,16 @@ def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Se
 
 
 def write_episodes(connection: Connection, generation: Generation, rows: Sequence[EpisodeRow]) -> None:
-    key = key_of(generation)
-    insert(
-        connection,
-        hierarchy_episodes,
-        [
-            key
-            | {
-                "episode": row.episode.id,
-                "seq": row.episode.seqs[0],
-                "start_us": to_us(row.episode.start),
-                "end_us": to_us(row.episode.end),
-                "made_by": row.episode.made_by,
-                "degraded": row.episode.degraded,
-            }
-            for row in rows
-        ],
-    )
-    units.insert(
-        connection,
-        EPISODES,
-        generation,
-        (
-            units.Row(
-                sources=row.episode.seqs,
-                part=row.episode.id,
-                kind="episode",
-                tokens=0,  # counted where it is offered
-                vector=row.vector,
-                text=f"{row.episode.title}\n{row.episode.narrative}",
-            )
-            for row in rows
-        ),
-    )
+    narrated, texts = [], []
+    for episode, vector in ((row.episode, row.vector) for row in rows):
+        times = {"start_us": to_us(episode.start), "end_us": to_us(episode.end)}
+        own = {"episode": episode.id, "seq": episode.seqs[0], "made_by": episode.made_by}
+        narrated.append(key_of(generation) | own | times | {"degraded": episode.degraded})
+        text = f"{episode.title}\n{episode.narrative}"
+        # Tokens are counted where it is offered.
+        texts.append(units.Row(episode.seqs, episode.id, "episode", tokens=0, vector=vector, text=text))
+    insert(connection, hierarchy_episodes, narrated)
+    units.insert(connection, EPISODES, generation, texts)
 
 
 def remove_episodes(connection: Connection, generation: Generation, keys: Sequence[Key]) -> None:
@@ -244,29 +224,46 @@ def remove_episodes(connection: Connection, generation: Generation, keys: Sequen
 
 
 def write(connection: Connection, generation: Generation, changes: Written) -> None:
-    """Store changes of semantics."""
+    """Store changes of semantics and themes."""
     key = key_of(generation)
     s, t = hierarchy_semantics.c, hierarchy_statements.c
-    numbers = [*changes.gone, *(row.id for row in changes.semantics)]
+    numbers = [row.id for row in changes.semantics]
     own_rows.remove(connection, hierarchy_semantics, generation, s.semantic, numbers)
     own_rows.remove(connection, hierarchy_statements, generation, t.semantic, numbers)
-    insert(
-        connection,
-        hierarchy_semantics,
-        [
-            key | {"semantic": row.id, "episode": row.episode, "theme": NO_THEME, "time_us": to_us(row.time)}
-            for row in changes.semantics
-        ],
-    )
-    insert(
-        connection,
-        hierarchy_statements,
-        [
-            key | {"semantic": row.id, "place": place, "seq": seq, "part": part}
-            for row in changes.semantics
-            for place, (seq, part) in enumerate(row.units)
-        ],
-    )
+    rows = [
+        {"semantic": row.id, "episode": row.episode, "theme": row.theme, "time_us": to_us(row.time)}
+        for row in changes.semantics
+    ]
+    stated = [
+        {"semantic": row.id, "place": place, "seq": seq, "part": part}
+        for row in changes.semantics
+        for place, (seq, part) in enumerate(row.units)
+    ]
+    insert(connection, hierarchy_semantics, [key | row for row in rows])
+    insert(connection, hierarchy_statements, [key | row for row in stated])
+    h, touched = hierarchy_themes.c, [*changes.themes_gone, *(row.id for row in changes.themes)]
+    own_rows.remove(connection, hierarchy_themes, generation, h.theme, touched)
+    named = [{"theme": row.id, "name": row.name, "made_by": row.made_by} for row in changes.themes]
+    insert(connection, hierarchy_themes, [key | row for row in named])
+
+
+def semantics_of(connection: Connection, generation: Generation, episodes: Sequence[int]) -> list[int]:
+    """Ids of the semantics of these episodes, rising."""
+    s = hierarchy_semantics.c
+    query = select(s.semantic).where(of(hierarchy_semantics, generation))
+    return sorted(row.semantic for row in matching(connection, query, s.episode, episodes))
+
+
+def remove_semantics(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
+    """Delete semantics; a guided theme of theirs loses its name, and goes where it is empty."""
+    touched = {row.theme for row in semantics(connection, generation, numbers).values()} - {NO_THEME}
+    s, t = hierarchy_semantics.c, hierarchy_statements.c
+    own_rows.remove(connection, hierarchy_semantics, generation, s.semantic, numbers)
+    own_rows.remove(connection, hierarchy_statements, generation, t.semantic, numbers)
+    if touched:
+        left = {row.theme for row in semantics(connection, generation).values()} & touched
+        rows = tuple(ThemeRow(theme) for theme in sorted(left))
+        write(connection, generation, Written(themes=rows, themes_gone=tuple(sorted(touched - left))))
 
 
 def counts(connection: Connection, generation: Generation) -> tuple[int, int]:
@@ -281,11 +278,9 @@ def counts(connection: Connection, generation: Generation) -> tuple[int, int]:
 def messages_of(connection: Connection, generation: Generation, keys: Sequence[Key]) -> set[int]:
     """Seqs of the messages of these episodes."""
     s = unit_sources.c
-    seqs = {seq for seq, _ in keys}
-    for some in in_chunks([number for _, number in keys], _PER_STATEMENT):
-        query = select(s.source).where(_of_sources(generation), s.part.in_(some))
-        seqs.update(connection.execute(query).scalars())
-    return seqs
+    query = select(s.source).where(_of_sources(generation))
+    further = matching(connection, query, s.part, [number for _, number in keys])
+    return {seq for seq, _ in keys} | {row.source for row in further}
 
 
 def open_seqs(connection: Connection, generation: Generation) -> list[int]:
@@ -341,16 +336,14 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
             disagreements.append(f"semantic {number} is of episode {row.episode}, which has no row")
     strays = stated - {key for row in rows.values() for key in row.units}
     disagreements += [f"statement {key} is of no semantic" for key in sorted(strays)]
-    s, h = hierarchy_semantics.c, hierarchy_themes.c
-    named = select(h.theme).where(of(hierarchy_themes, generation))
-    homeless = select(s.semantic, s.theme).where(
-        of(hierarchy_semantics, generation), s.theme != NO_THEME, s.theme.not_in(named)
-    )
+    of_theme = {row.id: row.theme for row in rows.values() if row.theme != NO_THEME}
+    named = themes(connection, generation).keys()
     disagreements += [
-        f"semantic {row.semantic} is in theme {row.theme}, which has no row"
-        for row in connection.execute(homeless.order_by(s.semantic))
+        f"semantic {number} is in theme {theme}, which has no row"
+        for number, theme in of_theme.items()
+        if theme not in named
     ]
-    return disagreements
+    return disagreements + [f"theme {number} is empty" for number in named - set(of_theme.values())]
 
 
 def _of_sources(generation: Generation, view: str = EPISODES) -> ColumnElement[bool]:

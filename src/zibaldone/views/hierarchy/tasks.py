@@ -23,6 +23,7 @@ from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST
 
 _MOST = 64  # statements that a model may list
 _TITLE_WORDS = 25  # 20 are asked for
+_NAME_WORDS = 20  # 12 are asked for
 _MOST_NUMBERS = 16  # more are a table, and no narrative holds one
 _NUMBER = regex.compile(r"\p{N}{2,}(?:[.,:]\p{N}+)*")  # a lone digit may be spelt out
 
@@ -59,12 +60,10 @@ class NewFacts(TaskResult):
     statements: Annotated[list[StatedFact], Field(max_length=_MOST)]
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedFacts:
-    """A model's facts checked against their messages; all name messages of the episode only."""
+class ThemeName(TaskResult):
+    """The name of a theme."""
 
-    facts: tuple[StatedFact, ...]
-    refused: tuple[tuple[StatedFact, str], ...]  # and why
+    name: str
 
 
 @dataclass(frozen=True)
@@ -188,12 +187,12 @@ class Distil(Task[NewFacts]):
 
     def check(self, result: NewFacts) -> None:
         """Raises ValueError if all of several facts are refused."""
-        stands = self.judged(result)
-        if stands.refused and not stands.facts:
-            raise ValueError(stands.refused[0][1])
+        facts, refused = self.judged(result)
+        if refused and not facts:
+            raise ValueError(refused[0][1])
 
-    def judged(self, result: NewFacts) -> JudgedFacts:
-        """Split facts into those that their messages bear out and refused ones; unknown seqs are ignored.
+    def judged(self, result: NewFacts) -> tuple[list[StatedFact], list[tuple[StatedFact, str]]]:
+        """(facts that their messages bear out, refused ones and why); unknown seqs are ignored.
 
         A word of an earlier message that came by `expected` would outlive that message's forgetting.
         """
@@ -217,7 +216,30 @@ class Distil(Task[NewFacts]):
                 refused.append((known, why))
             else:
                 facts.append(known)
-        return JudgedFacts(tuple(facts), tuple(refused))
+        return facts, refused
+
+
+@dataclass(frozen=True)
+class NameTheme(Task[ThemeName]):
+    """Name a guided theme by its facts; "" where no model does."""
+
+    view = "hierarchy"
+    prompt = "name_theme"
+    result = ThemeName
+    max_tokens = 64
+
+    facts: tuple[str, ...]
+
+    def offline(self) -> ThemeName:
+        return ThemeName(name="")
+
+    def check(self, result: ThemeName) -> None:
+        """Raises ValueError for a name of several lines, or with names and numbers that no fact has."""
+        name = result.name.strip()
+        if not name or "\n" in name or len(name.split()) > _NAME_WORDS:
+            raise ValueError(f"name must be one line of 1 to {_NAME_WORDS} words")
+        if strange := _strays(name, SourceTexts(list(self.facts), "")):
+            raise ValueError(f"name has what no fact says: {strange[:8]}")
 
 
 def shown_messages(messages: Sequence[Message]) -> tuple[ShownMessage, ...]:

@@ -22,7 +22,7 @@ from zibaldone.text.titles import telling
 from zibaldone.text.words import words
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.nodes import Episode, Semantic
+from zibaldone.views.hierarchy.nodes import Semantic
 
 CAP = 12  # semantics per theme; appendix B.3
 TOGETHER = 0.35  # mean cosine of the semantics of a theme
@@ -79,23 +79,30 @@ class Theme:
         return max(semantic.time for semantic in self.semantics)
 
 
-def themes(connection: Connection, generation: Generation, cap: int) -> list[Theme]:
-    """All themes of a generation, in the order in which they began."""
+def themes(connection: Connection, generation: Generation, cap: int, *, guided: bool = False) -> list[Theme]:
+    """All themes of a generation, in the order in which they began; with `guided`, those that are stored."""
     state, stated = table.state(connection, generation), table.statements(connection, generation)
     rows = list(table.semantics(connection, generation).values())
     if state is None or not rows:
         return []
     semantics = [table.whole(row, stated) for row in rows]
     vectors = dense.from_bytes([stated[row.units[0]][1] for row in rows], state.dimension)
-    groups = group(vectors, cap)
+    stored = table.themes(connection, generation) if guided else {}
+    if guided:
+        by_theme: dict[int, list[int]] = {}
+        for place, row in enumerate(rows):
+            by_theme.setdefault(row.theme, []).append(place)
+        groups, ids = list(by_theme.values()), list(by_theme)
+    else:
+        groups = group(vectors, cap)
+        ids = [rows[places[0]].id for places in groups]
     near = _near(np.stack([vectors[places].sum(axis=0) for places in groups]))
-    ids = [rows[places[0]].id for places in groups]
-    return [
-        Theme(number, _name(facts), facts, tuple(ids[other] for other in others))
-        for number, facts, others in zip(
-            ids, (tuple(semantics[place] for place in places) for places in groups), near, strict=True
-        )
-    ]
+    made = []
+    for number, places, others in zip(ids, groups, near, strict=True):
+        facts = tuple(semantics[place] for place in places)
+        name = stored[number].name if number in stored else ""
+        made.append(Theme(number, name or _name(facts), facts, tuple(ids[other] for other in others)))
+    return made
 
 
 def _name(semantics: Sequence[Semantic]) -> str:
@@ -115,10 +122,3 @@ def _near(sums: Vectors) -> Iterator[list[int]]:
         for line in similar.round(6):
             order = np.argsort(-line, kind="stable")[:_NEAR]
             yield order[line[order] > 0].tolist()
-
-
-def episodes(connection: Connection, generation: Generation) -> list[Episode]:
-    """All episodes of a generation, in the order of creation."""
-    if (state := table.state(connection, generation)) is None:
-        return []
-    return [row.episode for row in table.episodes(connection, generation, state.dimension).values()]

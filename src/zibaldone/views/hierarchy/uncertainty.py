@@ -5,7 +5,6 @@ Both put a number on what is still open about a question, and what a unit gains 
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from zibaldone.errors import InvalidInput, ModelFailed
+from zibaldone.errors import ModelFailed
 from zibaldone.models.base import ChatRequest, Turn
 from zibaldone.models.logprobs import Drafter
 from zibaldone.text.words import terms
@@ -61,11 +60,6 @@ class GainThresholds:
     admit: float
     expand: float  # to the original messages, once admitted
     of_best: float = 0.0  # and this share of the largest fall so far
-
-    def __post_init__(self) -> None:
-        values = (self.admit, self.expand, self.of_best)
-        if not all(math.isfinite(one) for one in values) or not 0 <= self.of_best <= 1:
-            raise InvalidInput(f"thresholds must be finite and of_best from 0 to 1, not {values!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,13 @@ from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
-from zibaldone.views.hierarchy.evidence import gather
+from zibaldone.views.hierarchy.evidence import Gathering
 from zibaldone.views.hierarchy.node_scores import Levels, Standing, levels_of
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.retrieval import Descent
-from zibaldone.views.hierarchy.structure import Structure, Unmade, forget_messages
+from zibaldone.views.hierarchy.structure import Structure, forget_messages, unmade_by
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
-from zibaldone.views.hierarchy.themes import Theme, episodes, themes
+from zibaldone.views.hierarchy.themes import Theme, themes
 from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
 from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, cut, to_units, usable
@@ -102,8 +102,10 @@ class HierarchyView(RestingView):
 
     @property
     def fingerprint(self) -> str:
-        """Version and embedder; themes are made on demand and do not count."""
-        return f"{_ANALYSIS}/{self._embedder.name}/{self._embedder.dimension}"
+        """Version and embedder; and guided themes, while those made on demand do not count."""
+        guided, cap = self.config.guided, self.config.theme_cap
+        made = f"{_ANALYSIS}/{self._embedder.name}/{self._embedder.dimension}"
+        return f"{made}/{cap} {guided}" if guided else made
 
     def prepare(
         self,
@@ -148,7 +150,7 @@ class HierarchyView(RestingView):
         inclusion = descent.stage_two(messages, signal, self._tokenizer)
         notes = [note, left_out, inclusion.degraded if inclusion else ""]
         return Retrieved(
-            gather(descent, messages, inclusion, self._tokenizer),
+            Gathering(descent, messages, self._tokenizer).offered(inclusion),
             len(descent.standing.units),
             descent.standing.confidence,
             descent.standing.explain,
@@ -160,14 +162,14 @@ class HierarchyView(RestingView):
         """Stage I, as of a snapshot, and what was left out of it; None where there is nothing."""
         user = question.scope.user
         here = usable(now.generation, self.fingerprint)
-        levels = levels_of(self._levels, now.connection, here) if here else Levels.nothing()
+        levels = levels_of(self._levels, now.connection, here) if here else Levels.of()
         with (
             self._units.index(now, user, here) as index,
             self._episodes.index(now, user, here) as episode_index,
         ):
             if not len(index):
                 return None, ""
-            standing = Standing.of(levels, index, episode_index, question)
+            standing = Standing.of(levels, index, episode_index, question, by_cosine=bool(self.config.guided))
             return Descent.of(question, self.config, levels, standing, index), index.note
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
@@ -178,22 +180,14 @@ class HierarchyView(RestingView):
                 messages, self._tokenizer, lambda texts: np.zeros((len(texts), dimension), dtype=np.float32)
             )
 
-        return counted(
-            _KINDS,
-            (
-                forget_messages(connection, generation, seqs, left_open).counts
-                for generation in generations(connection, hierarchy_states, user)
-            ),
-        )
+        every = generations(connection, hierarchy_states, user)
+        gone = [forget_messages(connection, generation, seqs, left_open) for generation in every]
+        return counted(_KINDS, gone)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        return counted(
-            _KINDS,
-            (
-                Unmade.of(connection, generation, seqs).counts
-                for generation in generations(connection, hierarchy_states, user)
-            ),
-        )
+        every = generations(connection, hierarchy_states, user)
+        gone = [unmade_by(connection, generation, seqs) for generation in every]
+        return counted(_KINDS, [(len(keys), len(numbers)) for keys, numbers in gone])
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Drop forgotten content from all caches; `housekeep` tells the rest of unmade episodes anew."""
@@ -256,12 +250,13 @@ class HierarchyView(RestingView):
             ]
 
     def themes(self, connection: Connection, generation: Generation) -> list[Theme]:
-        """Themes of all semantics, made now."""
-        return themes(connection, generation, self.config.theme_cap)
+        """Guided themes as they are stored; else themes of all semantics, made now."""
+        return themes(connection, generation, self.config.theme_cap, guided=self.config.guided is not None)
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
         """Episodes in the order of creation."""
-        return episodes(connection, generation)
+        rows = table.episodes(connection, generation, self._embedder.dimension).values()
+        return [row.episode for row in rows]
 
     def _builder(
         self, connection: Connection, generation: Generation | None, reader: EpisodeReader
@@ -269,13 +264,13 @@ class HierarchyView(RestingView):
         """The cached builder that wrote the generation's rows last, or one loaded from them."""
         first = State(f"{self._embedder.name}/{self._embedder.dimension}")
         if generation is None:
-            return Builder(Structure(first), reader, self._tokenizer)
+            return Builder(Structure(first, self.config), reader, self._tokenizer)
         held = self._builders.take(generation.user, generation.number)
         if held is not None and held.goes_on_from(connection, generation, _place(connection, generation)):
             held.reader = reader
             return held
         state = table.state(connection, generation) or first
-        structure = Structure.load(connection, generation, state)
+        structure = Structure.load(connection, generation, state, self.config)
         return Builder.load(connection, generation, structure, reader, self._tokenizer)
 
     def _write_rows(self, connection: Connection, generation: Generation, prepared: Prepared) -> None:

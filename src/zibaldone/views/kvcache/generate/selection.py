@@ -39,6 +39,8 @@ class Sought:
     max_new_tokens: int
     by_text: tuple[int, ...] = ()  # seqs as text recall ranks them
     given: tuple[int, ...] | None = None  # seqs that the caller selects, and no others
+    rendered: tuple[int, ...] | None = None  # tokens that stand for the question, as an engine writes it
+    kept: tuple[int, ...] = ()  # seqs that come first, in this order, where they are selected
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,10 @@ def select_memory(
 def select(view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought) -> TurnSelection:
     """Select whole turns by text, or blocks by attention. Raises InvalidInput as `select_memory` does."""
     encoder, config = view.encoder, view.config
-    question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
+    if sought.rendered is not None:
+        question = QuestionTokens(sought.rendered, (), slice(len(sought.rendered)))
+    else:
+        question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
     room = room_for(encoder, question.ids, sought.max_new_tokens)
     if reader is None or index is None:
         return TurnSelection(question)
@@ -112,7 +117,7 @@ def select(view: KVView, reader: PoolReader | None, index: Index | None, sought:
         newest = view.probe.newest(reader, sought.session, room)
         choice = view.probe.choose(reader, index, question, sought.k, behind=newest)
         left = room - sum(block.tokens for block in newest)
-        blocks = _fitting([[block] for block in choice.blocks], left)
+        blocks = _fitting([[block] for block in choice.blocks], left, sought.kept)
         return TurnSelection(question, blocks, newest, len(index.blocks))
     budget = min(sought.budget_tokens, room)
     most = min(config.probe_tokens, budget)
@@ -124,11 +129,14 @@ def select(view: KVView, reader: PoolReader | None, index: Index | None, sought:
     left = budget - sum(block.tokens for block in newest)
     standing = seqs_of(newest)
     others = [turns[seq] for seq in ranked if seq in turns and seq not in standing]
-    return TurnSelection(question, _fitting(others, left), newest)
+    return TurnSelection(question, _fitting(others, left, sought.kept), newest)
 
 
-def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[KVBlock, ...]:
-    """The best that fit, in the order of the log; of one that alone is too large, its beginning."""
+def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int, kept: Sequence[int]) -> tuple[KVBlock, ...]:
+    """The best that fit, those of `kept` first, the others in the order of the log.
+
+    Of one that alone is too large, its beginning.
+    """
     taken: list[KVBlock] = []
     left = tokens
     for blocks in ranked:
@@ -139,7 +147,8 @@ def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[KVBlock,
                 break
             taken.append(block)
             left -= block.tokens
-    return tuple(sorted(taken, key=lambda block: block.chronological))
+    places = {seq: place for place, seq in enumerate(kept)}
+    return tuple(sorted(taken, key=lambda b: (places.get(b.tile.seqs[0], len(places)), b.chronological)))
 
 
 def seqs_of(blocks: Sequence[KVBlock]) -> tuple[int, ...]:

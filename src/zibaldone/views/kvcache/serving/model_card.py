@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,25 @@ class CardLayer:
     key_dim: int
 
     def rotate(self, keys: Tensor, positions: Tensor) -> Tensor:
-        """Rotate raw keys (heads, tokens, key_dim) to these positions, with tables of the keys' dtype."""
+        """Rotate raw keys (layers alike, heads, tokens, key_dim) to these positions.
+
+        The tables are of the keys' dtype.
+        """
         cos, sin = self.frequencies.tables(positions)
-        return self.rotation.apply(keys[None], cos.to(keys.dtype), sin.to(keys.dtype))[0]
+        return self.rotation.apply(keys, cos.to(keys.dtype), sin.to(keys.dtype))
+
+    def on(self, device: torch.device) -> CardLayer:
+        """The same on a device."""
+        rotation = {name: getattr(self.rotation, name).to(device) for name in _ROTATION}
+        frequencies = replace(self.frequencies, radians=self.frequencies.radians.to(device))
+        return replace(self, rotation=replace(self.rotation, **rotation), frequencies=frequencies)
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """Equal for layers whose keys are rotated in the same way."""
+        tensors = [getattr(self.rotation, name) for name in _ROTATION] + [self.frequencies.radians]
+        rotation = self.rotation.wide, self.rotation.halves, self.frequencies.scaling
+        return *rotation, self.kv_heads, self.key_dim, *(tuple(tensor.tolist()) for tensor in tensors)
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
+
+import numpy as np
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
+from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.retrieve.fetching import placed
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
-from zibaldone.views.kvcache.serving.scheduling import KVScope
+from zibaldone.views.kvcache.serving.scheduling import KVScope, content_of
 from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
 from zibaldone.views.kvcache.view import KVView
 
@@ -30,6 +35,8 @@ class KVPrompt:
     user: str
     session: str | None
     blocks: tuple[KVBlock, ...]
+    # Checksum of each block under this salt, by a digest of all tokens up to its end.
+    checksums: Mapping[bytes, int | None] = field(default_factory=dict, repr=False)
 
     @property
     def memory_tokens(self) -> int:
@@ -50,9 +57,17 @@ class KVPrompt:
 
 
 def prompt_of(
-    view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought
+    view: KVView,
+    reader: PoolReader | None,
+    index: Index | None,
+    user: str,
+    sought: Sought,
+    after: KVPrompt | None = None,
 ) -> KVPrompt:
     """Select memory, and lay out the prompt.
+
+    It has the salt of the prompt `after` which it comes, so that an engine's prefix cache serves what both
+    begin with; unless there, behind the same tokens, a block had the same tokens and another content.
 
     Raises BlockMissing when a chosen block has just gone, and InvalidInput for settings that an engine has no
     place for.
@@ -66,6 +81,7 @@ def prompt_of(
     prefix = view.encoder.prefix_ids if view.config.pinned else ()
     blocks: tuple[KVBlock, ...] = ()
     scope = salt = None
+    checksums: Mapping[bytes, int | None] = {}
     if reader is not None and selection.shown:
         blocks = placed(reader, selection.shown)
         path = card_path(view.root, view.fingerprint)
@@ -73,8 +89,14 @@ def prompt_of(
             card_of(view.encoder).write(path)
         generation = reader.pool.generation
         numbers = tuple(block.number for block in blocks)
-        scope = KVScope(user, generation.number, generation.fingerprint, bool(prefix), numbers)
-        salt = scope.salt(block.crc for block in blocks)
+        anchor, content, checksums = content_of(blocks), content_of(blocks), _checksums(blocks)
+        if after is not None and after.scope is not None:
+            both = {**checksums, **after.checksums}
+            if both == {**after.checksums, **checksums}:
+                anchor, checksums = after.scope.anchor, both
+        pool = generation.number, generation.fingerprint
+        scope = KVScope(user, *pool, bool(prefix), numbers, content, anchor)
+        salt = scope.salt()
     memory = (token for block in blocks for token in block.tile.ids)
     return KVPrompt(
         ids=(*prefix, *memory, *selection.question.ids),
@@ -87,4 +109,24 @@ def prompt_of(
         user=user,
         session=sought.session,
         blocks=blocks,
+        checksums=checksums,
     )
+
+
+def behind_memory(encoder: Encoder, rendered: Sequence[int]) -> tuple[int, ...]:
+    """Tokens of a whole prompt as they stand behind memory: without the pinned ones, or the first token."""
+    ids, pinned = tuple(rendered), encoder.prefix_ids
+    if pinned and ids[: len(pinned)] == pinned:
+        return ids[len(pinned) :]
+    bos = getattr(encoder.tokenizer, "bos_token_id", None)
+    return ids[1:] if ids[:1] == (bos,) and ids.count(bos) == 1 else ids  # ChatML opens every turn with it
+
+
+def _checksums(blocks: Sequence[KVBlock]) -> dict[bytes, int | None]:
+    """Checksum of each block, by a digest of the memory's tokens up to its end."""
+    tokens = blake2b(digest_size=16)
+    by_digest: dict[bytes, int | None] = {}
+    for block in blocks:
+        tokens.update(np.asarray(block.tile.ids, dtype=np.int64).tobytes())
+        by_digest[tokens.digest()] = block.crc
+    return by_digest

@@ -7,7 +7,8 @@ database. Imports no engine; a request is vLLM's, of which a few attributes are 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -25,6 +26,7 @@ from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.serving.model_card import ModelCard, card_path
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import BlockLayout
+from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
 
 KEY = "zibaldone"  # our part of a request's kv_transfer_params
@@ -41,6 +43,8 @@ class KVScope:
     fingerprint: Annotated[str, Field(strict=True)]
     pinned: Annotated[bool, Field(strict=True)]  # the pinned prefix stands before the blocks
     blocks: tuple[Number, ...]  # in the order in which they stand in the prompt
+    content: Annotated[str, Field(strict=True)]  # content_of these
+    anchor: Annotated[str, Field(strict=True)]  # content of the prompt that began to use this salt
 
     def params(self) -> dict[str, Any]:
         """The scope as kv_transfer_params."""
@@ -62,21 +66,27 @@ class KVScope:
         key("user", scope.user)
         return scope
 
-    def salt(self, checksums: Iterable[int | None]) -> str:
-        """Salt that separates an engine's prefix caches by user, pool, blocks and content.
+    def salt(self) -> str:
+        """Salt that separates an engine's prefix caches by user, pool and first prompt.
 
-        `checksums` are those of the blocks, in their order. Keys of a block depend on what it was encoded
-        behind, so equal tokens do not make equal caches: an engine that only compares tokens would mix
-        memories up, and memory with text.
+        Keys of a block depend on what it was encoded behind, so equal tokens do not make equal caches: an
+        engine that only compares tokens would mix memories up, and memory with text. Prompts share an anchor
+        only where equal tokens have equal keys (prompting.prompt_of).
         """
-        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.blocks, tuple(checksums))
+        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.anchor)
         return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def content_of(blocks: Iterable[KVBlock]) -> str:
+    """Digest of blocks with their content, in their order."""
+    return blake2b(repr([(b.number, b.crc) for b in blocks]).encode(), digest_size=16).hexdigest()
 
 
 _SCOPES = TypeAdapter(KVScope)
 
 
 _logger = logging.getLogger(__name__)
+_THREADS = 4  # requests that are checked at once
 Serving = Callable[[Connection, str, KVStore], Generation | None]
 
 
@@ -107,6 +117,7 @@ class LoadPlan:
 class SlotLoad:
     """Tokens from `start` to `end` of a request's memory, to be loaded into its blocks."""
 
+    request_id: str
     plan: LoadPlan
     start: int
     end: int
@@ -115,15 +126,19 @@ class SlotLoad:
 
 @dataclass
 class _Served:
-    """A request on the scheduler's side; without plan and error it names no memory."""
+    """A checked request that names a memory: a plan, or an error."""
 
     plan: LoadPlan | None = None
     error: str = ""
     loaded_tokens: int = 0
+    loading: tuple[int, ...] = ()  # blocks that a worker may still be filling
 
 
 class SchedulerSide:
-    """Checks requests against the pools of a memory's folder, without a model of ours."""
+    """Checks requests against the pools of a memory's folder, without a model of ours.
+
+    Database and files are read by threads: the engine's own thread is never kept waiting.
+    """
 
     def __init__(self, folder: Path, serving: Serving, config: Any) -> None:
         """`serving` says which generation serves a user (generations.serving).
@@ -139,52 +154,69 @@ class SchedulerSide:
         self._database = SqliteDatabase(folder, busy_timeout_s=5.0)
         self._store = KVStore(self._database.folder / FOLDER)
         self._cards: dict[Path, ModelCard] = {}
-        self._requests: dict[str, _Served] = {}
+        self._threads = ThreadPoolExecutor(_THREADS, "zibaldone-check")
+        self._requests: dict[str, Future[_Served]] = {}
         self._next: list[SlotLoad] = []
 
     def close(self) -> None:
+        self._threads.shutdown(cancel_futures=True)
         self._database.close()
 
-    def matched(self, request: Any, computed: int) -> int:
-        """Number of tokens behind the computed ones that are memory and need not be computed."""
-        plan = self._served(request).plan
+    def begin(self, request: Any) -> None:
+        """Begin to check a request that names a memory."""
+        params, number = request.kv_transfer_params, request.request_id
+        if isinstance(params, Mapping) and KEY in params and number not in self._requests:
+            self._requests[number] = self._threads.submit(self._read, request)
+
+    def matched(self, request: Any, computed: int) -> int | None:
+        """Number of tokens behind the computed ones that are memory; None while that is being found out."""
+        self.begin(request)
+        checked = self._requests.get(request.request_id)
+        if checked is not None and not checked.done():
+            return None
+        plan = checked.result().plan if checked is not None else None
         return max(0, plan.tokens - computed) if plan is not None else 0
 
     def load(self, request: Any, block_ids: Sequence[int], tokens: int) -> None:
         """Plan to load the last `tokens` tokens of the request's memory into these blocks."""
-        served = self._served(request)
+        served = self._requests[request.request_id].result()
         if served.plan is not None:
             end = served.plan.tokens
-            served.loaded_tokens = tokens
-            self._next.append(SlotLoad(served.plan, end - tokens, end, tuple(block_ids)))
+            served.loaded_tokens, served.loading = tokens, tuple(block_ids)
+            self._next.append(SlotLoad(request.request_id, served.plan, end - tokens, end, tuple(block_ids)))
 
     def take_loads(self) -> list[SlotLoad]:
         """Loads for the step that begins; the next call returns new ones only."""
         loads, self._next = self._next, []
         return loads
 
+    def loaded(self, requests: Collection[str], failed_blocks: Collection[int]) -> None:
+        """Note what the workers report: a request whose blocks were not filled is asked for no more loads."""
+        for checked in self._requests.values() if failed_blocks else ():
+            served = checked.result() if checked.done() else _Served()
+            if not set(failed_blocks).isdisjoint(served.loading):
+                served.plan, served.loaded_tokens, served.loading = None, 0, ()
+                served.error = "the memory could not be loaded: the log of vLLM says why"
+        for number in requests:
+            if (done := self._requests.get(number)) is not None:
+                done.result().loading = ()
+
     def finish(self, request: Any) -> dict[str, Any] | None:
         """Memory's part of the response: tokens loaded, and an error."""
-        served = self._requests.pop(request.request_id, _Served())
-        if served.error:
-            return {KEY: {"loaded_tokens": served.loaded_tokens, "error": served.error}}
-        return {KEY: {"loaded_tokens": served.loaded_tokens}} if served.plan is not None else None
-
-    def _served(self, request: Any) -> _Served:
-        served = self._requests.get(request.request_id)
-        if served is None:
-            served = self._requests[request.request_id] = self._read(request)
-            if served.error:
-                _logger.warning("request %s is answered without memory: %s", request.request_id, served.error)
-        return served
+        checked = self._requests.pop(request.request_id, None)
+        if checked is None or not checked.done():
+            return None
+        served = checked.result()
+        error = {"error": served.error} if served.error else {}
+        return {KEY: {"loaded_tokens": served.loaded_tokens} | error}
 
     def _read(self, request: Any) -> _Served:
         try:
             scope = KVScope.of(request.kv_transfer_params)
-            if scope is None:
-                return _Served()
+            assert scope is not None
             return _Served(self._plan(scope, list(request.prompt_token_ids or []), request.cache_salt))
         except ZibaldoneError as error:
+            _logger.warning("request %s is answered without memory: %s", request.request_id, error)
             return _Served(error=str(error))
         except Exception:  # the border of an engine: it would end with all of its requests
             _logger.exception("the memory of request %s cannot be read", request.request_id)
@@ -226,7 +258,12 @@ class SchedulerSide:
                 f"the prompt does not begin with the tokens of user {scope.user!r}'s blocks, or has none"
                 f" behind them: {FIX}"
             )
-        if salt != scope.salt(block.crc for block in blocks):
+        if scope.content != content_of(blocks):
+            raise BlockMissing(
+                f"blocks of user {scope.user!r} were encoded anew since the request was put together: call"
+                " KVMemory.prompt() again"
+            )
+        if salt != scope.salt():
             raise InvalidInput(
                 f"cache_salt is not that of these blocks, so prefixes would be mixed up: {FIX}"
             )

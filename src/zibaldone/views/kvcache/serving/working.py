@@ -1,26 +1,29 @@
-"""The worker's side of serving: memory into one worker's paged cache.
+"""The worker's side of serving: memory into one worker's paged cache, between the engine's steps.
 
-Imports no engine; its own kernel writes, since layouts of caches differ.
+Threads read blocks into host buffers (pinned for CUDA), check them, and copy them to the device on a stream
+of their own, where all layers are rotated at once. Imports no engine; its own kernel writes, since layouts of
+caches differ.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from zibaldone.errors import BlockMissing, UnsupportedModel
-from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
-from zibaldone.views.kvcache.serving.model_card import ModelCard
-from zibaldone.views.kvcache.serving.scheduling import SlotLoad
-from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum
-from zibaldone.views.kvcache.storage.codec import decode
+from zibaldone.views.kvcache.serving.model_card import CardLayer, ModelCard
+from zibaldone.views.kvcache.serving.scheduling import LoadPlan, SlotLoad
+from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize, PoolFiles, checksum
+from zibaldone.views.kvcache.storage.codec import decode_layer
 
 # Puts keys and values (tokens, heads, dim) into slots (tokens,) of a cache.
 WriteSlots = Callable[[Tensor, Tensor, Tensor], None]
@@ -36,22 +39,18 @@ class PagedLayer:
     key_dim: int
     value_dim: int
 
-    def write(self, kv: RawKV, slots: Sequence[int]) -> None:
-        """Write rotated keys (heads, tokens, dim) and values into these slots."""
-        keys = kv.keys.transpose(0, 1).contiguous().to(self.device)
-        values = kv.values.transpose(0, 1).contiguous().to(self.device)
-        self.write_slots(keys, values, torch.tensor(slots, dtype=torch.int64, device=self.device))
-
 
 _logger = logging.getLogger(__name__)
 _NO_BLOCK = 0  # vLLM's number for a block that is not there: behind a sliding window
+_PART_BYTES = 32 << 20  # of blocks that a thread has in hand: bounds what loading takes on host and device
+_THREADS = 4  # checksums are slower than reading
 
 
 class PagedSlots(NamedTuple):
     """Tokens of a request that have a slot; the others lie behind a sliding window."""
 
-    tokens: tuple[int, ...]  # positions in the request, rising
-    slots: tuple[int, ...]  # block * block size + offset, of each
+    tokens: Tensor  # int64 positions in the request, rising
+    slots: Tensor  # block * block size + offset, of each
 
 
 class HeadRange(NamedTuple):
@@ -64,9 +63,10 @@ class HeadRange(NamedTuple):
 def slots_of(block_ids: Sequence[int], block_tokens: int, start: int, end: int) -> PagedSlots:
     """Slots of the tokens from `start` to `end` of a request with these blocks, in order."""
     assert 0 <= start <= end <= len(block_ids) * block_tokens, (start, end, len(block_ids), block_tokens)
-    tokens = tuple(at for at in range(start, end) if block_ids[at // block_tokens] != _NO_BLOCK)
-    slots = (block_ids[at // block_tokens] * block_tokens + at % block_tokens for at in tokens)
-    return PagedSlots(tokens, tuple(slots))
+    at = torch.arange(start, end)
+    block = torch.tensor(block_ids, dtype=torch.int64)[at // block_tokens]
+    has_slot = block != _NO_BLOCK
+    return PagedSlots(at[has_slot], (block * block_tokens + at % block_tokens)[has_slot])
 
 
 def head_range(kv_heads: int, rank: int, ranks: int) -> HeadRange:
@@ -88,6 +88,25 @@ class RankShare:
     ranks: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Layers of this worker that are rotated in the same way."""
+
+    layer: CardLayer  # any of them, on the device
+    numbers: tuple[int, ...]  # in the model
+    places: tuple[int, ...]  # in the rank's layout
+    prefix: tuple[Tensor, Tensor] | None  # keys and values (layers, heads, tokens, dim) of the pinned tokens
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """This worker's part of a pool's blocks."""
+
+    layout: BlockLayout  # of its own layers and heads
+    bytes_of: tuple[slice, ...]  # of a block, that make up this layout
+    groups: tuple[_Group, ...]
+
+
 class WorkerSide:
     """Writes memory into one worker's cache."""
 
@@ -96,68 +115,134 @@ class WorkerSide:
     ) -> None:
         """`layers` are this worker's, by number; `dtype` is what the model computes in."""
         self._layers, self._dtype, self._block_tokens, self._share = layers, dtype, block_tokens, share
-        self._cards: dict[Path, ModelCard] = {}
+        self._device = next(iter(layers.values())).device if layers else torch.device("cpu")
+        self._stream = torch.cuda.Stream(self._device) if self._device.type == "cuda" else None
+        self._threads = ThreadPoolExecutor(_THREADS, "zibaldone-load")
+        self._shares: dict[Path, _Share] = {}
+        self._loading: dict[str, tuple[SlotLoad, list[Future[None]]]] = {}
         self._failed: set[int] = set()
 
-    def load(self, loads: Sequence[SlotLoad]) -> None:
-        """Load keys at their positions, and values, of all layers; before a step's pass."""
+    def close(self) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def start(self, loads: Sequence[SlotLoad]) -> None:
+        """Begin to load keys at their positions, and values, of all layers; reads nothing itself."""
+        after = torch.cuda.current_stream(self._device).record_event() if self._stream and loads else None
         for load in loads:
-            try:
-                self._load(load)
-            except Exception as error:  # noqa: BLE001 - the border of an engine: it would end with all requests
+            blocks, size = len(load.plan.blocks), max(1, _PART_BYTES // load.plan.layout.stride_bytes)
+            self._loading[load.request_id] = (
+                load,
+                [
+                    self._threads.submit(self._load, load, first, min(first + size, blocks), after)
+                    for first in range(0, max(1, blocks), size)
+                ],
+            )
+
+    def take_finished(self) -> set[str]:
+        """Requests whose loads have ended since the last call, failed or not."""
+        ended = {name for name, (_, parts) in self._loading.items() if all(part.done() for part in parts)}
+        for load, parts in map(self._loading.pop, ended):
+            if error := next(filter(None, (part.exception() for part in parts)), None):
                 first, last = load.start // self._block_tokens, -(-load.end // self._block_tokens)
-                self._failed.update(load.block_ids[first:last])
+                self._failed.update(set(load.block_ids[first:last]) - {_NO_BLOCK})
                 _logger.warning("memory was not loaded, and is computed: %s", error)
+        return ended
 
     def take_failed(self) -> set[int]:
         """Blocks that could not be filled since the last call."""
         failed, self._failed = self._failed, set()
         return failed
 
-    def _load(self, load: SlotLoad) -> None:
-        card = self._card(load.plan.card)
-        first, parts = _parts(load, card)
-        slots = slots_of(load.block_ids, self._block_tokens, load.start, load.end)
-        positions = torch.tensor(slots.tokens)
-        if not len(positions):
-            return
-        for number, layer in self._layers.items():
-            of_layer = card.layers[number]
-            heads = slice(*head_range(of_layer.kv_heads, self._share.rank, self._share.ranks))
-            keys = torch.cat([part[number].keys[heads] for part in parts], dim=1)[:, positions - first]
-            values = torch.cat([part[number].values[heads] for part in parts], dim=1)[:, positions - first]
-            _check(keys, values, layer, number)
-            rotated = of_layer.rotate(keys, positions)
-            layer.write(RawKV(rotated.to(self._dtype), values.to(self._dtype)), slots.slots)
+    @torch.inference_mode()
+    def _load(self, load: SlotLoad, first: int, end: int, after: Any) -> None:
+        """Load blocks of the plan; `after` is an event behind the passes that may still read the slots."""
+        plan, share = load.plan, self._share_of(load.plan)
+        paged = slots_of(load.block_ids, self._block_tokens, load.start, load.end)
+        sizes = [block.tokens for block in plan.blocks]
+        starts = torch.tensor([*accumulate(sizes, initial=plan.prefix_tokens)])
+        wanted = (paged.tokens >= starts[first]) & (paged.tokens < starts[end])
+        tokens, slots = paged.tokens[wanted], paged.slots[wanted]
+        blocks = torch.searchsorted(starts, tokens, right=True) - 1
+        with torch.cuda.stream(self._stream) if self._stream else nullcontext():
+            if self._stream:
+                self._stream.wait_event(after)
+            if len(tokens):
+                data = self._read(plan, int(blocks[0]), end, share)
+                rows = (blocks - blocks[0]) * plan.layout.block_tokens + tokens - starts[blocks]
+                for group in share.groups:
+                    kv = [decode_layer(data, place, share.layout) for place in group.places]
+                    keys = torch.stack([one.keys for one in kv]).transpose(1, 2).flatten(2, 3)
+                    values = torch.stack([one.values for one in kv]).transpose(1, 2).flatten(2, 3)
+                    self._write(group, keys, values, rows, PagedSlots(tokens, slots))
+            pinned = paged.tokens < (plan.prefix_tokens if first == 0 else 0)
+            for group in share.groups if pinned.any() else ():
+                assert group.prefix is not None
+                rows = paged.tokens[pinned]
+                self._write(group, *group.prefix, rows, PagedSlots(rows, paged.slots[pinned]))
+            if self._stream:
+                self._stream.synchronize()
 
-    def _card(self, path: Path) -> ModelCard:
-        if path not in self._cards:
-            self._cards[path] = ModelCard.read(path)
-        return self._cards[path]
+    def _read(self, plan: LoadPlan, first: int, end: int, share: _Share) -> Tensor:
+        """This rank's bytes (blocks, bytes) of checked blocks, on the device."""
+        blocks, stride = plan.blocks[first:end], plan.layout.stride_bytes
+        pin = self._stream is not None
+        host = torch.empty((len(blocks), stride), dtype=torch.uint8, pin_memory=pin)
+        buffer = memoryview(host.numpy()).cast("B")  # type: ignore[arg-type] # which it is
+        PoolFiles(plan.files, plan.layout, ()).read_into([block.slot for block in blocks], buffer)
+        for place, block in enumerate(blocks):
+            start = place * stride
+            if checksum(buffer[start : start + plan.layout.payload_bytes]) != block.checksum:
+                raise BlockMissing(f"a KV block is not in place {block.slot} any more, or is damaged")
+        if share.layout != plan.layout:  # the checksum is of all heads, and so they are read; these go on
+            own = torch.empty((len(blocks), share.layout.payload_bytes), dtype=torch.uint8, pin_memory=pin)
+            host = torch.cat([host[:, here] for here in share.bytes_of], dim=1, out=own)
+        return host.to(self._device, non_blocking=True)
+
+    def _write(self, group: _Group, keys: Tensor, values: Tensor, rows: Tensor, paged: PagedSlots) -> None:
+        """Write raw keys and values (layers, heads, rows, dim) of these rows into slots."""
+        rows, tokens, slots = (index.to(self._device) for index in (rows, *paged))
+        rotated = group.layer.rotate(keys[:, :, rows], tokens).to(self._dtype).transpose(1, 2).contiguous()
+        straight = values[:, :, rows].to(self._dtype).transpose(1, 2).contiguous()
+        for place, number in enumerate(group.numbers):
+            self._layers[number].write_slots(rotated[place], straight[place], slots)
+
+    def _share_of(self, plan: LoadPlan) -> _Share:
+        if plan.card not in self._shares:
+            self._shares[plan.card] = self._make_share(ModelCard.read(plan.card), plan.layout)
+        return self._shares[plan.card]
+
+    def _make_share(self, card: ModelCard, layout: BlockLayout) -> _Share:
+        numbers = sorted(self._layers)
+        sizes, bytes_of = [], []
+        for number in numbers:
+            whole, layer = layout.layers[number], self._layers[number]
+            heads = head_range(whole.kv_heads, self._share.rank, self._share.ranks)
+            sizes.append(LayerSize(heads.end - heads.start, whole.key_dim, whole.value_dim))
+            _check(sizes[-1], layer, number)
+            start = layout.offsets[number]
+            for size in layout.head_bytes(whole):
+                bytes_of.append(slice(start + heads.start * size, start + heads.end * size))
+                start += whole.kv_heads * size
+        kinds: dict[tuple[object, ...], list[int]] = {}
+        for place, number in enumerate(numbers):
+            kinds.setdefault((*card.layers[number].alike, sizes[place]), []).append(place)
+        groups = tuple(self._group(card, places, numbers) for places in kinds.values())
+        return _Share(replace(layout, layers=tuple(sizes)), tuple(bytes_of), groups)
+
+    def _group(self, card: ModelCard, places: Sequence[int], numbers: Sequence[int]) -> _Group:
+        of_group = tuple(numbers[place] for place in places)
+        layer = card.layers[of_group[0]]
+        prefix = None
+        if card.prefix is not None:
+            heads = slice(*head_range(layer.kv_heads, self._share.rank, self._share.ranks))
+            keys = torch.stack([card.prefix[number].keys[heads] for number in of_group])
+            values = torch.stack([card.prefix[number].values[heads] for number in of_group])
+            prefix = keys.to(self._device), values.to(self._device)
+        return _Group(layer.on(self._device), of_group, tuple(places), prefix)
 
 
-def _parts(load: SlotLoad, card: ModelCard) -> tuple[int, list[Raw]]:
-    """(position of the first token, raw keys and values of prefix and blocks up to `end`)."""
-    plan, files = load.plan, PoolFiles(load.plan.files, load.plan.layout, ())
-    parts: list[Raw] = []
-    if card.prefix is not None and load.start < plan.prefix_tokens:
-        parts.append(card.prefix)
-    ends = accumulate((block.tokens for block in plan.blocks), initial=plan.prefix_tokens)
-    wanted = [
-        (at, block) for at, block in zip(ends, plan.blocks, strict=False) if at + block.tokens > load.start
-    ]
-    first = 0 if parts or not wanted else wanted[0][0]
-    files.announce([block.slot for _, block in wanted])
-    for _, block in wanted:
-        data = files.read(block.slot)
-        if checksum(data) != block.checksum:
-            raise BlockMissing(f"a KV block is not in place {block.slot} any more, or is damaged")
-        parts.append(decode(data, block.tokens, plan.layout))
-    return first, parts
-
-
-def _check(keys: torch.Tensor, values: torch.Tensor, layer: PagedLayer, number: int) -> None:
-    ours = keys.shape[0], keys.shape[2], values.shape[2]
+def _check(size: LayerSize, layer: PagedLayer, number: int) -> None:
+    ours = size.kv_heads, size.key_dim, size.value_dim
     theirs = layer.heads, layer.key_dim, layer.value_dim
     if ours != theirs:
         raise UnsupportedModel(

@@ -76,6 +76,13 @@ class BlockLayout:
         """Bytes of one layer's keys with their scales."""
         return self._bytes(size, size.key_dim, size.key_dim)
 
+    def head_bytes(self, size: LayerSize) -> tuple[int, ...]:
+        """Bytes of one head in each run of heads of a layer: of keys, then of values."""
+        dims = (size.key_dim, size.key_dim), (size.value_dim, self.block_tokens)
+        if self.codec == "native":
+            return tuple(self.block_tokens * dim * self.item_bytes for dim, _ in dims)
+        return tuple(run for dim, scales in dims for run in (_SCALE_BYTES * scales, self.block_tokens * dim))
+
     def _bytes(self, size: LayerSize, dim: int, scales: int) -> int:
         numbers = size.kv_heads * self.block_tokens * dim
         if self.codec == "native":
@@ -101,7 +108,7 @@ def pool_name(generation: int, fingerprint: str) -> str:
     return f"{generation}-{blake2b(fingerprint.encode(), digest_size=6).hexdigest()}"
 
 
-def checksum(data: bytes) -> int:
+def checksum(data: bytes | memoryview) -> int:
     """CRC-32 of the data."""
     return zlib.crc32(data)
 
@@ -124,14 +131,29 @@ class PoolFiles:
             raise BlockMissing(f"block file {self.folder.name!r} ends before slot {slot}")
         return data
 
-    def announce(self, slots: Sequence[int]) -> None:
-        """Tell the system which blocks are about to be read, so that it reads them in parallel.
+    def read_into(self, slots: Sequence[int], buffer: memoryview) -> None:
+        """Read whole blocks, `stride_bytes` each, neighbours in one read. Raises BlockMissing as `read` does.
 
-        Scattered blocks then come as fast as adjacent ones: no need to lay out what is read together beside
-        each other, as the chunks view does.
+        The system is told of all of them first, so that scattered blocks come as fast as adjacent ones.
         """
-        with contextlib.suppress(OSError), _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
-            _will_need(file, [slot * self.layout.stride_bytes for slot in slots], self.layout.payload_bytes)
+        stride, start = self.layout.stride_bytes, 0
+        try:
+            with _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
+                _will_need(file, [slot * stride for slot in slots], stride)
+                while start < len(slots):
+                    end = start + 1
+                    while end < len(slots) and slots[end] == slots[end - 1] + 1:
+                        end += 1
+                    part = buffer[start * stride : end * stride]
+                    if os.preadv(file, [part], slots[start] * stride) < len(part):
+                        raise BlockMissing(
+                            f"block file {self.folder.name!r} ends before slot {slots[end - 1]}"
+                        )
+                    start = end
+        except OSError as error:
+            raise StorageUnusable(
+                f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}"
+            ) from error
 
     def read_keys(self, slots: Sequence[int], layer: int) -> list[bytes | None]:
         """One layer's keys of the blocks in these slots, unchecked; None behind the end of the file."""

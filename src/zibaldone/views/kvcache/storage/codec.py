@@ -26,18 +26,25 @@ def encode(raw: Raw, layout: BlockLayout) -> bytes:
 
 def decode(data: bytes, tokens: int, layout: BlockLayout) -> Raw:
     """Keys and values of a block's tokens, on the CPU."""
-    raw = []
-    for size, start in zip(layout.layers, layout.offsets, strict=True):
-        keys = _unpacked(data, start, size.key_dim, size, layout, channel=True)
-        values = _unpacked(data, start + layout.key_bytes(size), size.value_dim, size, layout, channel=False)
-        raw.append(RawKV(keys[:, :tokens].clone(), values[:, :tokens].clone()))
-    return tuple(raw)
+    block = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+    layers = (decode_layer(block, number, layout) for number in range(len(layout.layers)))
+    return tuple(RawKV(kv.keys[:, :tokens].clone(), kv.values[:, :tokens].clone()) for kv in layers)
+
+
+def decode_layer(data: Tensor, layer: int, layout: BlockLayout) -> RawKV:
+    """(..., kv_heads, block_tokens, dim) of one layer of the blocks (..., bytes), on their device."""
+    size, start = layout.layers[layer], layout.offsets[layer]
+    return RawKV(
+        _unpacked(data, start, size.key_dim, size, layout, channel=True),
+        _unpacked(data, start + layout.key_bytes(size), size.value_dim, size, layout, channel=False),
+    )
 
 
 def decode_keys(data: bytes, layer: int, layout: BlockLayout) -> Tensor:
     """(kv_heads, block_tokens, key_dim) of one layer, from the bytes of its keys alone."""
     size = layout.layers[layer]
-    return _unpacked(data, 0, size.key_dim, size, layout, channel=True)
+    keys = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+    return _unpacked(keys, 0, size.key_dim, size, layout, channel=True)
 
 
 def _packed(numbers: Tensor, layout: BlockLayout, *, channel: bool) -> bytes:
@@ -50,20 +57,17 @@ def _packed(numbers: Tensor, layout: BlockLayout, *, channel: bool) -> bytes:
 
 
 def _unpacked(
-    data: bytes, start: int, dim: int, size: LayerSize, layout: BlockLayout, *, channel: bool
+    data: Tensor, start: int, dim: int, size: LayerSize, layout: BlockLayout, *, channel: bool
 ) -> Tensor:
     shape = (size.kv_heads, layout.block_tokens, dim)
     count = size.kv_heads * layout.block_tokens * dim
     dtype: torch.dtype = getattr(torch, layout.dtype)
     if layout.codec == "native":
-        return torch.frombuffer(bytearray(data[start : start + count * layout.item_bytes]), dtype=dtype).view(
-            shape
-        )
-    scales = size.kv_heads * (dim if channel else layout.block_tokens)
-    end = start + 4 * scales
-    scale = torch.frombuffer(bytearray(data[start:end]), dtype=torch.float32).view(size.kv_heads, -1)
-    whole = torch.frombuffer(bytearray(data[end : end + count]), dtype=torch.int8)
-    return (whole.view(shape).float() * scale.unsqueeze(-2 if channel else -1)).to(dtype)
+        return data[..., start : start + count * layout.item_bytes].view(dtype).unflatten(-1, shape)
+    end = start + 4 * size.kv_heads * (dim if channel else layout.block_tokens)
+    scale = data[..., start:end].clone().view(torch.float32).unflatten(-1, (size.kv_heads, -1))
+    whole = data[..., end : end + count].view(torch.int8).unflatten(-1, shape)
+    return (whole.float() * scale.unsqueeze(-2 if channel else -1)).to(dtype)
 
 
 def _bytes(tensor: Tensor) -> bytes:

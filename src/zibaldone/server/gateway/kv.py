@@ -1,0 +1,124 @@
+"""Memory as keys and values, for an upstream that loads a KVMemory's blocks (`adapters.vllm`).
+
+The upstream renders a chat request to tokens, and is sent these behind the memory's, with the request as it
+was: tools, streams and the like stay the upstream's. Whatever stands in the way, memory is text as usual.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from zibaldone.errors import ZibaldoneError
+from zibaldone.server.gateway.json_body import (
+    JsonObject,
+    NotAnObject,
+    dumped,
+    encoded,
+    mapping,
+    read_object,
+    sequence,
+)
+from zibaldone.server.gateway.upstream import UpstreamAnswer, whole
+from zibaldone.server.problems import Problem
+
+if TYPE_CHECKING:
+    from zibaldone.api.kv import KVMemory
+
+Render = Callable[[bytes], Awaitable[UpstreamAnswer]]
+_TAKEN = (
+    "kv_transfer_params",
+    "cache_salt",
+    "echo",
+    "prompt_logprobs",
+)  # members that ask for something else
+
+
+class NoKVMemory(Exception):
+    """A request cannot have its memory as keys and values. Argument: why."""
+
+
+class KVPrompts:
+    """Prompts for the upstream, by a KVMemory and a thread of its own."""
+
+    def __init__(self, kv: KVMemory) -> None:
+        self._kv = kv
+        self._thread = ThreadPoolExecutor(1, "zibaldone-kv")  # the model is asked one thing at a time
+
+    def close(self) -> None:
+        """Wait for what has begun, and detach from the model."""
+        self._thread.shutdown(cancel_futures=True)
+        self._kv.close()
+
+    async def members(
+        self,
+        body: JsonObject,
+        render: Render,
+        question: str,
+        *,
+        user: str,
+        seqs: Sequence[int],
+        budget_tokens: int,
+        timeout_s: float,
+    ) -> tuple[dict[str, str], int]:
+        """Return further members of a chat request, and the tokens of memory that they stand for.
+
+        Raises NoKVMemory.
+        """
+        if any(body[name] for name in _TAKEN) or not _is_text(body):
+            raise NoKVMemory("the request has parts that go with text alone")
+        try:
+            async with asyncio.timeout(timeout_s):
+                rendered = await _rendered(body, render)
+                make = partial(
+                    self._kv.prompt,
+                    question,
+                    user=user,
+                    budget_tokens=budget_tokens,
+                    seqs=seqs,
+                    rendered=rendered,
+                )
+                prompt = await asyncio.get_running_loop().run_in_executor(self._thread, make)
+        except TimeoutError as late:
+            raise NoKVMemory("its keys are not ready yet") from late
+        except ZibaldoneError as error:
+            raise NoKVMemory(str(error)) from error
+        if prompt.scope is None:
+            raise NoKVMemory("there are no keys of it")
+        params = {**prompt.scope.params(), "prompt_token_ids": list(prompt.ids)}
+        members = {"kv_transfer_params": dumped(params), "cache_salt": dumped(prompt.salt)}
+        return members, prompt.memory_tokens
+
+    async def catch_up(self, user: str) -> None:
+        """Encode what was stored, so that the next request finds its keys."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, partial(self._kv.remember, user=user))
+
+
+async def _rendered(body: JsonObject, render: Render) -> list[int]:
+    """Return the tokens of a request as the upstream renders it. Raises NoKVMemory."""
+    try:
+        answer = await render(
+            encoded(body.rewritten({"stream": "false"}, removed=["memory", "stream_options"]))
+        )
+        data = await whole(answer)
+        ids = read_object(data)["token_ids"] if answer.is_success else None
+    except (Problem, NotAnObject) as error:
+        raise NoKVMemory("the upstream did not render the request") from error
+    if not isinstance(ids, list) or not ids or any(type(token) is not int for token in ids):
+        raise NoKVMemory(
+            f"the upstream did not render the request ({answer.status_code}): start vLLM with"
+            " --enable-scale-out"
+        )
+    return ids
+
+
+def _is_text(body: JsonObject) -> bool:
+    """True if no message has a picture or the like: vLLM then leaves forwarded tokens aside."""
+    parts: list[Any] = []
+    for message in sequence(body["messages"]):
+        content = mapping(message).get("content")
+        parts += content if isinstance(content, list) else ()
+    return all(mapping(part).get("type") == "text" for part in parts)

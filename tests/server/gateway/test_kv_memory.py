@@ -1,0 +1,224 @@
+"""Memory as keys and values: a request as it was, with tokens and a scope by which an upstream loads."""
+
+import asyncio
+import importlib
+import threading
+import time
+from pathlib import Path
+
+import httpx2
+import openai
+import pytest
+from upstream import Reply
+
+from zibaldone.engine.generations import lag
+from zibaldone.server.gateway.json_body import read_object
+from zibaldone.server.gateway.kv import KVPrompts, NoKVMemory
+
+pytest.importorskip("torch")
+
+QUESTION = "w3 w4 w5"
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+
+
+@pytest.fixture
+def rig(monkeypatch):
+    """Words are tokens, weights are random."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "views" / "kvcache"))
+    return importlib.import_module("kv_rig")
+
+
+@pytest.fixture
+def attached(rig, serving, upstream):
+    """The KVMemory of a gateway whose upstream takes keys and values, and an OpenAI client of it."""
+    from zibaldone.api.kv import KVMemory, MemArt
+
+    held = []
+
+    def attach(memory):
+        config = MemArt(layers=(0, 1), budget_tokens=64)
+        held.append(KVMemory(rig.model(), rig.tokenizer(), memory, config=config, format=rig.FORM))
+        memory.add([rig.line(i) for i in range(6)], user="ann", session="earlier")
+        held[0].remember(user="ann")
+        return held[0]
+
+    upstream.rendering = lambda body: (200, {"token_ids": rendered(rig, body)})
+    address = serving(upstream=upstream.url, recall_timeout_ms=20_000, attach=attach)
+    headers = {"X-Memory-User": "ann", "X-Memory-Session": "s"}
+    with openai.OpenAI(
+        base_url=f"{address}/v1", api_key="k", default_headers=headers, max_retries=0
+    ) as client:
+        yield held[0], client
+
+
+def rendered(rig, body):
+    """Ids of a chat, with the first token."""
+    words = " ".join(["BOS", *(f"{m['content']} END" for m in body["messages"]), "SAY"])
+    return rig.tokenizer()(words, add_special_tokens=False)["input_ids"]
+
+
+def ask(client, text=QUESTION, before=(), **options):
+    messages = [*before, {"role": "user", "content": text}]
+    return client.chat.completions.create(model="fake", messages=messages, **options)
+
+
+def asked(upstream):
+    """The last chat that the upstream was to answer."""
+    return [one for one in upstream.sent if one.path == "/v1/chat/completions"][-1].json
+
+
+def behind(kv):
+    """Messages that have no keys yet."""
+    with kv._database.read() as connection:
+        return lag(connection, "ann", kv.view)
+
+
+def report(answer):
+    return answer.model_extra["memory"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_agent_changes_its_address_alone(attached, rig, upstream, stream):
+    """Messages and tools go on as they came; the tokens are memory's, and behind them the whole request's."""
+    upstream.says("w9 w8.")
+    system = {"role": "system", "content": "w90 w91"}
+    answer = ask(attached[1], before=[system], tools=[TOOL], stream=stream)
+    if stream:
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in answer if chunk.choices) == "w9 w8."
+    else:
+        assert answer.choices[0].message.content == "w9 w8."
+        assert report(answer)["kv_tokens"] > 0
+    body = asked(upstream)
+    assert body["messages"] == [system, {"role": "user", "content": QUESTION}]
+    assert body["tools"] == [TOOL]
+    params = body["kv_transfer_params"]
+    ids = params["prompt_token_ids"]
+    scope = params["zibaldone"]
+    theirs = rendered(rig, body)[1:]  # the first token stands before everything, and no second time
+    assert ids[-len(theirs) :] == theirs
+    words = rig.tokenizer().decode(ids[: -len(theirs)])
+    assert words.startswith("BOS PIN ")
+    assert rig.line(0) in words
+    assert (scope["user"], len(body["cache_salt"])) == ("ann", 32)
+
+
+def test_a_turn_that_uses_tools_keeps_its_memory(attached, upstream):
+    """While the client answers calls, memory's tokens and the salt stay: the engine's prefix cache holds."""
+    first = ask(attached[1], tools=[TOOL])
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": QUESTION},
+        {"role": "assistant", "content": "w7", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "w8"},
+    ]
+    before = asked(upstream)
+    attached[1].chat.completions.create(model="fake", messages=messages, tools=[TOOL])
+    after = asked(upstream)
+    assert after["cache_salt"] == before["cache_salt"]
+    shared = report(first)["kv_tokens"]
+    was, now = (body["kv_transfer_params"]["prompt_token_ids"] for body in (before, after))
+    assert was[:shared] == now[:shared]
+    assert len(now) > len(was)
+
+
+def test_what_was_said_is_encoded_for_the_next(attached):
+    """In the background: the answer waits for no model."""
+    kv, client = attached
+    ask(client, "w100 w101")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and behind(kv):
+        time.sleep(0.01)
+    assert behind(kv) == 0
+    assert len(kv.memory.messages(user="ann")) == 8
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (403, {"error": "off"}),
+        (429, {"error": "later"}),
+        (200, {"token_ids": []}),
+        (200, {"token_ids": [1, "2"]}),
+        (200, {"token_ids": None}),
+        (200, [1, 2]),
+    ],
+)
+def test_an_upstream_that_renders_nothing(attached, upstream, status, body):
+    """The request has its memory as text, and the report says why."""
+    upstream.rendering = lambda _: (status, body)
+    answer = ask(attached[1])
+    sent = asked(upstream)
+    assert "kv_transfer_params" not in sent
+    assert sent["messages"][-1]["content"].endswith(QUESTION)
+    assert len(sent["messages"][-1]["content"]) > len(QUESTION)
+    assert "did not render" in report(answer)["reason"]
+    assert "kv_tokens" not in report(answer)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"extra_body": {"cache_salt": "mine"}},
+        {"extra_body": {"kv_transfer_params": {"do_remote_decode": True}}},
+        {"extra_body": {"echo": True}},
+    ],
+)
+def test_requests_that_go_with_text_alone(attached, upstream, options):
+    """What the client says about caches stays as it was."""
+    answer = ask(attached[1], **options)
+    sent = asked(upstream)
+    assert {name: sent[name] for name in options["extra_body"]} == options["extra_body"]
+    assert len(sent["messages"][-1]["content"]) > len(QUESTION)
+    assert "text alone" in report(answer)["reason"]
+
+
+def test_pictures_go_with_text(attached, upstream):
+    """An engine leaves forwarded tokens aside where there is a picture."""
+    parts = [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+    attached[1].chat.completions.create(model="fake", messages=[{"role": "user", "content": parts}])
+    assert "kv_transfer_params" not in asked(upstream)
+
+
+def test_memory_that_is_searched_with_a_tool(attached, upstream):
+    """Its rounds go on from the messages: no tokens stand for them."""
+    ask(attached[1], extra_body={"memory": {"mode": "both"}})
+    assert "kv_transfer_params" not in asked(upstream)
+
+
+def test_keys_that_are_late():
+    """A model that is busy holds no request up."""
+    go = threading.Event()
+
+    class Busy:
+        def prompt(self, *_, **__):
+            go.wait(20)
+
+        def close(self):
+            pass
+
+    async def render(_):
+        return httpx2.Response(200, json={"token_ids": [1]})
+
+    async def members():
+        await prompts.members(
+            read_object(b'{"messages": []}'),
+            render,
+            "q",
+            user="ann",
+            seqs=[1],
+            budget_tokens=9,
+            timeout_s=0.05,
+        )
+
+    prompts = KVPrompts(Busy())
+    with pytest.raises(NoKVMemory, match="not ready"):
+        asyncio.run(members())
+    go.set()
+    prompts.close()
+
+
+def test_refusals_are_passed_on(attached, upstream):
+    """An error of the model server is the client's, memory or not."""
+    upstream.reply = lambda _: Reply(status=429, error={"error": {"message": "slow down"}})
+    with pytest.raises(openai.RateLimitError, match="slow down"):
+        ask(attached[1])
