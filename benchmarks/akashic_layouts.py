@@ -36,8 +36,7 @@ from zibaldone.views.chunks.storage.records import Record, RecordStore, release
 from zibaldone.views.own_rows import generations
 
 PAPER = replace(MemAttention.paper(), scope="user", relocation=False)  # few sessions have a gate's tokens
-_OWNER = Generation(USER, 1, "", 0)
-_NEVER = 1e9
+_OWNER, _NEVER = Generation(USER, 1, "", 0), 1e9
 
 
 @dataclass(slots=True)
@@ -209,10 +208,8 @@ def replay(
             release(database, store)
     count = sum(1 for _ in disk.names())
     database.close()
-    p95 = quantiles(cold, n=20)[-1]
-    return LayoutRow(
-        *name, len(reads), fmean(reads), p95, fmean(space), written / logical, written >> 10, count
-    )
+    p95, wrote = quantiles(cold, n=20)[-1], written / logical
+    return LayoutRow(*name, len(reads), fmean(reads), p95, fmean(space), wrote, written >> 10, count)
 
 
 _SEMANTIC = Placement(gc_invalid_ratio=_NEVER, staged_blocks=1)

@@ -175,7 +175,7 @@ class Compactor:
         return compaction, replace(compressed, items=compaction.items, made_by=made_by, degraded=degraded)
 
     def _apply(self, updates: Sequence[ItemUpdate], space: Namespace) -> None:
-        """Line 9: new versions of earlier chunks; replaced items go to the history."""
+        """Line 9, U and D: new versions of earlier chunks; replaced items go to the history."""
         changed: dict[int, list[Item]] = {}
         for update in updates:
             items, old = joint_compact.apply(update, changed.get(update.chunk, space.items[update.chunk]))

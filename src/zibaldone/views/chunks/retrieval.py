@@ -70,7 +70,7 @@ def rank(
 
 
 def evidence(ranked: RankedItems, room_tokens: int, tokenizer: Tokenizer) -> tuple[Evidence, ...]:
-    """Line 20: items as the view offers them, best first, until they fill the room."""
+    """Line 20, CONCAT under B_mem: items as the view offers them, best first, until they fill the room."""
     scores = ranked.scores
     if scores is None:
         return ()
