@@ -8,6 +8,11 @@ on the loopback whose prefill and tokens take a set time. A request's time outsi
 exactly, since all processes share one clock: *added* is that of the gateway less the median of `same`. In the
 end the log is read: is every turn that was acknowledged in it, once?
 
+    python -m benchmarks.serving LOCOMO --views chunks --full
+
+recalls from these views alone, which the server maintains, and adds the arm `full`: the whole history in each
+prompt. `s_per_token` beside `requests_per_s` is Akashic's Figure 9, with concurrency for the offered rate.
+
     python -m benchmarks.serving LOCOMO --prefixes
 
 has one user talk for twenty turns in each of the gateway's modes, and without it: how much of what the
@@ -44,7 +49,8 @@ from starlette.routing import Route
 from benchmarks import results
 from benchmarks.data import Conversation, load
 from benchmarks.speed import repeated
-from zibaldone import Filter, Memory, Message
+from zibaldone import Config, Filter, Memory, Message
+from zibaldone.api.config import MAINTAINED
 from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.core import MACHINES
 
@@ -202,6 +208,7 @@ class Sample:
     memory: str | None  # what the gateway says of its memory
     memory_ms: float | None
     fault: str | None
+    ended: float = 0.0
 
 
 async def send(
@@ -214,6 +221,7 @@ async def send(
     *,
     mode: str = "context",
     searches: bool = False,
+    views: Sequence[str] = (),
 ) -> Sample:
     """One request, to its end; whatever goes wrong is the sample's fault."""
     user, session = scope
@@ -224,6 +232,8 @@ async def send(
         "prediction": {"type": "content", "content": answer},
         "metadata": {"request": request, "searches": searches},
     }
+    if views:
+        body["memory"] = {"views": list(views)}
     headers = {"X-Memory-User": user, "X-Memory-Session": session, "X-Memory-Mode": mode}
     sent, first, text, fault = time.monotonic(), 0.0, "", None
     memory: dict[str, Any] = {}
@@ -247,23 +257,31 @@ async def send(
     except (httpx2.HTTPError, ValueError) as error:
         fault = repr(error)
     question = str(messages[-1]["content"])
-    return Sample(
-        request, user, session, question, text, sent, first, memory.get("status"), memory.get("ms"), fault
-    )
+    told = memory.get("status"), memory.get("ms"), fault, time.monotonic()
+    return Sample(request, user, session, question, text, sent, first, *told)
 
 
 async def talk(
-    user: ServedUser, arm: str, port: int, phase: str, exchanges: Sequence[tuple[str, str]]
+    user: ServedUser,
+    arm: str,
+    port: int,
+    phase: str,
+    exchanges: Sequence[tuple[str, str]],
+    views: Sequence[str] = (),
 ) -> list[Sample]:
     """One user's exchanges, one after the other, in sessions of a few."""
     samples: list[Sample] = []
     said: list[dict[str, str]] = []
+    opening = [{"role": "system", "content": _SYSTEM}]
+    if arm == "full":
+        opening += [{"role": "user", "content": f"{m.speaker}: {m.content}"} for m in user.history]
     async with httpx2.AsyncClient(timeout=_TIMEOUT_S) as client:
         for number, (question, answer) in enumerate(exchanges):
-            said = said if number % _TURNS else [{"role": "system", "content": _SYSTEM}]
+            said = said if number % _TURNS else list(opening)
             said.append({"role": "user", "content": question})
             scope = (user.name, f"{phase}/{number // _TURNS}")
-            sample = await send(client, port, said, answer, f"{arm}/{phase}/{user.name}/{number}", scope)
+            name, asked = f"{arm}/{phase}/{user.name}/{number}", views if arm == "gateway" else ()
+            sample = await send(client, port, said, answer, name, scope, views=asked)
             samples.append(sample)
             said.append({"role": "assistant", "content": sample.answer})
     return samples
@@ -298,6 +316,8 @@ class ServingRow:
     memory_p50_ms: float | None  # by which memory held requests up, as the gateway says it
     upstream_p50_ms: float
     prompt_tokens: float
+    requests_per_s: float  # of all users together
+    s_per_token: float  # of an answer, from the request on
 
 
 def row(
@@ -326,6 +346,8 @@ def row(
         memory_p50_ms=median(memory) if memory else None,
         upstream_p50_ms=median(1000 * (record["first"] - record["received"]) for record in served),
         prompt_tokens=fmean(record["prompt_tokens"] for record in served),
+        requests_per_s=len(well) / (max(s.ended for s in well) - min(s.sent for s in well)),
+        s_per_token=fmean((s.ended - s.sent) / max(1, len(s.answer) // _CHARACTERS) for s in well),
     )
 
 
@@ -334,7 +356,14 @@ def _p95(values: Sequence[float]) -> float:
 
 
 def measure(
-    users: Sequence[ServedUser], concurrency: Sequence[int], requests: int, upstream_port: int, port: int
+    users: Sequence[ServedUser],
+    concurrency: Sequence[int],
+    requests: int,
+    upstream_port: int,
+    port: int,
+    views: Sequence[str] = (),
+    *,
+    full: bool = False,
 ) -> tuple[list[ServingRow], list[Sample]]:
     """All arms at every concurrency; and all that went through the gateway."""
 
@@ -347,7 +376,7 @@ def measure(
         arm: str, at: int, phase: str, texts: Sequence[list[tuple[str, str]]]
     ) -> list[Sample]:
         to = port if arm == "gateway" else upstream_port
-        talks = (talk(user, arm, to, phase, own) for user, own in zip(users[:at], texts, strict=True))
+        talks = (talk(user, arm, to, phase, own, views) for user, own in zip(users[:at], texts, strict=True))
         return [sample for ours in await asyncio.gather(*talks) for sample in ours]
 
     async def all_again(samples: Sequence[Sample], made: Mapping[str, Any]) -> list[Sample]:
@@ -359,7 +388,7 @@ def measure(
     for user in users:  # the first requests of a user read its memory in
         until, status = time.monotonic() + _WARM_S, None
         while status != "ok" and time.monotonic() < until:
-            (sample,) = asyncio.run(talk(user, "gateway", port, "first", [next(user.exchanges)]))
+            (sample,) = asyncio.run(talk(user, "gateway", port, "first", [next(user.exchanges)], views))
             remembered.append(sample)
             status = sample.memory
     records()
@@ -378,9 +407,17 @@ def measure(
             row("gateway", at, through, made, of_same.outside_p50_ms),
             of_same,
         ]
+        if full:
+            whole = asyncio.run(side_by_side("full", at, f"{at}", texts))
+            rows.append(row("full", at, whole, records(), None))
     return rows, remembered
 
 
+_NOTE = (
+    "`session`: the session so far; `gateway`: by way of the gateway; `same`: the gateway's prompts, straight"
+    " to the upstream; `full`: the whole history in each prompt. Akashic's Figure 9 is `s_per_token` beside"
+    " `requests_per_s`. `degraded`: memory took more than 300 ms and the request went on without it."
+)
 _PREFIX_TURNS = 20
 _PREFIX_NOTE = (
     "Twenty turns of one conversation through the gateway in each of its modes, and without it (`none`):"
@@ -490,6 +527,8 @@ def main() -> None:
     parser.add_argument("--history", type=int, default=2000, help="messages of each user, imported first")
     parser.add_argument("--prefill", type=float, default=20_000.0, help="tokens in a second")
     parser.add_argument("--rate", type=float, default=60.0, help="tokens of a stream in a second")
+    parser.add_argument("--views", help="recall from these alone, with commas; else from the usual ones")
+    parser.add_argument("--full", action="store_true", help="beside it, the whole history in every prompt")
     parser.add_argument(
         "--prefixes", action="store_true", help="how much of prompts a cache has, and no times"
     )
@@ -499,7 +538,8 @@ def main() -> None:
     users = users_of(load("locomo", given.path), max(concurrency), given.history)
     ports = free_port(), free_port()
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-        with Memory(folder) as memory:
+        views = given.views.split(",") if given.views else []
+        with Memory(folder, config=Config(maintained=views or MAINTAINED)) as memory:
             for user in users:
                 print(f"importing {user.name}", file=sys.stderr)
                 memory.add(user.history, user=user.name)
@@ -507,6 +547,7 @@ def main() -> None:
         rates = [str(ports[0]), str(given.prefill), str(given.rate)]
         url = f"http://127.0.0.1:{ports[0]}/v1"
         serve = ["-c", _SERVE, "serve", "--memory", folder, "--upstream", url, "--port", str(ports[1])]
+        serve += [word for view in views for word in ("--view", view)]
         with (
             Server(["-m", "benchmarks.serving", "--upstream", *rates], ports[0], "/v1/models"),
             Server(serve, ports[1], "/healthz"),
@@ -516,7 +557,7 @@ def main() -> None:
                 output = given.output or results.RESULTS / "prefixes.json"
                 results.write(output, figures | {"rows": prefixes(users[0], *ports)})
                 return
-            rows, remembered = measure(users, concurrency, given.requests, *ports)
+            rows, remembered = measure(users, concurrency, given.requests, *ports, views, full=given.full)
         counted = audit(Path(folder), remembered)
     columns = [_column(name) for name in ServingRow.__slots__]
     console = Console()
@@ -524,12 +565,13 @@ def main() -> None:
     (console if console.is_terminal else Console(width=160)).print(shown)
     results.write(
         given.output or results.RESULTS / "serving.json",
-        {"data": given.path.name, "rows": rows, "log": counted},
+        {"data": given.path.name, "title": "Serving", "note": _NOTE, "rows": rows, "log": counted},
     )
 
 
 def _column(name: str) -> Column:
     form = ".1f" if name.endswith("_ms") else ".0f" if name == "prompt_tokens" else ""
+    form = ".3f" if name in ("requests_per_s", "s_per_token") else form
     return Column(name.replace("_", "\n"), lambda each: getattr(each, name), form, left=name == "arm")
 
 

@@ -78,8 +78,8 @@ if TYPE_CHECKING:
     from zibaldone.recall.result import Recall
     from zibaldone.storage.converting import Converted, change_key, decrypt_folder, encrypt_folder
     from zibaldone.views.base import Content, Counted
-    from zibaldone.views.chunks import MemAttention, Past, StoredChunk
-    from zibaldone.views.chunks.storage.placement import Moved, Placement
+    from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
+    from zibaldone.views.chunks.storage.placement import Moved
     from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
     from zibaldone.views.notes import UserNote
     from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
@@ -244,8 +244,8 @@ _HOMES = {
     "storage.converting": ("Converted", "change_key", "decrypt_folder", "encrypt_folder"),
     "engine.verification.receipts": ("Leftover", "LookedAt", "Verification"),
     "views.base": ("Content", "Counted"),
-    "views.chunks": ("MemAttention", "Past", "StoredChunk"),
-    "views.chunks.storage.placement": ("Moved", "Placement"),
+    "views.chunks": ("MemAttention", "Past", "Placement", "StoredChunk"),
+    "views.chunks.storage.placement": ("Moved",),
     "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
     "views.notes": ("UserNote",),
     "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),

@@ -6,6 +6,8 @@ A new one is a line in VIEWS or in EMBEDDERS.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 import kv_case
 import pytest
@@ -36,7 +38,7 @@ _MESSAGES_FAULTS = (
 _CHUNKS_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a chunk of message 3, which is not in the log"),
     Plant("DELETE FROM chunk_sources WHERE seq = 2", "message 2 was skipped"),
-    Plant("UPDATE chunk_sources SET seq = 90 WHERE seq = 4", "a chunk of message 90, past the cursor"),
+    Plant("UPDATE chunk_sources SET seq = 90 WHERE seq = 3", "a chunk of message 90, past the cursor"),
     Plant("DELETE FROM records WHERE id = 1", "chunk 1 has no record"),
     Plant(
         "UPDATE records SET block = 'x' WHERE id = 1", "record 1 is both staged and in a block, or neither"
@@ -46,9 +48,14 @@ _CHUNKS_FAULTS = (
 
 def _chunks(embedder: Embedder, database: Database) -> ChunksView:
     """With a gate that the short conversation reaches several times."""
-    asker = Asker(None, Meter(None), STATIC)
-    settings = MemAttention(chunk_gate_tokens=48)
-    return ChunksView(embedder, STATIC, STATIC, asker, database.blocks, settings)
+    return _chunks_as(MemAttention(chunk_gate_tokens=48), embedder, database)
+
+
+def _chunks_as(settings: MemAttention, embedder: Embedder, database: Database) -> ChunksView:
+    return ChunksView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), database.blocks, settings)
+
+
+_PAPER = replace(MemAttention.paper(), chunk_gate_tokens=24)
 
 
 _EPISODES = "FROM units WHERE \"view\" = 'hierarchy episodes'"
@@ -108,6 +115,14 @@ VIEWS = [
     ViewCase("naive", lambda embedder, _: NaiveView(embedder, STATIC, STATIC), _NAIVE_FAULTS),
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
+    ViewCase(
+        "chunks paper",
+        partial(_chunks_as, _PAPER),
+        _CHUNKS_FAULTS,
+        local=False,
+        fills=False,
+        budget_tokens=1000,
+    ),
     ViewCase(
         "hierarchy", _hierarchy, _HIERARCHY_FAULTS, local=False, fills=False, sources_sql=_HIERARCHY_SOURCES
     ),

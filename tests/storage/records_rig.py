@@ -15,7 +15,7 @@ from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
-from zibaldone.views.chunks.storage.placement import Matrix, Moved, Placement, Similarity, arrange, move
+from zibaldone.views.chunks.storage.placement import Affinity, Matrix, Moved, Placement, arrange, move
 from zibaldone.views.chunks.storage.records import Record, RecordStore, reclaim_orphans, release
 
 ANN = Generation("ann", 1, "", 0)
@@ -34,7 +34,7 @@ def strangers(ids: Sequence[int]) -> Matrix:
     return np.zeros((len(ids), len(ids)), dtype=np.float32)
 
 
-def companions(*groups: Sequence[int]) -> Similarity:
+def companions(*groups: Sequence[int]) -> Affinity:
     """Records of a group are alike, and no others are."""
 
     def similarity(ids: Sequence[int]) -> Matrix:
@@ -137,7 +137,7 @@ class RecordsRig:
                 released += move(self.database, self.store, owner, [those]).blocks_released
         return released
 
-    def collect(self, similarity: Similarity | None = None, owner: Generation = ANN) -> Moved:
+    def collect(self, similarity: Affinity | None = None, owner: Generation = ANN) -> Moved:
         """What has reached the threshold; nothing is alike unless told otherwise."""
         return arrange(self.database, self.store, self.placement, owner, similarity or strangers)
 

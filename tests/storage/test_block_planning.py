@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from records_rig import ANN, RecordsRig, companions, strangers
 
 from zibaldone import InvalidInput
-from zibaldone.views.chunks.storage.placement import Placement, RecordPlace, arrange, plan
+from zibaldone.views.chunks.storage.placement import Placement, RecordPlace, arrange, collected
 from zibaldone.views.chunks.storage.records import overhead
 
 TEN = 10 * 100 + overhead(10)  # bytes of a block of ten records of a hundred bytes
@@ -22,7 +22,7 @@ def staged(numbers, size=100, namespace="s", block=None):
 
 def planned(records, similarity=strangers, due=(), wait=2, block_bytes=TEN):
     """The plan for these records, where two blocks' worth may wait."""
-    groups = plan(records, due, block_bytes, wait, similarity)
+    groups = collected(records, due, Placement(block_bytes, staged_blocks=wait), similarity)
     return [[record.id for record in group] for group in groups]
 
 
@@ -31,10 +31,12 @@ def test_what_may_wait_waits():
     assert planned(staged(range(20)), companions(range(0, 20, 2))) == []
 
 
-def test_what_belongs_together_most_leaves_first():
-    """Once more than that waits a block is written: one group's, in the order of time; the rest waits on."""
+def test_once_more_waits_than_may_a_block_leaves():
+    """A full one, in the order of time, which does not tear a group; the rest waits on."""
     close = (29, 1, 4, 7, 10, 13, 16, 19, 22, 25)
-    assert planned(staged(range(30)), companions(close)) == [sorted(close)]
+    (block,) = planned(staged(range(30)), companions(close))
+    assert (len(block), block) == (10, sorted(block))
+    assert set(block).isdisjoint(close) or set(block) == set(close)
 
 
 def test_no_more_waits_than_may():
@@ -108,6 +110,7 @@ def test_arranging_writes_what_is_planned(rig: RecordsRig):
         {"block_bytes": True},
         {"staged_blocks": -1},
         {"gc_invalid_ratio": "x"},
+        {"tau_assoc": 2},
     ],
 )
 def test_impossible_parameters_are_refused(wrong):

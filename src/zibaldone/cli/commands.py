@@ -62,14 +62,13 @@ COMMANDS = (
         _option("allow_host", "A name by which clients reach this server.", kind="texts"),
         _option("requests_per_minute", "Of one key; 0: no limit.", 6000, 0, "number"),
         _option("max_body_mib", "Of one request.", 32, 1, "number"),
-        _option("processes", "That recall and store for the gateway, each for its share of users; 0: the server's own.",
-                1, 0, "number", most=64), _BLOCKS, has_json=False),
+        _option("processes", "That recall and store for the gateway; 0: the server's own.", 1, 0, "number", most=64),
+        Parameter("views", "choices", "Recalled beside messages; else notes.", flags="--view", choices=VIEWS), _BLOCKS, has_json=False),
     _command(
         "keys create", "Make a key; its token is shown this once, and only its hash is kept.", "",
         _option("user", "Whose memory it opens.", flags="--user -u"),
         _option("agent", "Only what this agent said and heard of it."),
-        _flag("read_only", "It may not change anything."),
-        _flag("admin", "It opens every user's memory."),
+        _flag("read_only", "It may not change anything."), _flag("admin", "It opens every user's memory."),
         _option("memory_mode", f"{_MODE}; else as the server says.")),
     _command("keys list", "List the keys; never their tokens."),
     _command(

@@ -27,7 +27,7 @@ _SWITCH_S = 0.0005  # how long a recall keeps the event loop, and the streams th
 @runs("serve")
 def serve(call: CliCall) -> None:
     from zibaldone.api.aio import AsyncMemory, wrapped
-    from zibaldone.api.config import Config
+    from zibaldone.api.config import MAINTAINED, Config
     from zibaldone.api.settings import secret, use_chat
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
@@ -57,8 +57,8 @@ def serve(call: CliCall) -> None:
     keys = KeyStore(memory)
     check_binding(settings, keys)
     with listening(settings) as bound:
-        processes = 0 if upstream is None else given["processes"]
-        config = Config(background=not processes, blocks=given["blocks"])
+        views, processes = given["views"] or MAINTAINED, 0 if upstream is None else given["processes"]
+        config = Config(maintained=views, background=not processes, blocks=given["blocks"])
         opened = AsyncMemory.from_env(memory, config=config)
         pool = MemoryPool(opened, memory, processes) if processes else None
         kv = None if given["kv_model"] is None else _attached(given["kv_model"], wrapped(opened))

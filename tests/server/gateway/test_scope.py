@@ -5,6 +5,8 @@ import json
 import httpx2
 import pytest
 
+from zibaldone import Config, MemAttention, Memory
+
 SECRET = "The code of the safe is 7391."
 QUESTION = "What is the code of the safe?"
 
@@ -115,6 +117,24 @@ def test_what_is_recalled_can_be_narrowed(post, told, upstream):
     assert "B12" not in upstream.last.body.decode()
     answer = post(memory={"user": "ann", "session": "3", "budget_tokens": 1}, **asked)
     assert answer.json()["memory"]["tokens"] <= 1
+
+
+def test_chunks_are_recalled_by_their_name(serving, upstream, memory_path):
+    """`views` of a request: what a chunk kept, less what is polite; without it the message as it was said."""
+    settings = MemAttention(chunk_gate_tokens=20)
+    with Memory(memory_path, config=Config(chunks=settings)) as memory:
+        memory.add([f"Hello there! {SECRET}", "The safe is behind the clock of Otto."], user="ann")
+        memory.maintain(user="ann", views=["messages", "chunks"])
+        assert memory.user("ann").chunks()
+    address = serving(upstream=upstream.url, recall_timeout_ms=20_000, chunks=settings)
+    for views, is_whole in ((None, True), (["chunks"], False)):
+        scope = {"user": "ann", "session": str(views)} | ({"views": views} if views else {})
+        given = {"model": "fake", "messages": [{"role": "user", "content": QUESTION}], "memory": scope}
+        answer = httpx2.post(f"{address}/v1/chat/completions", json=given, timeout=60)
+        assert answer.json()["memory"]["status"] == "ok"
+        sent = upstream.last.body.decode()
+        assert "7391" in sent
+        assert ("Hello there" in sent) is is_whole
 
 
 @pytest.mark.parametrize(

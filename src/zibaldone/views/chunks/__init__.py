@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from zibaldone.views.chunks.chunk import Past, StoredChunk
-from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.storage.placement import Placement
+from zibaldone.views.chunks.config import MemAttention, Placement
 from zibaldone.views.chunks.view import ChunksView
 
 __all__ = ["ChunksView", "MemAttention", "Past", "Placement", "StoredChunk"]

@@ -108,22 +108,9 @@ class Past:
 def stored(chunk: Chunk, items: Iterable[Item]) -> StoredChunk:
     """A chunk with its items, as shown to people."""
     about = chunk.metadata
-    return StoredChunk(
-        id=chunk.id,
-        version=chunk.version,
-        session=chunk.namespace or None,
-        summary=about.summary,
-        keywords=about.keywords,
-        entities=about.entities,
-        first=about.first,
-        last=about.last,
-        items=tuple(items),
-        raw_tokens=chunk.raw_tokens,
-        tokens=chunk.tokens,
-        retained_ratio=chunk.retained_ratio,
-        made_by=chunk.made_by,
-        degraded=chunk.degraded,
-    )
+    described = (about.summary, about.keywords, about.entities, about.first, about.last, tuple(items))
+    cost = (chunk.raw_tokens, chunk.tokens, chunk.retained_ratio, chunk.made_by, chunk.degraded)
+    return StoredChunk(chunk.id, chunk.version, chunk.namespace or None, *described, *cost)
 
 
 def to_record(items: Sequence[Item]) -> bytes:

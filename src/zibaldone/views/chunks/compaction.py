@@ -10,19 +10,11 @@ import numpy as np
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.text.faithfulness import SourceTexts
-from zibaldone.text.rendering import line, line_tokens
-from zibaldone.views.chunks import metadata
+from zibaldone.views.chunks import joint_compact, metadata
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata, Past
 from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.gate import Gate, Piece, compress
-from zibaldone.views.chunks.joint_compact import (
-    Compaction,
-    ItemUpdate,
-    apply,
-    carried_out,
-    grounded,
-    source_texts,
-)
+from zibaldone.views.chunks.gate import Gate, compress
+from zibaldone.views.chunks.joint_compact import Compaction, ItemUpdate, source_texts
 from zibaldone.views.chunks.select_related import MetadataIndex, Target, select
 from zibaldone.views.chunks.tasks import Compress, JointCompact, shown_items, shown_messages, shown_metadata
 
@@ -51,6 +43,7 @@ class Namespace:
     changed: set[int] = field(default_factory=set)
     covered: dict[int, tuple[int, ...]] = field(default_factory=dict)  # seqs that a new chunk has read
     past: list[Past] = field(default_factory=list)
+    together: list[tuple[int, ...]] = field(default_factory=list)  # chunks that one joint compaction has read
     live: MetadataIndex = field(default_factory=MetadataIndex)  # chunks that still hold something
 
     def __post_init__(self) -> None:
@@ -96,13 +89,10 @@ class Compactor:
         if answer.made_by == OFFLINE:
             return CompressedGate(gate, plain, degraded=answer.degraded)
         written = answer.result
-        pieces: dict[int, list[Piece]] = {}
-        for piece in gate.pieces:
-            pieces.setdefault(piece.message.seq, []).append(piece)
-        plain_of: dict[int, list[Item]] = {}
-        for item in plain:
-            plain_of.setdefault(item.sources[0], []).append(item)
-        kept, refused = grounded(written.items, pieces, plain_of)
+        seqs = dict.fromkeys(piece.message.seq for piece in gate.pieces)
+        pieces = {seq: [piece for piece in gate.pieces if piece.message.seq == seq] for seq in seqs}
+        plain_of = {seq: [item for item in plain if item.sources[0] == seq] for seq in seqs}
+        kept, refused = joint_compact.grounded(written.items, pieces, plain_of)
         items = []
         for number, entry in enumerate(kept, 1):
             if isinstance(entry, Item):
@@ -128,6 +118,7 @@ class Compactor:
         degraded = [compressed.degraded, selection_degraded]
         compaction, refined = Compaction(compressed.items, ()), compressed
         if related:
+            space.together.append(related)
             compaction, refined = self._joint_compact(compressed, space.read(related))
             degraded.append(refined.degraded)
         self._apply(compaction.updates, space)
@@ -140,7 +131,7 @@ class Compactor:
             version=1,
             last_seq=gate.last_seq,
             raw_tokens=gate.tokens,
-            tokens=self._tokens(items),
+            tokens=metadata.tokens_of(items, self.tokenizer),
             items=len(items),
             metadata=about,
             made_by=refined.made_by,
@@ -157,15 +148,9 @@ class Compactor:
         if not compressed.items or not self.asker.has_model:
             return (), ""
         about = self._metadata(list(compressed.items), compressed, space)
-        selected = select(
-            self.asker,
-            self.user,
-            Target(about.keywords, about.vectors),
-            shown_metadata(0, about),
-            space.live,
-            self.config,
-            patient=self.patient,
-        )
+        target, shown = Target(about.keywords, about.vectors), shown_metadata(0, about)
+        given = self.asker, self.user, target, shown, space.live, self.config
+        selected = select(*given, patient=self.patient)
         return tuple(chunk.id for chunk in selected.chunks), selected.degraded
 
     def _joint_compact(
@@ -175,19 +160,14 @@ class Compactor:
         plain = Compaction(compressed.items, ())
         if not any(related.values()):
             return plain, compressed
-        answer = self.asker.ask(
-            JointCompact(
-                new=shown_items(0, compressed.items),
-                related=tuple(shown_items(number, items) for number, items in related.items() if items),
-                new_ids=frozenset(item.id for item in compressed.items),
-            ),
-            user=self.user,
-            patient=self.patient,
-        )
+        shown = tuple(shown_items(number, items) for number, items in related.items() if items)
+        new_ids = frozenset(item.id for item in compressed.items)
+        task = JointCompact(new=shown_items(0, compressed.items), related=shown, new_ids=new_ids)
+        answer = self.asker.ask(task, user=self.user, patient=self.patient)
         if answer.made_by == OFFLINE:
             return plain, replace(compressed, degraded=answer.degraded)
         written = answer.result
-        compaction, refused = carried_out(written, compressed.items, related)
+        compaction, refused = joint_compact.carried_out(written, compressed.items, related)
         made_by = compressed.made_by
         if made_by != answer.made_by:
             made_by = answer.made_by if made_by == OFFLINE else f"{made_by}; {answer.made_by}"
@@ -195,26 +175,21 @@ class Compactor:
         return compaction, replace(compressed, items=compaction.items, made_by=made_by, degraded=degraded)
 
     def _apply(self, updates: Sequence[ItemUpdate], space: Namespace) -> None:
-        """Line 9: new versions of earlier chunks; replaced items go to the history."""
+        """Line 9, U and D: new versions of earlier chunks; replaced items go to the history."""
         changed: dict[int, list[Item]] = {}
         for update in updates:
-            items, old = apply(update, changed.get(update.chunk, space.items[update.chunk]))
+            items, old = joint_compact.apply(update, changed.get(update.chunk, space.items[update.chunk]))
             if old is not None:
                 changed[update.chunk] = items
                 space.past.append(Past(update.chunk, old, update.reason, update.because))
         for number, items in changed.items():
-            space.write(self._renewed(space.chunks[number], items, space), items)
-
-    def _renewed(self, chunk: Chunk, items: Sequence[Item], space: Namespace) -> Chunk:
-        """The chunk's next version, with metadata of the remaining items only."""
-        vectors = metadata.embedded(items, self.embedder)
-        about = metadata.rebuilt(
-            chunk.metadata, items, space.live.df, len(space.chunks), self.config.keywords, vectors
-        )
-        if items and chunk.made_by != OFFLINE:
-            about = self._headed(about, chunk.metadata, source_texts(items))
-        version = chunk.version + 1
-        return replace(chunk, version=version, items=len(items), tokens=self._tokens(items), metadata=about)
+            chunk, vectors = space.chunks[number], metadata.embedded(items, self.embedder)
+            given = space.live.df, len(space.chunks), self.config.keywords, vectors, self.tokenizer
+            newer = metadata.renewed(chunk, items, *given)
+            if items and chunk.made_by != OFFLINE:
+                headed = self._headed(newer.metadata, chunk.metadata, source_texts(items))
+                newer = replace(newer, metadata=headed)
+            space.write(newer, items)
 
     def _metadata(self, items: Sequence[Item], compressed: CompressedGate, space: Namespace) -> Metadata:
         """BUILDMETA: plain metadata, headed by a model's words that the chunk's messages bear out."""
@@ -241,9 +216,6 @@ class Compactor:
             entities=tuple(entities) or plain.entities,
             summary=plain.summary if fault else summary,
         )
-
-    def _tokens(self, items: Sequence[Item]) -> int:
-        return sum(line_tokens([line(item.speaker, item.text) for item in items], self.tokenizer.count))
 
 
 def _refused(task: str, times: int) -> str:

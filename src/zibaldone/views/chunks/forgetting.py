@@ -1,4 +1,4 @@
-"""Forgetting in chunks, and maintenance: Algorithm 2, and vectors for chunks that forgetting left without."""
+"""Forgetting in chunks, and vectors for chunks that it left without."""
 
 from __future__ import annotations
 
@@ -12,31 +12,10 @@ from zibaldone import log
 from zibaldone.log import to_us
 from zibaldone.models.base import Embedder, Tokenizer
 from zibaldone.storage.database import Database
-from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks import metadata, table
 from zibaldone.views.chunks.chunk import Chunk, Item, from_record, to_record
-from zibaldone.views.chunks.storage.placement import Matrix, Moved, Placement, arrange
 from zibaldone.views.chunks.storage.records import Record, RecordStore, read_again
-
-
-def tend(
-    database: Database, store: RecordStore, placement: Placement, generation: Generation, dimension: int
-) -> Moved:
-    """Write blocks of similar chunks, and collect garbage: Algorithm 2.
-
-    Raises StorageCorrupt when a block cannot be read.
-    """
-
-    def cosines(numbers: Sequence[int]) -> Matrix:
-        with database.read(generation.user) as connection:
-            chunks = table.load(connection, generation, dimension, only=numbers)
-        nothing = np.zeros(dimension, dtype=np.float32)
-        means = np.stack([chunks[n].metadata.mean_vector if n in chunks else nothing for n in numbers])
-        return np.asarray(np.clip(means @ means.T, 0, 1))
-
-    # Again, when another process tends to the same blocks.
-    return read_again(lambda: arrange(database, store, placement, generation, cosines))
 
 
 def embed_anew(database: Database, store: RecordStore, generation: Generation, embedder: Embedder) -> None:
@@ -133,8 +112,10 @@ def forget(
     table.remove(connection, generation, lost.removed)
     table.remove_history(connection, generation, lost.past)
     table.remove_sources(connection, generation, seqs)
+    none = np.zeros((0, 1), dtype=np.float32)
     chunks = [
-        _without(present[number], items, tokenizer, keywords) for number, items in lost.rewritten.items()
+        metadata.renewed(present[number], items, {}, 0, keywords, none, tokenizer)
+        for number, items in lost.rewritten.items()
     ]
     table.write(connection, generation, chunks)
     table.forget_reasons(connection, generation)
@@ -146,11 +127,3 @@ def forget(
 def record_of(chunk: Chunk, items: Sequence[Item]) -> Record:
     """Record of a chunk's items in a block."""
     return Record(chunk.id, chunk.namespace, to_us(chunk.metadata.first), to_record(items))
-
-
-def _without(chunk: Chunk, items: list[Item], tokenizer: Tokenizer, keywords: int) -> Chunk:
-    """The chunk's next version, with metadata of the remaining items, without vectors."""
-    none = np.zeros((0, 1), dtype=np.float32)
-    about = metadata.rebuilt(chunk.metadata, items, {}, 0, keywords, none)
-    tokens = sum(line_tokens([line(item.speaker, item.text) for item in items], tokenizer.count))
-    return replace(chunk, version=chunk.version + 1, items=len(items), tokens=tokens, metadata=about)

@@ -51,7 +51,7 @@ class Gate:
 
 
 def closed_gates(messages: Sequence[Message], gate_tokens: int, tokenizer: Tokenizer) -> list[Gate]:
-    """Gates that these messages of one namespace close, from its first uncompacted message on.
+    """Gates (tau_c) that these messages of one namespace close, from its first uncompacted message on.
 
     What comes after the last gate stays in the active chunk. A gate closes at the end of a message; only one
     that is longer than the gate is spread over several, so that no chunk is as long as two gates.
@@ -109,12 +109,5 @@ def verbatim(number: int, piece: Piece, text: str, start: int) -> Item:
     """Item in the message's own words."""
     message = piece.message
     assert message.time is not None
-    return Item(
-        id=number,
-        text=text,
-        speaker=message.speaker,
-        sources=(message.seq,),
-        time=message.time,
-        session=message.session,
-        place=piece.start + start,
-    )
+    place = piece.start + start
+    return Item(number, text, message.speaker, (message.seq,), message.time, message.session, place)

@@ -62,8 +62,8 @@ def grounded(
         covered.update(bare)
         instead = [item for number in bare or note.sources for item in plain.get(number, ())]
         if not bare and instead:
-            said = set(terms(note.text))
-            instead = [max(instead, key=lambda item: len(said & set(terms(item.text))))]
+            its_terms = set(terms(note.text))
+            instead = [max(instead, key=lambda item: len(its_terms & set(terms(item.text))))]
         result += [item for item in instead if item not in result]
     return result, [f"{note.text!r} {fault}" for note, fault in zip(notes, faults, strict=True) if fault]
 
@@ -159,11 +159,7 @@ def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], li
     kept = [(min(note.sources), _item(note, new_of)) for note in telling]
     kept += [(item.id, item) for item in new if item.id not in whole]
     ordered = [item for _, item in sorted(kept, key=lambda pair: pair[0])]
-    partly = [
-        f"{note.text!r} leaves out what its notes say"
-        for note in stands
-        if not whole.issuperset(note.sources)
-    ]
+    partly = [f"{n.text!r} leaves out what its notes say" for n in stands if not whole.issuperset(n.sources)]
     return [replace(item, id=number) for number, item in enumerate(ordered, 1)], refused + partly
 
 

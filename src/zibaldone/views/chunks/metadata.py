@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from zibaldone.models.base import Embedder, Vectors
+from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.text.keywords import idf, keywords, term_forms
+from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.salience import PHATIC, names
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import STOP_WORDS, terms, words
-from zibaldone.views.chunks.chunk import Item, Metadata
+from zibaldone.views.chunks.chunk import Chunk, Item, Metadata
 
 QUARTERS = 4  # a chunk has a vector for each
 _ENTITIES = 16
@@ -36,18 +37,26 @@ def build(
     )
 
 
-def rebuilt(
-    about: Metadata,
+def renewed(
+    chunk: Chunk,
     items: Sequence[Item],
     df: Mapping[str, int],
     n: int,
     most_keywords: int,
     vectors: Vectors,
-) -> Metadata:
-    """Metadata of the remaining items; an empty chunk keeps its time span alone."""
+    tokenizer: Tokenizer,
+) -> Chunk:
+    """The chunk's next version, with metadata of the remaining items; without any, its time span alone."""
+    about = replace(chunk.metadata, keywords=(), entities=(), summary="", vectors=vectors[:0])
     if items:
-        return build(items, df, n, most_keywords, vectors)
-    return replace(about, keywords=(), entities=(), summary="", vectors=vectors[:0])
+        about = build(items, df, n, most_keywords, vectors)
+    tokens = tokens_of(items, tokenizer)
+    return replace(chunk, version=chunk.version + 1, items=len(items), tokens=tokens, metadata=about)
+
+
+def tokens_of(items: Sequence[Item], tokenizer: Tokenizer) -> int:
+    """Tokens of the items as lines of a text."""
+    return sum(line_tokens([line(item.speaker, item.text) for item in items], tokenizer.count))
 
 
 def entities(items: Iterable[Item]) -> list[str]:

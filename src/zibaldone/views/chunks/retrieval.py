@@ -1,6 +1,7 @@
 """MemAttention's read side: Algorithm 1, lines 14 to 20.
 
-The paper concatenates whole chunks and is silent on what its budget cuts; we keep the items that answer.
+The paper concatenates whole chunks under the budget B_mem (section 4.3): `recall_unit="chunk"`. By default
+the items that answer fill it.
 """
 
 from __future__ import annotations
@@ -11,52 +12,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zibaldone.core import ChannelScore, Evidence
-from zibaldone.models.asker import Asker
-from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
+from zibaldone.models.base import Tokenizer, WordEmbedder
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import Explanation, Scores, best_first, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.dates import find_days
 from zibaldone.views.chunks import metadata
-from zibaldone.views.chunks.chunk import Chunk, Item
-from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.select_related import MetadataIndex, Selected, Target, select
+from zibaldone.views.chunks.chunk import Item
+from zibaldone.views.chunks.select_related import Selected, Target
 from zibaldone.views.toolkit import evidence_of, fill
 
 NAME = "chunks"
-_RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
+RECALL_TIMEOUT_S = 10.0  # for a model's selection: an answer without it is better than none
 _ROLES = ("user", "assistant", "system", "tool")
 
 
-def select_for(
-    question: Question,
-    chunks: Sequence[Chunk],
-    asker: Asker | None,
-    embedder: Embedder,
-    config: MemAttention,
-) -> tuple[Selected, str]:
-    """LLMSELECT, line 17, by metadata alone; and why by words only, where the embedder failed.
-
-    `asker` is None where no model is to choose.
-    """
-    question = question.embedded(embedder)
-    vectors = np.zeros((0, embedder.dimension), dtype=np.float32)
-    selected = select(
-        asker,
-        question.scope.user,
-        Target(
-            tuple(form for form, _ in question.terms) or question.speakers,
-            vectors if question.vector is None else question.vector[None],
-            question.days,
-        ),
-        question.text,
-        MetadataIndex(chunks),
-        config,
-        timeout_s=_RECALL_TIMEOUT_S,
-        open_is_offline=True,
+def target_of(question: Question, dimension: int) -> Target:
+    """BUILDQUERY, line 15: words, vector and days of the question, or whom it asks about."""
+    nothing = np.zeros((0, dimension), dtype=np.float32)
+    return Target(
+        tuple(form for form, _ in question.terms) or question.speakers,
+        nothing if question.vector is None else question.vector[None],
+        question.days,
     )
-    return selected, question.note
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +51,26 @@ class RankedItems:
         return self.scores.confidence if self.scores else 0.0
 
 
-def rank(question: Question, items: Sequence[Item], embedder: WordEmbedder) -> RankedItems:
-    """SORTBYTIME, line 19, and the scores by which a budget is filled."""
+def rank(
+    question: Question, items: Sequence[Item], embedder: WordEmbedder, preferred: Sequence[Item] = ()
+) -> RankedItems:
+    """SORTBYTIME, line 19, and the scores by which a budget is filled: first by `preferred`, in its order."""
     ordered = tuple(sorted(items, key=lambda item: (item.time, item.sources, item.place, item.id)))
     index = UnitIndex(embedder.dimension, embedder)
     if not ordered:
         return RankedItems((), index, None)
     vectors = embedder.embed([" ".join(metadata.content_words(item.text)) for item in ordered])
     index.extend([_unit(item, with_days=bool(question.days)) for item in ordered], vectors)
-    return RankedItems(ordered, index, score(index, question.embedded(embedder)))
+    scores = score(index, question.embedded(embedder))
+    place = {item: len(preferred) - at for at, item in enumerate(preferred)}
+    first = np.array([place.get(item, 0) for item in ordered], dtype=np.float32)
+    if preferred:
+        scores = replace(scores, total=scores.total + first * (np.ptp(scores.total) + 1))
+    return RankedItems(ordered, index, scores)
 
 
 def evidence(ranked: RankedItems, room_tokens: int, tokenizer: Tokenizer) -> tuple[Evidence, ...]:
-    """Line 20: items as the view offers them, best first, until they fill the room."""
+    """Line 20, CONCAT under B_mem: items as the view offers them, best first, until they fill the room."""
     scores = ranked.scores
     if scores is None:
         return ()

@@ -32,15 +32,10 @@ class Target:
 
 
 class MetadataIndex:
-    """Live chunks by the words of their metadata and by vectors.
-
-    What scoring takes beside a product with all vectors depends on who has a word that is sought, and not on
-    how many words the others have.
-    """
+    """Live chunks by the words of their metadata and by vectors."""
 
     def __init__(self, chunks: Iterable[Chunk] = ()) -> None:
         self._live: dict[int, Chunk] = {}
-        self._having: dict[str, set[int]] = {}
         self.df: Counter[str] = Counter()  # in how many live chunks a term is
         for chunk in chunks:
             self.put(chunk)
@@ -52,14 +47,10 @@ class MetadataIndex:
     def put(self, chunk: Chunk) -> None:
         """Add a chunk or a new version; an empty chunk is removed."""
         before = self._live.pop(chunk.id, None)
-        for term in before.metadata.terms if before else ():
-            self._having[term].discard(chunk.id)
-            self.df[term] -= 1
+        self.df.subtract(before.metadata.terms if before else ())
         if chunk.items:
             self._live[chunk.id] = chunk
             self.df.update(chunk.metadata.terms)
-            for term in chunk.metadata.terms:
-                self._having.setdefault(term, set()).add(chunk.id)
 
     def ranked(self, target: Target) -> list[tuple[Chunk, float]]:
         """All live chunks with their relevance by metadata, best first; of equals the newer."""
@@ -70,11 +61,10 @@ class MetadataIndex:
 
     def _scores(self, target: Target, chunks: Sequence[Chunk]) -> Doubles:
         """(n,) relevance by words, cosine and time span."""
-        row_of = {chunk.id: row for row, chunk in enumerate(chunks)}
         lexical = np.zeros(len(chunks))
         for term in sorted(terms_of(target.keywords)):
-            having = [row_of[number] for number in self._having.get(term, ())]
-            lexical[having] += inverse_frequency(len(having), len(chunks))
+            has_it = np.array([term in chunk.metadata.terms for chunk in chunks])
+            lexical += has_it * inverse_frequency(self.df[term], len(chunks))
         total = standardised(lexical) + _DENSE * standardised(_cosines(target.vectors, chunks))
         for first, last in target.days:
             inside = [

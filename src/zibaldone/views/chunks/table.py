@@ -132,36 +132,26 @@ def compacted_to(connection: Connection, generation: Generation) -> dict[str, in
 def add_history(connection: Connection, generation: Generation, past: Sequence[Past]) -> None:
     query = select(func.max(chunk_history.c.number)).where(of(chunk_history, generation))
     last = connection.execute(query).scalar() or 0
-    insert(
-        connection,
-        chunk_history,
-        [
-            key_of(generation)
-            | {
-                "number": number,
-                "chunk": entry.chunk,
-                "item": json.dumps(item_to_json(entry.item), ensure_ascii=False),
-                "reason": entry.reason,
-                "by_sources": json.dumps(entry.by_sources),
-            }
-            for number, entry in enumerate(past, last + 1)
-        ],
-    )
+    rows = [
+        key_of(generation)
+        | {"number": number, "chunk": entry.chunk, "reason": entry.reason}
+        | {"item": json.dumps(item_to_json(entry.item), ensure_ascii=False)}
+        | {"by_sources": json.dumps(entry.by_sources)}
+        for number, entry in enumerate(past, last + 1)
+    ]
+    insert(connection, chunk_history, rows)
 
 
 def history(connection: Connection, generation: Generation) -> list[tuple[int, Past]]:
     """(number, item) of replaced items, in the order of replacement."""
     table = chunk_history
     query = select(table).where(of(table, generation)).order_by(table.c.number)
-    return [
-        (
-            row.number,
-            Past(
-                row.chunk, item_from_json(json.loads(row.item)), row.reason, tuple(json.loads(row.by_sources))
-            ),
-        )
-        for row in connection.execute(query)
-    ]
+
+    def past(row: Row[Any]) -> Past:
+        by_sources = tuple(json.loads(row.by_sources))
+        return Past(row.chunk, item_from_json(json.loads(row.item)), row.reason, by_sources)
+
+    return [(row.number, past(row)) for row in connection.execute(query)]
 
 
 def remove_history(connection: Connection, generation: Generation, numbers: Sequence[int]) -> None:
@@ -180,6 +170,7 @@ def _to_chunk(row: Row[Any], dimension: int) -> Chunk:
     size = dimension * dense.BYTES
     parts = [row.vectors[i : i + size] for i in range(0, len(row.vectors), size)] if size else []
     vectors = dense.from_bytes(parts, dimension)
+    span = from_us(row.first_us), from_us(row.last_us)
     return Chunk(
         id=row.chunk,
         namespace=row.namespace,
@@ -188,14 +179,7 @@ def _to_chunk(row: Row[Any], dimension: int) -> Chunk:
         raw_tokens=row.raw_tokens,
         tokens=row.tokens,
         items=row.items,
-        metadata=Metadata(
-            keywords=_texts(row.keywords),
-            entities=_texts(row.entities),
-            summary=row.summary,
-            first=from_us(row.first_us),
-            last=from_us(row.last_us),
-            vectors=vectors,
-        ),
+        metadata=Metadata(_texts(row.keywords), _texts(row.entities), row.summary, *span, vectors),
         made_by=row.made_by,
         degraded=row.degraded,
     )

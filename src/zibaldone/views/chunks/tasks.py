@@ -50,6 +50,12 @@ class Selection(TaskResult):
     chunks: list[int]
 
 
+class ColocationGroups(TaskResult):
+    """Ids of chunks that will be needed together."""
+
+    groups: list[list[int]]
+
+
 class NoteUpdate(TaskResult):
     """An earlier item, rewritten."""
 
@@ -136,6 +142,26 @@ class SelectRelated(Task[Selection]):
         check_ids(result.chunks, known, "chunks")
         if len(result.chunks) > self.at_most:
             raise ValueError(f"chunks has {len(result.chunks)} ids; at most {self.at_most} are allowed")
+
+
+@dataclass(frozen=True)
+class Colocate(Task[ColocationGroups]):
+    """LLMCOLOCATE and LLMGROUP: Algorithm 2, lines 3 and 15."""
+
+    view = "chunks"
+    prompt = "colocate"
+    result = ColocationGroups
+    max_tokens = 512
+
+    chunks: tuple[ChunkShown, ...]
+
+    def offline(self) -> ColocationGroups:
+        """No groups: cosines of the metadata take their place."""
+        return ColocationGroups(groups=[])
+
+    def check(self, result: ColocationGroups) -> None:
+        """Raises ValueError unless the ids were shown, each in one group at most."""
+        check_ids([n for group in result.groups for n in group], {c.chunk for c in self.chunks}, "groups")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
@@ -14,7 +15,7 @@ from zibaldone.core import Message
 from zibaldone.core.threads import side_by_side
 from zibaldone.errors import ModelFailed, StorageCorrupt
 from zibaldone.log import UserState
-from zibaldone.models.asker import Asker
+from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import Explanation
@@ -35,11 +36,12 @@ from zibaldone.views.base import (
 from zibaldone.views.chunks import forgetting, table
 from zibaldone.views.chunks.chunk import Chunk, Item, Past, StoredChunk, from_record, sources_of, stored
 from zibaldone.views.chunks.compaction import Compactor, CompressedGate, Namespace
-from zibaldone.views.chunks.config import MemAttention
-from zibaldone.views.chunks.forgetting import embed_anew, record_of, tend
+from zibaldone.views.chunks.config import MemAttention, Placement
+from zibaldone.views.chunks.forgetting import embed_anew, record_of
 from zibaldone.views.chunks.gate import Gate, closed_gates, pieces, verbatim
-from zibaldone.views.chunks.retrieval import NAME, evidence, explanation, rank, select_for
-from zibaldone.views.chunks.storage.placement import Placement
+from zibaldone.views.chunks.retrieval import NAME, RECALL_TIMEOUT_S, evidence, explanation, rank, target_of
+from zibaldone.views.chunks.select_related import MetadataIndex, select
+from zibaldone.views.chunks.storage.placement import Affinity, Matrix, arrange
 from zibaldone.views.chunks.storage.records import (
     RecordStore,
     read_again,
@@ -48,6 +50,7 @@ from zibaldone.views.chunks.storage.records import (
     users_with_released,
 )
 from zibaldone.views.chunks.table import ChunkTable, table_of
+from zibaldone.views.chunks.tasks import Colocate, shown_chunk
 from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable_seqs
 from zibaldone.views.user_cache import UserCache
@@ -57,6 +60,7 @@ _BATCH_WITH_MODEL = 128  # some four gates, and their model calls
 _BATCH = 512
 _KINDS = ("chunks", "items", "history")
 _MOST_USERS = 200  # whose tables stay in memory
+_MOST_TOGETHER = 1000  # sets of chunks of a user that wait for the next housekeeping
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -80,6 +84,7 @@ class ChosenItems:
 
     items: tuple[Item, ...]
     unreadable: str  # why some chunk is left out
+    preferred: tuple[Item, ...] = ()  # where chunks are read whole: items of the most related chunk first
 
 
 class ChunksView(RestingView):
@@ -103,12 +108,14 @@ class ChunksView(RestingView):
 
         `blocks` keeps the blocks. `workers` is how many model calls of one user may be under way.
         """
-        self.config, self.placement = config or MemAttention(), placement or Placement()
+        self.config = config or MemAttention()
+        self.placement = placement or (Placement.paper() if self.config.relocation else Placement())
         self._embedder, self._static, self._tokenizer = embedder, static, tokenizer
         self._asker, self._workers = asker, workers
         self.batch_messages = _BATCH_WITH_MODEL if asker.has_model else _BATCH
         self.store = RecordStore(blocks)
         self._tables: UserCache[ChunkTable] = UserCache(_MOST_USERS)
+        self._together: UserCache[tuple[int, tuple[Sequence[int], ...]]] = UserCache(_MOST_USERS)
 
     @property
     def fingerprint(self) -> str:
@@ -170,6 +177,8 @@ class ChunksView(RestingView):
             pairs += [(seq, c.id) for c in changed for seq in sources_of(space.items[c.id])]
             table.add_sources(connection, generation, pairs)
             past += space.past
+            for read in space.together:
+                self._note_together(generation, read, log.state(connection, generation.user))
         table.add_history(connection, generation, past)
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
@@ -187,11 +196,14 @@ class ChunksView(RestingView):
         if memory is None:
             return Retrieved((), 0, 0.0, Explanation.of_nothing())
         notes = list(memory.notes)
+        embedded = question.embedded(self._embedder)
         asker = self._asker if self.config.recall_relevance == "model" else None
-        selected, by_words = select_for(question, memory.chunks, asker, self._embedder, self.config)
-        notes += [by_words] if by_words else []
+        target, known = target_of(embedded, self._embedder.dimension), MetadataIndex(memory.chunks)
+        given = asker, question.scope.user, target, question.text, known, self.config
+        selected = select(*given, timeout_s=RECALL_TIMEOUT_S, open_is_offline=True)  # LLMSELECT, line 17
+        notes += [embedded.note] if embedded.note else []
         notes += [f"chunks selected offline: {selected.degraded}"] if selected.degraded else []
-        ids = sorted(chunk.id for chunk in selected.chunks)
+        ids = [chunk.id for chunk in selected.chunks]
         chosen = self._read_chosen(take_snapshot, question.scope.user, memory, ids)
         if chosen is None and once_more:  # the view was made anew meanwhile: these are other chunks now
             return self._retrieve(take_snapshot, question, once_more=False)
@@ -200,7 +212,9 @@ class ChunksView(RestingView):
             chosen = ChosenItems(memory.tail, "")
         if chosen.unreadable:
             notes.append(f"left out: {chosen.unreadable}")
-        ranked = rank(question, chosen.items, self._static)
+        if memory.generation is not None:
+            self._note_together(memory.generation, ids, memory.state)
+        ranked = rank(question, chosen.items, self._static, chosen.preferred)
         room = min(int(OFFERED * question.budget_tokens), self.config.memory_budget_tokens)
         return Retrieved(
             evidence(ranked, room, self._tokenizer),
@@ -260,10 +274,12 @@ class ChunksView(RestingView):
                     fetched, fault = self.store.fetch_readable(now.connection, now.generation, ids)
                 else:
                     fetched = self.store.fetch(now.connection, now.generation, ids)
-            items = [item for number in sorted(fetched) for item in from_record(fetched[number])]
+            whole = self.config.recall_unit == "chunk"
+            order = [number for number in (ids if whole else sorted(ids)) if number in fetched]
+            items = [item for number in order for item in from_record(fetched[number])]
             if memory.inside is not None:
                 items = [item for item in items if not memory.inside.isdisjoint(item.sources)]
-            return ChosenItems((*items, *tail), fault)
+            return ChosenItems((*items, *tail), fault, tuple(items) if whole else ())
 
         try:
             return read_again(read)
@@ -272,14 +288,9 @@ class ChunksView(RestingView):
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove items, metadata, history and blocks, in every generation."""
-        given = self._tokenizer, self.config.keywords
-        return counted(
-            _KINDS,
-            (
-                forgetting.forget(connection, self.store, generation, seqs, *given).counts
-                for generation in generations(connection, chunk_sources, user)
-            ),
-        )
+        every = generations(connection, chunk_sources, user)
+        given = seqs, self._tokenizer, self.config.keywords
+        return counted(_KINDS, (forgetting.forget(connection, self.store, g, *given).counts for g in every))
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Counts of what `forget` would remove."""
@@ -295,6 +306,7 @@ class ChunksView(RestingView):
         with database.read(user) as connection:
             state = log.state(connection, user)
         self._tables.drop(user, state)
+        self._together.drop(user, state)
         release(database, self.store, user)
         reclaim_orphans(database, self.store, 0, user)
         at_once = generation is not None and self._embedder is self._static
@@ -303,34 +315,34 @@ class ChunksView(RestingView):
                 embed_anew(database, self.store, generation, self._embedder)
 
     def housekeep(
-        self,
-        database: Database,
-        generation: Generation,
-        *,
-        patient: bool = False,  # noqa: ARG002 - no chat model is asked
+        self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
         """Run Algorithm 2, and finish what a crash or failure has left undone.
 
-        Raises ModelFailed, and StorageCorrupt, which says what to do, when a block cannot be read.
+        A model is asked only with `relocation`. Raises ModelFailed, and StorageCorrupt, which says what to
+        do, when a block cannot be read.
         """
+        number, together = self._together.take(generation.user) or (0, ())
         if generation.fingerprint != self.fingerprint:
             return ()
         embed_anew(database, self.store, generation, self._embedder)
-        moved = tend(database, self.store, self.placement, generation, self._embedder.dimension)
+        together = together if number == generation.number else ()
+        affinity = self._affinity(database, generation, patient=patient)
+        moved = read_again(  # again, when another process tends to the same blocks
+            lambda: arrange(database, self.store, self.placement, generation, affinity, together)
+        )
         release(database, self.store, generation.user)
         # In a folder of its own, whoever opens the memory does it.
         if moved.blocks_written and (database.shared or database.bucket is not None):
             reclaim_orphans(database, self.store, user=generation.user)
-        done = {
-            "records": moved.records,
-            "blocks written": moved.blocks_written,
-            "blocks released": moved.blocks_released,
-        }
-        return tuple(Counted(kind, rows) for kind, rows in done.items() if rows)
+        kinds = ("records", "blocks written", "blocks released")
+        done = moved.records, moved.blocks_written, moved.blocks_released
+        return tuple(Counted(kind, rows) for kind, rows in zip(kinds, done, strict=True) if rows)
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
-        """Users with released blocks, which a crash may have left."""
-        return users_with_released(connection, user)
+        """Users with released blocks, which a crash may have left, or whose chunks were read together."""
+        waiting = self._together.users()
+        return users_with_released(connection, user) | (waiting if user is None else waiting & {user})
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """Delete a generation; its blocks are released."""
@@ -397,6 +409,35 @@ class ChunksView(RestingView):
         with take_snapshot() as now:
             entries = table.history(now.connection, now.generation) if now.generation else []
         return [past for _, past in entries]
+
+    def _note_together(self, generation: Generation, chunks: Sequence[int], as_of: UserState) -> None:
+        """Remember which chunks `S` a joint inference read, for Algorithm 2; it is no loss to lose them."""
+        if self.config.relocation and len(chunks) > 1:
+            number, sets = self._together.get(generation.user) or (generation.number, ())
+            sets = (*(sets if number == generation.number else ()), tuple(chunks))[-_MOST_TOGETHER:]
+            self._together.put(generation.user, (generation.number, sets), as_of)
+
+    def _affinity(self, database: Database, generation: Generation, *, patient: bool) -> Affinity:
+        """LLMCOLOCATE and LLMGROUP: 1 for chunks that a model groups; else, the cosines of their metadata."""
+
+        def affinity(numbers: Sequence[int]) -> Matrix:
+            with database.read(generation.user) as connection:
+                chunks = table.load(connection, generation, self._embedder.dimension, only=numbers)
+            nothing = np.zeros(self._embedder.dimension, dtype=np.float32)
+            means = np.stack([chunks[n].metadata.mean_vector if n in chunks else nothing for n in numbers])
+            alike = np.asarray(np.clip(means @ means.T, 0, 1))
+            if not self.config.relocation or not self._asker.has_model or len(chunks) < 2:
+                return alike
+            task = Colocate(chunks=tuple(map(shown_chunk, chunks.values())))
+            answer = self._asker.ask(task, user=generation.user, patient=patient)
+            if answer.made_by != OFFLINE:
+                alike = np.zeros_like(alike)
+                for group in answer.result.groups:
+                    rows = [row for row, number in enumerate(numbers) if number in group]
+                    alike[np.ix_(rows, rows)] = 1
+            return alike
+
+        return affinity
 
     def _gates(self, messages: Sequence[Message], basis: PrepareContext) -> list[tuple[str, Gate]]:
         """Gates that close, with their namespaces, in the order in which they close."""

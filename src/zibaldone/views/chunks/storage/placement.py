@@ -1,15 +1,15 @@
-"""Placement of records: similar ones together. Akashic, section 4.2 and Algorithm 2.
+"""Memory Manager of Akashic: section 4.2, Eq. 2 and Algorithm 2, with a stage of our own before it.
 
 A record is staged in the database until there is good company for it, and is written into a block with that.
-So a place is chosen once, when the record is written anyway, and again when its block is collected. Nothing
-is moved only because it was read together (lines 3 to 10): docs/decisions.md has what that cost and did not
-save.
+So a place is chosen once, when the record is written anyway, and again when its block is collected (lines 11
+to 24). Moving what was read together (lines 3 to 10) is for the paper's preset: what that costs is shown by
+`python -m benchmarks.akashic`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from zibaldone.storage.bucket_blocks import must_be_current
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
-from zibaldone.views.checked_settings import Count, Positive, settings
+from zibaldone.views.chunks.config import Placement
 from zibaldone.views.chunks.storage.records import (
     RecordPlace,
     RecordStore,
@@ -34,91 +34,88 @@ from zibaldone.views.chunks.storage.records import (
 )
 
 _MOST_GROUPED = 500  # records at a time: what a forgetting has staged again may be all of them
-_FULL = 0.75  # of a block, from which it is worth writing
 
 Matrix = npt.NDArray[np.float32]
-Similarity = Callable[[Sequence[int]], Matrix]  # of n records, (n, n): symmetric, from 0
+Affinity = Callable[[Sequence[int]], Matrix]  # of n records, (n, n): symmetric, from 0
 
 
-def plan(
+def colocated(
     records: Sequence[RecordPlace],
-    due: Collection[str],
-    block_bytes: int,
-    staged_blocks: float,
-    similarity: Similarity,
+    together: Sequence[Sequence[int]],
+    placement: Placement,
+    affinity: Affinity,
 ) -> list[list[RecordPlace]]:
-    """Records of each new block, in the order of time; no block mixes namespaces.
+    """Lines 3 to 5: new blocks for what each joint inference `S` of `together` read, the newest first.
 
-    Staged records and those of blocks that are due (lines 11 to 13) are grouped by similarity, into groups
-    that fit into a block (lines 15 to 17). What came out of a block is written. Of the others, when more than
-    `staged_blocks` blocks' worth of a namespace waits, groups are written until no more than that is left:
-    those that fill a block, what is most alike first.
+    `G` is the groups of `S` whose mean affinity reaches tau_assoc, less those that already lie in as few
+    blocks. A record moves once, and no block mixes namespaces.
     """
-    loose: dict[str, list[RecordPlace]] = {}
-    for record in records:
-        if record.block is None or record.block in due:
-            loose.setdefault(record.namespace, []).append(record)
+    place_of = {record.id: record for record in records}
     planned: list[list[RecordPlace]] = []
-    for _, those in sorted(loose.items()):
-        waiting = sum(record.bytes for record in those if record.block is None)
-        excess = waiting - staged_blocks * block_bytes
-        if excess > 0 or any(record.block for record in those):
-            ordered = sorted(those, key=lambda record: (record.time_us, record.id))
-            parts = in_chunks(ordered, _MOST_GROUPED)
-            groups = [group for part in parts for group in _groups(part, block_bytes, similarity)]
-            planned += _written(groups, excess, block_bytes)
+    for read in reversed(together):
+        names = {place_of[number].namespace for number in read if number in place_of}
+        for name in sorted(names):
+            those = [n for n in read if n in place_of and place_of[n].namespace == name]
+            for group in _groups([place_of[n] for n in those], affinity, placement, placement.tau_assoc):
+                if len({record.block or record.id for record in group}) > 1:
+                    planned.append(group)
+                    for record in group:
+                        del place_of[record.id]
     return planned
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    records: list[RecordPlace]  # in the order of time
-    cohesion: float  # mean similarity of two of them
+def collected(
+    records: Sequence[RecordPlace], due: Collection[str], placement: Placement, affinity: Affinity
+) -> list[list[RecordPlace]]:
+    """Lines 11 to 17: new blocks for what lives in the blocks that are `due`, and for what is staged.
 
-    @property
-    def bytes(self) -> int:
-        return overhead(len(self.records)) + sum(record.bytes for record in self.records)
-
-
-def _groups(ordered: Sequence[RecordPlace], block_bytes: int, similarity: Similarity) -> list[_Group]:
-    """All records, in groups that fit into a block unless a single record does not."""
-    alike = similarity([record.id for record in ordered])
-    each = overhead(1) - overhead(0)
-    sizes = [record.bytes + each for record in ordered]
-    groups = agglomerate(alike, linkage="mean", sizes=sizes, most=block_bytes - overhead(0))
-    return [_Group([ordered[row] for row in rows], _cohesion(alike, rows)) for rows in groups]
-
-
-def _cohesion(alike: Matrix, rows: Sequence[int]) -> float:
-    """Mean similarity of two of the rows; 1 for a single one."""
-    n = len(rows)
-    of_rows = alike[np.ix_(rows, rows)]
-    return float((of_rows.sum() - np.trace(of_rows)) / (n * (n - 1))) if n > 1 else 1.0
-
-
-def _written(groups: Sequence[_Group], excess: float, block_bytes: int) -> list[list[RecordPlace]]:
-    """Groups with records from blocks; then others until at most `excess` bytes are staged."""
-    out_of_blocks = [group for group in groups if any(record.block for record in group.records)]
-    staged = [group for group in groups if all(record.block is None for record in group.records)]
-    full = [group for group in staged if group.bytes >= _FULL * block_bytes]
-    ordered = sorted(full, key=lambda group: -group.cohesion)
-    ordered += sorted((group for group in staged if group not in full), key=lambda group: -group.bytes)
-    written = []
-    for group in out_of_blocks + ordered:
-        if excess <= 0 and group not in out_of_blocks:
-            break
-        written.append(group.records)
-        excess -= sum(record.bytes for record in group.records if record.block is None)
-    return written
+    They are grouped by affinity inside each namespace; in the paper what is staged is not. What came out of a
+    block is written. Of the others, when more than `staged_blocks` blocks' worth of a namespace waits, the
+    fullest groups are written until no more than that is left.
+    """
+    partitions: dict[str, list[RecordPlace]] = {}  # line 13; a generation is one user's
+    for record in records:
+        if record.block is None or record.block in due:
+            partitions.setdefault(record.namespace, []).append(record)
+    planned: list[list[RecordPlace]] = []
+    for _, partition in sorted(partitions.items()):
+        excess = _staged_bytes(partition) - placement.staged_blocks * placement.block_bytes
+        if excess <= 0 and not any(record.block for record in partition):
+            continue
+        if placement.staged_by_affinity:
+            groups = _groups(partition, affinity, placement)
+        else:
+            groups = _groups([r for r in partition if r.block], affinity, placement)  # LLMGROUP
+            groups += _groups([r for r in partition if not r.block], _equal, placement)
+        groups.sort(key=lambda group: (not any(r.block for r in group), -sum(r.bytes for r in group)))
+        for group in groups:
+            if excess > 0 or any(record.block for record in group):
+                planned.append(group)
+                excess -= _staged_bytes(group)
+    return planned
 
 
-@settings
-class Placement:
-    """Parameters of the memory manager; docs/decisions.md has the sweeps."""
+def _equal(ids: Sequence[int]) -> Matrix:
+    return np.zeros((len(ids), len(ids)), dtype=np.float32)
 
-    block_bytes: Count = 64 * 1024  # the paper names none
-    gc_invalid_ratio: Positive = 0.3  # phi from which a block is written anew: 0.75 in section 4, 0.3 in 5.5
-    staged_blocks: Positive = 4  # ours: blocks' worth of a namespace's records that may wait for company
+
+def _staged_bytes(records: Sequence[RecordPlace]) -> int:
+    return sum(record.bytes for record in records if record.block is None)
+
+
+def _groups(
+    records: Sequence[RecordPlace], affinity: Affinity, placement: Placement, least: float = -np.inf
+) -> list[list[RecordPlace]]:
+    """PACKINTONEWBLOCKS of SORTBYTIME: groups that each fit into a block, unless a single record does not."""
+    packed = []
+    each, room = overhead(1) - overhead(0), placement.block_bytes - overhead(0)
+    ordered = sorted(records, key=lambda record: (record.time_us, record.id))
+    for part in in_chunks(ordered, _MOST_GROUPED):
+        alike = affinity([record.id for record in part])
+        sizes = [record.bytes + each for record in part]
+        groups = agglomerate(alike, linkage="mean", least=least, sizes=sizes, most=room)
+        packed += [[part[row] for row in rows] for rows in groups]
+    return packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,26 +125,36 @@ class Moved:
     blocks_written: int = 0
     blocks_released: int = 0
 
+    def __add__(self, other: Moved) -> Moved:
+        return Moved(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
 
 def arrange(
     database: Database,
     store: RecordStore,
     placement: Placement,
     generation: Generation,
-    similarity: Similarity,
+    affinity: Affinity,
+    together: Sequence[Sequence[int]] = (),
 ) -> Moved:
-    """Algorithm 2: write staged records that have waited, and rewrite blocks that are due."""
-    with database.read(generation.user) as connection:
-        places = store.places(connection, generation)
-        due = store.due(connection, generation, placement.gc_invalid_ratio)
-    planned = plan(places, due, placement.block_bytes, placement.staged_blocks, similarity)
-    return move(database, store, generation, planned)
+    """Algorithm 2: move what was read `together`, write what has waited, and rewrite blocks that are due."""
+
+    def places() -> tuple[list[RecordPlace], set[str]]:
+        with database.read(generation.user) as connection:
+            due = store.due(connection, generation, placement.gc_invalid_ratio)
+            return store.places(connection, generation), due
+
+    moved = Moved()
+    if together:
+        planned = colocated(places()[0], together, placement, affinity)
+        moved = move(database, store, generation, planned)
+    return moved + move(database, store, generation, collected(*places(), placement, affinity))
 
 
 def move(
     database: Database, store: RecordStore, generation: Generation, planned: Sequence[Sequence[RecordPlace]]
 ) -> Moved:
-    """Publish new blocks, then switch the directory in one transaction.
+    """Publish new blocks, then switch the directory in one transaction: lines 6 to 9 and 18 to 23.
 
     A new block is taken into use whole or not at all. When one of its records was changed or removed since it
     was read, it may have been forgotten, and the block has its bytes: the block is released at once, and its
@@ -155,28 +162,22 @@ def move(
     """
     with database.read(generation.user) as connection:
         read = [store.fetch(connection, generation, [record.id for record in group]) for group in planned]
-    published: list[tuple[str, list[RecordPlace], dict[int, bytes]]] = []
-    written = 0
+    new: dict[str, tuple[list[RecordPlace], Mapping[int, bytes], int]] = {}
     for group, data in zip(planned, read, strict=True):
         if contents := [record for record in group if record.id in data]:
-            published.append((new_key(generation.user), contents, data))
             block = encode([(record.id, data[record.id]) for record in contents])
-            store.blocks.put(published[-1][0], block)
-            written += len(block)
-    if not published:
+            key = new_key(generation.user)
+            store.blocks.put(key, block)
+            new[key] = contents, data, len(block)
+    if not new:
         return Moved()
-    released = 0
-    moved = 0
     with database.write(generation.user) as connection:
         must_be_current(database, connection)
-        for key, contents, data in published:
-            switched = _switch(connection, store, generation, key, contents, data)
-            moved += switched
-            released += switched == 0
-        before = {record.block for _, contents, _ in published for record in contents if record.block}
+        moved = sum(_switch(connection, store, generation, key, *new[key]) for key in new)
+        touched = {record.block for contents, _, _ in new.values() for record in contents} | new.keys()
         query = select(blocks.c.block).where(of(blocks, generation), blocks.c.released == 1)
-        released += len(before & set(connection.execute(query).scalars()))
-    return Moved(moved, written, len(published), released)
+        released = len(touched & set(connection.execute(query).scalars()))
+    return Moved(moved, sum(size for _, _, size in new.values()), len(new), released)
 
 
 def _switch(
@@ -186,29 +187,24 @@ def _switch(
     key: str,
     contents: Sequence[RecordPlace],
     data: Mapping[int, bytes],
+    size: int,
 ) -> int:
-    """Point the directory to the new block; returns the number of records that it holds."""
+    """UPDATEDIR and MARKINVALID of all that is in one new block; returns how many records it holds."""
     try:
-        size = len(store.blocks.get(key))
+        store.blocks.get(key)
     except KeyError:  # taken for an orphan: the move was too slow, and is done again some day
         return 0
     there = [_is_where_it_was(generation, record, data[record.id]) for record in contents]
     unchanged = all(connection.execute(select(records.c.id).where(same)).first() for same in there)
-    for slot, (record, same) in enumerate(zip(contents, there, strict=True) if unchanged else ()):
-        connection.execute(update(records).where(same).values(block=key, slot=slot, data=None))
-        invalidate(connection, generation, [record.block])
-    connection.execute(
-        blocks.insert().values(
-            **key_of(generation),
-            block=key,
-            namespace=contents[0].namespace,
-            records=len(contents),
-            invalid=0 if unchanged else len(contents),
-            bytes=size,
-            released=int(not unchanged),
-        )
-    )
-    return len(contents) if unchanged else 0
+    if unchanged:
+        for slot, same in enumerate(there):
+            connection.execute(update(records).where(same).values(block=key, slot=slot, data=None))
+        invalidate(connection, generation, [record.block for record in contents])
+    invalid = 0 if unchanged else len(contents)
+    row = {"block": key, "namespace": contents[0].namespace, "records": len(contents), "bytes": size}
+    row |= {"invalid": invalid, "released": int(not unchanged)}
+    connection.execute(blocks.insert().values(**key_of(generation), **row))
+    return len(contents) - invalid
 
 
 def _is_where_it_was(generation: Generation, record: RecordPlace, data: bytes) -> ColumnElement[bool]:

@@ -20,9 +20,7 @@ import struct
 import uuid
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, select, text, update
@@ -30,7 +28,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, select, text, up
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
-from zibaldone.storage.objects import ObjectStore
+from zibaldone.storage.objects import ObjectStore, owner_of
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
 
@@ -43,12 +41,7 @@ FIX = "make the view anew from the log: memory.builds.rebuild(user=..., view='ch
 
 def new_key(user: str) -> str:
     """An unused key; blocks of one user share a prefix, and no file is named after a user."""
-    return f"{prefix_of(user)}{uuid.uuid4().hex}"
-
-
-def prefix_of(user: str) -> str:
-    """Prefix of the keys of a user's blocks."""
-    return f"{blake2b(user.encode(), digest_size=8).hexdigest()}/"
+    return f"{owner_of(user)}/{uuid.uuid4().hex}"
 
 
 def encode(records: Sequence[tuple[int, bytes]]) -> bytes:
@@ -69,9 +62,7 @@ def overhead(records: int) -> int:
 
 def decode(block: bytes, key: str) -> list[tuple[int, bytes]]:
     """(id, data) by slot. Raises StorageCorrupt, which names the block, the damage and the fix."""
-    if len(block) < _COUNT.size:
-        raise _torn(key, "it ends in its header")
-    magic, count = _COUNT.unpack_from(block)
+    magic, count = _COUNT.unpack_from(block) if len(block) >= _COUNT.size else (b"", 0)
     end = _COUNT.size + _ENTRY.size * count
     if magic != _MAGIC or len(block) < end + _SUM.size:
         raise _torn(key, "its header is not whole")
@@ -128,20 +119,13 @@ class RecordStore:
         """Insert or replace records; old copies in blocks become invalid."""
         self.remove(connection, generation, [record.id for record in staged])
         for batch in in_chunks(staged, _PER_STATEMENT):
-            connection.execute(
-                records.insert(),
-                [
-                    key_of(generation)
-                    | {
-                        "id": record.id,
-                        "namespace": record.namespace,
-                        "time_us": record.time_us,
-                        "bytes": len(record.data),
-                        "data": record.data,
-                    }
-                    for record in batch
-                ],
-            )
+            rows = [
+                key_of(generation)
+                | {name: getattr(record, name) for name in ("id", "namespace", "time_us", "data")}
+                | {"bytes": len(record.data)}
+                for record in batch
+            ]
+            connection.execute(records.insert(), rows)
 
     def remove(self, connection: Connection, generation: Generation, ids: Sequence[int]) -> None:
         """Delete records; their copies in blocks become invalid."""
@@ -178,8 +162,6 @@ class RecordStore:
         self, connection: Connection, generation: Generation, ids: Sequence[int]
     ) -> tuple[dict[int, bytes], str]:
         """Like `fetch`, without unreadable records, and why they are ("" if none is)."""
-        with suppress(BlockMissing, StorageCorrupt):
-            return self.fetch(connection, generation, ids), ""
         data: dict[int, bytes] = {}
         why: dict[str, None] = {}
         for number in ids:
@@ -194,9 +176,8 @@ class RecordStore:
         try:
             block = self.blocks.get(key)
         except KeyError as error:
-            raise BlockMissing(
-                f"block {key} was moved while it was read, or is lost: if so, {FIX}"
-            ) from error
+            fault = f"block {key} was moved while it was read, or is lost: if so, {FIX}"
+            raise BlockMissing(fault) from error
         return decode(block, key)
 
     def places(self, connection: Connection, generation: Generation) -> list[RecordPlace]:
@@ -223,29 +204,26 @@ class RecordStore:
             return
         in_use = select(blocks.c.block).where(of(blocks, generation), blocks.c.released == 0)
         for key in connection.execute(in_use).scalars().all():
+            query = select(records).where(of(records, generation), records.c.block == key)
+            here = connection.execute(query).all()
             try:
                 slots = self.read(key)
             except (BlockMissing, StorageCorrupt) as error:
                 _logger.warning("%s: what was in it is gone; rebuild the view", error)
-                lost = and_(of(records, generation), records.c.block == key)
-                connection.execute(delete(records).where(lost))
-                slots = [(number, b"") for number in gone]
+                self.remove(connection, generation, [row.id for row in here])
+                slots, here = [(number, b"") for number in gone], []
             if not gone.isdisjoint(number for number, _ in slots):
-                self._stage_again(connection, generation, key, slots)
-                connection.execute(
-                    update(blocks)
-                    .where(of(blocks, generation), blocks.c.block == key)
-                    .values(released=1, invalid=blocks.c.records)
-                )
-        for batch in in_chunks(sorted(gone), _PER_STATEMENT):
-            connection.execute(delete(records).where(of(records, generation), records.c.id.in_(batch)))
+                again = [Record(row.id, row.namespace, row.time_us, slots[row.slot][1]) for row in here]
+                self.stage(connection, generation, again)
+                this = update(blocks).where(of(blocks, generation), blocks.c.block == key)
+                connection.execute(this.values(released=1, invalid=blocks.c.records))
+        self.remove(connection, generation, sorted(gone))
 
     def drop(self, connection: Connection, generation: Generation) -> None:
         """Delete all records of a generation; its blocks are released."""
         connection.execute(delete(records).where(of(records, generation)))
-        connection.execute(
-            update(blocks).where(of(blocks, generation)).values(released=1, invalid=blocks.c.records)
-        )
+        all_of_it = update(blocks).where(of(blocks, generation))
+        connection.execute(all_of_it.values(released=1, invalid=blocks.c.records))
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Disagreements of directory, blocks and tombstones."""
@@ -260,22 +238,17 @@ class RecordStore:
         known = {row.block: row for row in connection.execute(select(blocks).where(of(blocks, generation)))}
         faults += [f"block {key} has records and no row" for key in sorted(set(places) - set(known))]
         for key, row in sorted(known.items()):
-            live = places.get(key, [])
+            live, wanted = places.get(key, []), row.records - row.invalid
             if row.released:
-                if live:
-                    faults.append(f"block {key} is released and has live records")
+                faults += [f"block {key} is released and has live records"] if live else []
                 continue
-            if row.records - row.invalid != len(live):
-                faults.append(
-                    f"block {key} should have {row.records - row.invalid} live records, it has {len(live)}"
-                )
+            if wanted != len(live):
+                faults.append(f"block {key} should have {wanted} live records, it has {len(live)}")
             try:
                 slots = self.read(key)
-            except BlockMissing:
-                faults.append(f"block {key} is missing")
-                continue
-            except StorageCorrupt as error:
-                faults.append(str(error))
+            except (BlockMissing, StorageCorrupt) as error:
+                missing = isinstance(error, BlockMissing)
+                faults.append(f"block {key} is missing" if missing else str(error))
                 continue
             for record in live:
                 right = record.slot < len(slots) and slots[record.slot][0] == record.id
@@ -284,17 +257,6 @@ class RecordStore:
                 if record.namespace != row.namespace:
                     faults.append(f"record {record.id} is in a block of another namespace")
         return faults
-
-    def _stage_again(
-        self, connection: Connection, generation: Generation, key: str, slots: Sequence[tuple[int, bytes]]
-    ) -> None:
-        query = select(records.c.id, records.c.slot).where(of(records, generation), records.c.block == key)
-        for row in connection.execute(query).all():
-            connection.execute(
-                update(records)
-                .where(of(records, generation), records.c.id == row.id)
-                .values(data=slots[row.slot][1], block=None, slot=None)
-            )
 
 
 def read_again(read: Callable[[], T]) -> T:
@@ -365,7 +327,7 @@ def reclaim_orphans(
 
     With 0 seconds a move under way may find its block gone: it gives up, and nothing is lost.
     """
-    prefix = "" if user is None else prefix_of(user)
+    prefix = "" if user is None else f"{owner_of(user)}/"
     suspects = [key for key, age_s in store.blocks.names(prefix) if age_s >= older_than_s]
     if not suspects:
         return 0
