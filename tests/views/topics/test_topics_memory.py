@@ -314,6 +314,19 @@ def zero_vectors(folder: Path) -> int:
     return sum(not any(vector) for (vector,) in rows)
 
 
+def test_the_day_that_a_model_worked_out_is_recalled(tmp_path):
+    """A fact of another day than its message's has it behind its words, which no longer say "yesterday"."""
+    said = [Message("I lost my job as a banker yesterday.", name="Jon", time=START)]
+    facts = [{"message": 1, "text": "Jon lost his job as a banker.", "date": "2024-02-29"}]
+    chat = ScriptedModel(lambda request: {"facts": facts} if request.task == "topics.extract" else {})
+    with Memory(tmp_path / "m", chat=chat, config=Config(maintained=["topics"])) as opened:
+        opened.add(said, user="ann")
+        opened.maintain(user="ann")
+        (found,) = opened.recall("When did Jon lose his job?", user="ann", views=["topics"]).evidence
+    assert found.text == "Jon lost his job as a banker (2024-02-29)."
+    assert found.time == START
+
+
 def test_an_agent_reads_where_it_is_wanted(tmp_path):
     """The model works with tools, what it looked at is recalled, and the documents stay as they are."""
     asked: list[str] = []

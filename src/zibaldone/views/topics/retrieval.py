@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from zibaldone.core import Evidence, Message
 from zibaldone.log import UserState
@@ -71,7 +72,7 @@ def evidence_of(hits: Iterable[EntryHit], messages: Mapping[int, Message]) -> It
         message = messages[hit.sources[-1]]
         assert message.time is not None  # what is stored has one
         yield Evidence(
-            text=_shown(hit),
+            text=_shown(hit, message.time.date()),
             speaker=message.speaker,
             sources=tuple(sorted(together[said_together(hit.place.entry)])),
             time=message.time,
@@ -93,10 +94,16 @@ def _is_old(hit: EntryHit) -> bool:
     return hit.superseded or hit.later is not None
 
 
-def _shown(hit: EntryHit) -> str:
-    """The mark stands inside the last sentence: entries of one message may follow each other in a line."""
-    text = hit.place.entry.text
-    if not _is_old(hit):
-        return text
-    bare = text.rstrip(".!?。！？ ")
-    return f"{bare} {SUPERSEDED}{text[len(bare) :].rstrip()}"
+def _shown(hit: EntryHit, said: date) -> str:
+    """An entry's words, with its own time where that is not the day on which it was said, and its mark.
+
+    Both stand inside the last sentence: entries of one message may follow each other in a line.
+    """
+    entry = hit.place.entry
+    when = entry.time.text[:10] if entry.time else ""
+    own = [] if said.isoformat().startswith(when) or when in entry.text else [f"({when})"]
+    marks = [*own, *([SUPERSEDED] if _is_old(hit) else [])]
+    if not marks:
+        return entry.text
+    bare = entry.text.rstrip(".!?。！？ ")
+    return f"{' '.join([bare, *marks])}{entry.text[len(bare) :].rstrip()}"
