@@ -27,7 +27,7 @@ from transformers import (
 )
 
 from zibaldone import Config, Memory
-from zibaldone.api.kv import KVMemory, KVPrompt, MemArt
+from zibaldone.api.kv import KVMemory, KVPrompt
 from zibaldone.testing import FrozenClock
 
 TOKENS = 12  # of an answer
@@ -75,7 +75,6 @@ class Owner:
             AutoModelForCausalLM.from_pretrained(self.path, dtype=dtype),
             AutoTokenizer.from_pretrained(self.path),
             self.memory,
-            config=MemArt(layers=(0, 1)),
         )
         for user, first in (("ann", 0), ("zoe", 2)):
             self.memory.add([line(first + i) for i in range(24)], user=user, session="1")

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from kv_rig import CONFIG, FORM, USER, Rig, encodings, filled, line, tokenizer, with_config
+from kv_rig import CONFIG, FORM, PAPER, USER, Rig, encodings, filled, line, tokenizer, with_config
 
 from zibaldone.engine.generations import serving
 from zibaldone.errors import ForeignKV
@@ -19,7 +19,7 @@ CHANGES = {
     "other system prompt": {"form": replace(FORM, pinned="PIN PIN")},
     "other block size": {"config": with_config(block_tokens=4)},
     "other codec": {"config": with_config(codec="int8")},
-    "other layers": {"config": with_config(layers=(1,))},
+    "other blocks": {"config": PAPER},
 }
 
 
@@ -34,8 +34,7 @@ def test_what_another_model_made_is_never_read(tmp_path, change):
             generation = serving(connection, USER, rig.view)
             with pytest.raises(ForeignKV, match="made by another model"):
                 rig.view.pool(connection, generation)
-        (said,) = rig.memory.recall("w1 w2", user=USER, views=["kv"], min_confidence=0).trace.views
-        assert "another model" in said.note
+        assert rig.memory.recall("w1 w2", user=USER, views=["kv"], min_confidence=0).evidence
         rig.kv.remember(user=USER)
         with rig.database.read() as connection:
             pool = rig.view.pool(connection, serving(connection, USER, rig.view))
@@ -76,7 +75,7 @@ def test_how_questions_are_asked_may_change(tmp_path, monkeypatch):
     """Settings that no stored block depends on make nothing anew."""
     with filled(tmp_path / "m"):
         pass
-    changed = with_config(top_k=3, aggregation="sum", rescore=0)
+    changed = with_config(top_k=3, aggregation="sum", recent_tokens=0)
     assert changed.stored == CONFIG.stored
     with Rig(tmp_path / "m", config=changed) as rig, encodings(monkeypatch) as seen:
         assert rig.ask().text

@@ -9,7 +9,6 @@ from typing import Any
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
 from zibaldone.views.kvcache.retrieve.fetching import placed
-from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
 from zibaldone.views.kvcache.serving.scheduling import KVScope
 from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
@@ -49,20 +48,15 @@ class KVPrompt:
         return fields
 
 
-def prompt_of(
-    view: KVView, reader: PoolReader | None, index: Index | None, user: str, sought: Sought
-) -> KVPrompt:
+def prompt_of(view: KVView, reader: PoolReader | None, user: str, sought: Sought) -> KVPrompt:
     """Select memory, and lay out the prompt.
 
     Raises BlockMissing when a chosen block has just gone, and InvalidInput for settings that an engine has no
     place for.
     """
-    if view.config.select == "per_layer" and sought.given is None:
-        raise InvalidInput(
-            "select 'per_layer' gives every layer its own memory, and an engine has one for all: take another"
-            " select, or give seqs"
-        )
-    selection = select(view, reader, index, sought)
+    if not view.config.whole_turns:
+        raise InvalidInput("select 'per_layer' gives every layer its own memory, an engine has one for all")
+    selection = select(view, reader, sought)
     prefix = view.encoder.prefix_ids if view.config.pinned else ()
     blocks: tuple[KVBlock, ...] = ()
     scope = salt = None

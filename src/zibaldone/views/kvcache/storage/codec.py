@@ -34,12 +34,6 @@ def decode(data: bytes, tokens: int, layout: BlockLayout) -> Raw:
     return tuple(raw)
 
 
-def decode_keys(data: bytes, layer: int, layout: BlockLayout) -> Tensor:
-    """(kv_heads, block_tokens, key_dim) of one layer, from the bytes of its keys alone."""
-    size = layout.layers[layer]
-    return _unpacked(data, 0, size.key_dim, size, layout, channel=True)
-
-
 def _packed(numbers: Tensor, layout: BlockLayout, *, channel: bool) -> bytes:
     if layout.codec == "native":
         return _bytes(numbers.contiguous())
