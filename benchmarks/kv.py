@@ -1,7 +1,7 @@
 """LoCoMo by a pretrained model on this machine: memory as text, as keys and values, and as in MemArt's paper.
 
     python -m benchmarks.kv LOCOMO MODEL [--questions 60] [--budget 512] [--answer 12] [--arms paper,none]
-    python -m benchmarks.kv LOCOMO MODEL --figures [--strategies rr-max,rr-sum] [--blocks 8,16] [--k 16,32]
+    python -m benchmarks.kv LOCOMO MODEL --figures [--strategies rr-max,rr-sum] [--blocks 8,16] [--tokens 128]
 
 The measure is the log-probability of a token of the gold answer under each memory, paired by question with no
 memory and with `recall-text`: it says more of a small model than its words. With `--answer` those
@@ -140,7 +140,7 @@ class Arm:
     config: MemArt = BEST
     seqs: Seqs | None = None  # None: the pool's settings choose
     as_text: bool = False
-    top_k: int | None = None  # None: as many blocks as the budget has room for
+    memory_tokens: int | None = None  # of single blocks; None: the budget
 
 
 def _recalled(question: KVQuestion, recalled: Mapping[str, Sequence[int]]) -> Sequence[int]:
@@ -157,18 +157,20 @@ ARMS: Mapping[str, Arm] = {
     NONE: Arm(seqs=lambda *_: ()),
     "oracle-text": Arm(seqs=_evidence, as_text=True),
     "oracle-kv": Arm(seqs=_evidence),
-    "whole-text": Arm(seqs=None, as_text=True),
     "unpinned-kv": Arm(MemArt(pinned=False), _recalled),
+    "full-context": Arm(PAPER, memory_tokens=10**9),  # with all blocks it is the history as one prompt
     "paper": Arm(PAPER),
     "paper-rr": Arm(replace(PAPER, **STRATEGIES["rr-max"])),
 }
 
 
-def figure_arms(strategies: Iterable[str], blocks: Iterable[int], ks: Iterable[int]) -> dict[str, Arm]:
-    """The paper's preset by block size, strategy and k: arms of one pool follow each other."""
+def figure_arms(strategies: Iterable[str], blocks: Iterable[int], tokens: Iterable[int]) -> dict[str, Arm]:
+    """The paper's preset by block size, strategy and k = tokens / block size: arms of one pool in a row."""
     return {
-        f"{strategy}, {size} x {k}": Arm(replace(PAPER, block_tokens=size, **STRATEGIES[strategy]), top_k=k)
-        for size, strategy, k in product(blocks, strategies, ks)
+        f"{strategy}, {most // size} x {size}": Arm(
+            replace(PAPER, block_tokens=size, **STRATEGIES[strategy]), memory_tokens=most
+        )
+        for size, strategy, most in product(blocks, strategies, tokens)
     }
 
 
@@ -194,11 +196,11 @@ def ask_all(
         for place, question in enumerate(of.questions):
             print(f"{of.user}: {name} {place + 1} of {len(of.questions)}", file=sys.stderr)
             seqs = None if arm.seqs is None else tuple(sorted(arm.seqs(question, recalled)))
-            if arm.as_text:
-                shown = tuple(of.messages) if seqs is None else seqs
-                answers.append(_from_text(name, kv, of, asking, question, shown))
+            if arm.as_text and seqs is not None:
+                answers.append(_from_text(name, kv, of, asking, question, seqs))
             else:
-                answers.append(_from_kv(name, kv, of, asking, question, seqs, arm.top_k))
+                tokens = arm.memory_tokens or asking.budget_tokens
+                answers.append(_from_kv(name, kv, of, asking, question, seqs, tokens))
             if name == FIRST:
                 recalled[question.id] = answers[-1].seqs
         return answers
@@ -213,20 +215,20 @@ def _from_kv(
     asking: Asking,
     question: KVQuestion,
     seqs: tuple[int, ...] | None,
-    top_k: int | None,
+    tokens: int,
 ) -> ArmAnswer:
     given: dict[str, Any] = {"user": of.user, "now": question.now}
     if seqs is not None:
         given |= {"seqs": seqs, "budget_tokens": 10**6}
     elif kv.config.whole_turns:
-        given["budget_tokens"] = asking.budget_tokens
+        given["budget_tokens"] = tokens
     else:  # as many tokens for every arm, whatever it counts in
-        given["top_k"] = top_k or max(1, asking.budget_tokens // kv.config.block_tokens)
+        given["top_k"] = max(1, tokens // kv.config.block_tokens)
     score = kv.score(question.text, question.answer, **given)
     shown = tuple(cited.seq for cited in score.citations)
-    tokens = (score.kv_tokens, score.prefill_tokens)
+    counts = (score.kv_tokens, score.prefill_tokens)
     in_sight = _share(question, shown) if kv.config.whole_turns else None
-    made = ArmAnswer(name, question.id, question.category, score.per_token, in_sight, *tokens, shown)
+    made = ArmAnswer(name, question.id, question.category, score.per_token, in_sight, *counts, shown)
     if not asking.new_tokens:
         return made
     answer = kv.generate(question.text, max_new_tokens=asking.new_tokens, **given)
@@ -348,7 +350,7 @@ def main() -> None:
     )
     parser.add_argument("--strategies", default=",".join(STRATEGIES), help="with --figures")
     parser.add_argument("--blocks", default="8,16", help="with --figures: tokens of a block")
-    parser.add_argument("--k", default="8,16,32,64", help="with --figures: blocks")
+    parser.add_argument("--tokens", default="128,512", help="with --figures: k blocks have so many")
     parser.add_argument("--categories", default="", help="of questions, such as multi-hop,single-hop; all")
     parser.add_argument("--chat", action="store_true", help="turns by the tokenizer's chat template")
     parser.add_argument("--threads", type=int, default=1)
@@ -356,8 +358,8 @@ def main() -> None:
     given = parser.parse_args()
     arms, wanted = dict(ARMS), given.arms.split(",")
     if given.figures:
-        blocks, ks = (map(int, words.split(",")) for words in (given.blocks, given.k))
-        made = figure_arms(given.strategies.split(","), [*blocks], [*ks])
+        blocks, tokens = ([int(word) for word in words.split(",")] for words in (given.blocks, given.tokens))
+        made = figure_arms(given.strategies.split(","), blocks, tokens)
         arms, wanted = arms | made, [BASE, NONE, *made]
     if unknown := set(wanted) - set(arms):
         raise InvalidInput(f"no arm {min(unknown)!r}: choose from {', '.join(ARMS)}")
