@@ -80,7 +80,7 @@ class KVView(KVStore):
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> PreparedBlocks | None:
-        """Encode these messages, each behind those before it in its segment."""
+        """Encode these messages, each behind those before it in its segment (Algorithm 1, lines 7-8)."""
         if basis is None:
             return None
         with basis.read() as connection:
@@ -107,7 +107,7 @@ class KVView(KVStore):
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: PreparedBlocks,
     ) -> None:
-        """Write bytes into free slots, then the rows that name them."""
+        """Append to the memory pool: bytes into free slots, then the rows that name them."""
         pool = self._opened(connection, generation)
         slots = manifest.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)

@@ -182,7 +182,10 @@ class LayeredMemory(LayeredPrompt):
         return sorted(self._used.values(), key=lambda block: block.chronological)
 
     def _choose(self, layer: int, queries: Tensor) -> RawKV:
-        """A layer's blocks for its raw queries (heads, tokens, dim), in the order of the log (Eqs. 3-4)."""
+        """Retrieve(Q, CompK) of Algorithm 1: a layer's blocks for its raw queries (heads, tokens, dim).
+
+        The k best by Eqs. 3 and 4, put in the order of the log.
+        """
         view, config, boxes = self._view, self._view.config, self._index.boxes[layer]
         scores = box_scores(queries, boxes, view.encoder.tap.shapes[layer].kv_of)
         relevance = aggregate(scores, len(boxes), config.normalization, config.aggregation)

@@ -468,7 +468,7 @@ def _register(original: str) -> str:
 def _injected(
     session: TapSession, index: int, query: Tensor, key: Tensor, value: Tensor, inject: Inject
 ) -> tuple[Tensor, Tensor]:
-    """Put a layer's own memory before the keys of its pass, at positions 0 .. n-1."""
+    """Put a layer's own memory before the keys of its pass, at positions 0 .. n-1 (Eqs. 1 and 6)."""
     memory = inject(index, query[0])
     promised = key.shape[-2] + memory.tokens
     positions = torch.arange(memory.tokens)
