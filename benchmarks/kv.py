@@ -38,7 +38,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.generation import PromptContext, answer_ids, generate, likelihood
 from zibaldone.views.kvcache.model.turns import question_of
 
-BASE, FIRST, NONE = "recall-text", "recall-kv", "none"  # the first says which turns are the base's, too
+BASE, FIRST, NONE = "recall-text", "recall-kv", "none"  # the base has the turns that the first recalled
 BEST, PAPER = MemArt(), MemArt.paper()
 STRATEGIES: Mapping[str, Mapping[str, Any]] = {  # Table 1
     "softmax-sum": {"normalization": "softmax", "aggregation": "sum"},
@@ -154,7 +154,7 @@ def _evidence(question: KVQuestion, _: Mapping[str, Sequence[int]]) -> Sequence[
 ARMS: Mapping[str, Arm] = {
     FIRST: Arm(),
     BASE: Arm(seqs=_recalled, as_text=True),
-    NONE: Arm(seqs=lambda *_: ()),
+    NONE: Arm(seqs=lambda *_: (), as_text=True),
     "oracle-text": Arm(seqs=_evidence, as_text=True),
     "oracle-kv": Arm(seqs=_evidence),
     "unpinned-kv": Arm(MemArt(pinned=False), _recalled),
@@ -191,7 +191,8 @@ def ask_all(
     """Every question of one history; the first arm fills `recalled`."""
     kv = KVMemory(asking.model, asking.tokenizer, memory, config=arm.config, format=asking.form)
     try:
-        kv.remember(user=of.user)
+        if not arm.as_text:
+            kv.remember(user=of.user)
         answers = []
         for place, question in enumerate(of.questions):
             print(f"{of.user}: {name} {place + 1} of {len(of.questions)}", file=sys.stderr)
@@ -360,7 +361,9 @@ def main() -> None:
     if given.figures:
         blocks, tokens = ([int(word) for word in words.split(",")] for words in (given.blocks, given.tokens))
         made = figure_arms(given.strategies.split(","), blocks, tokens)
-        arms, wanted = arms | made, [BASE, NONE, *made]
+        arms, wanted = arms | made, [NONE, *made]
+    if any(arms[name].seqs is _recalled for name in wanted if name in arms):
+        wanted = list(dict.fromkeys((FIRST, *wanted)))  # which says what text recall chose
     if unknown := set(wanted) - set(arms):
         raise InvalidInput(f"no arm {min(unknown)!r}: choose from {', '.join(ARMS)}")
     torch.set_num_threads(given.threads)
@@ -376,7 +379,7 @@ def main() -> None:
         for talk in load("locomo", given.path)[: given.conversations]:
             of = history_of(talk, memory, tokens_of, given.history, given.questions, given.categories)
             recalled: dict[str, Sequence[int]] = {}
-            for name in dict.fromkeys((FIRST, *wanted)):  # which says what text recall chose
+            for name in wanted:
                 answers += ask_all(name, arms[name], of, memory, asking, recalled)
     rows = rows_of(answers)
     columns = [

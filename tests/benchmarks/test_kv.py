@@ -80,7 +80,7 @@ def test_figures_ask_each_strategy_block_size_and_k(model, paths, tmp_path, monk
     kv.main()
     rows = {row["arm"]: row for row in json.loads(output.read_text())["rows"]}
     figures = ["rr-max, 2 x 4", "softmax-sum, 2 x 4", "rr-max, 1 x 8", "softmax-sum, 1 x 8"]
-    assert list(rows) == ["recall-kv", "recall-text", "none", *figures]
+    assert list(rows) == ["none", *figures]
     assert {rows[name]["memory_tokens"] for name in figures} == {8}
 
 
