@@ -326,11 +326,11 @@ def _mean(head: str, figure: Callable[[ArmRow], Mean | None]) -> tuple[Column, C
 
     def value(row: ArmRow) -> float | None:
         mean = figure(row)
-        return mean and mean.value
+        return mean.value if mean else None
 
     def error(row: ArmRow) -> float | None:
         mean = figure(row)
-        return mean and mean.error
+        return mean.error if mean else None
 
     return Column(head, value, "+.2f"), Column("+-", error, ".2f")
 

@@ -69,7 +69,7 @@ def main() -> None:
     talk = load("locomo", options.path)[0]
     user, questions = talk.name, [question.text for question in talk.questions]
     messages = _sessions(talk.messages, options.history, tokenizer)
-    config = MemArt(budget_tokens=options.budget, layers=(0,))
+    config = MemArt(budget_tokens=options.budget)
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as name:
         folder = Path(name)
         _save(model, folder / "model")  # as vLLM reads it, a GGUF file too
