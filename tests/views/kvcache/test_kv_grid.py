@@ -2,11 +2,12 @@
 
 import pytest
 import torch
-from kv_rig import CONFIG, PAPER, QUESTION, USER, Rig, encodings, filled, line, with_config
+from kv_rig import PAPER, QUESTION, USER, Rig, encodings, filled, line
 
 from zibaldone.api.kv import MemArt
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.selection import LayeredMemory
+from zibaldone.views.kvcache.model.encoding import joined
 from zibaldone.views.kvcache.model.turns import PREFIX
 
 BOS, PIN = 1, 5  # the tiny model's prefix
@@ -35,10 +36,9 @@ def test_keys_are_those_of_one_plain_pass_over_the_stream(tmp_path):
         ids = [token for m in rig.memory.messages(user=USER) for token in encoder.turn_ids(m)]
         whole = encoder.run([BOS, PIN, *ids], [])
         blocks = sorted(rig.blocks(), key=lambda block: block.chronological)
-        fetched = rig.view.fetcher.fetch(rig.reader(), blocks).raw
-        for layer in range(2):
-            keys = torch.cat([raw[layer].keys for raw in fetched], dim=-2)
-            assert torch.allclose(keys, whole[layer].keys, atol=1e-5)
+        fetched = joined(rig.view.fetcher.fetch(rig.reader(), blocks).raw)
+        for made, one in zip(fetched, whole, strict=True):
+            assert torch.allclose(made.keys, one.keys, atol=1e-5)
 
 
 def _chosen(monkeypatch):
@@ -88,7 +88,6 @@ def test_what_the_paper_has_no_place_for_is_refused(changes, words):
 
 
 def test_messages_cannot_be_given_where_each_layer_chooses(tmp_path):
-    """Not even none of them."""
     with filled(tmp_path / "m", config=PAPER) as rig, pytest.raises(InvalidInput, match="seqs"):
         rig.kv.generate(QUESTION, user=USER, seqs=[])
 
@@ -134,8 +133,3 @@ def test_an_answer_with_a_memory_for_each_layer_is_encoded_as_any_message(tmp_pa
             rig.kv.remember(user=USER)
         assert len(seen) == 2
         assert {9, 10} <= {seq for block in rig.blocks() for seq in block.tile.seqs}
-
-
-def test_stored_blocks_depend_on_select(tmp_path):
-    """Blocks of turns and blocks of the grid are never mixed."""
-    assert with_config(select="per_layer", context_tokens=None, pinned=False).stored != CONFIG.stored

@@ -105,11 +105,8 @@ def test_four_strategies(normalization, aggregation, c):
     )
     naive = table1(torch.cat(layers), normalization, aggregation, c)
     assert np.allclose(np.exp(found.best), naive, rtol=1e-5)
-    assert found.top(9) == sorted(range(9), key=lambda i: (*_negated(found, i), i))
-
-
-def _negated(scores, i):
-    return (-scores.best[i], *(-tie[i] for tie in scores.ties))
+    order = np.lexsort((np.arange(9), *(-tie for tie in reversed(found.ties)), -found.best))
+    assert found.top(9) == order.tolist()
 
 
 @pytest.mark.parametrize("aggregation", ["max", "sum"])

@@ -19,10 +19,10 @@ def retrieved(take_snapshot: TakeSnapshot, question: Question, words: StaticEmbe
     """Rank the newest MOST_UNREAD messages; a note says so where there are more."""
     user, session = question.scope.user, question.scope.session
     with take_snapshot() as now:
-        found = tail(now.connection, user, 0, session=session, most=MOST_UNREAD, whole=True)
-    units = to_units(found.messages, cut(found.messages, words))
+        newest = tail(now.connection, user, 0, session=session, most=MOST_UNREAD, whole=True)
+    units = to_units(newest.messages, cut(newest.messages, words))
     if not units:
-        return Retrieved((), 0, 0.0, lambda _: None, found.note)
+        return Retrieved((), 0, 0.0, lambda _: None, newest.note)
     index = UnitIndex(words.dimension, words)
     index.extend(units, embed(words, [unit.text for unit in units]))
     scores = score(index, question.embedded(words))
@@ -39,4 +39,4 @@ def retrieved(take_snapshot: TakeSnapshot, question: Question, words: StaticEmbe
         int(OFFERED * question.budget_tokens),
         words.count,
     )
-    return Retrieved(evidence, len(found.messages), scores.confidence, known.get, found.note)
+    return Retrieved(evidence, len(newest.messages), scores.confidence, known.get, newest.note)
