@@ -125,7 +125,7 @@ class KVView(KVStore):
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """Retrieve messages by their words; no model is asked."""
-        return retrieved(take_snapshot, question, self._words)
+        return retrieved(take_snapshot, question, self._words, self.fingerprint)
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool; None without a generation. Raises ForeignKV if another model made it."""

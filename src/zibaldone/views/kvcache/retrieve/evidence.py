@@ -14,15 +14,21 @@ from zibaldone.views.base import Retrieved, TakeSnapshot
 from zibaldone.views.kvcache.storage.store import NAME
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, cut, evidence_of, fill, tail, to_units
 
+_FOREIGN = "the blocks were made by another model: words find all the same, remember() makes them anew"
 
-def retrieved(take_snapshot: TakeSnapshot, question: Question, words: StaticEmbedder) -> Retrieved:
-    """Rank the newest MOST_UNREAD messages; a note says so where there are more."""
+
+def retrieved(
+    take_snapshot: TakeSnapshot, question: Question, words: StaticEmbedder, fingerprint: str
+) -> Retrieved:
+    """Rank the newest MOST_UNREAD messages; notes say where there are more, and where keys are another's."""
     user, session = question.scope.user, question.scope.session
     with take_snapshot() as now:
         newest = tail(now.connection, user, 0, session=session, most=MOST_UNREAD, whole=True)
+        foreign = now.generation is not None and now.generation.fingerprint != fingerprint
+    note = "; ".join(filter(None, (_FOREIGN if foreign else "", newest.note)))
     units = to_units(newest.messages, cut(newest.messages, words))
     if not units:
-        return Retrieved((), 0, 0.0, lambda _: None, newest.note)
+        return Retrieved((), 0, 0.0, lambda _: None, note)
     index = UnitIndex(words.dimension, words)
     index.extend(units, embed(words, [unit.text for unit in units]))
     scores = score(index, question.embedded(words))
@@ -39,4 +45,4 @@ def retrieved(take_snapshot: TakeSnapshot, question: Question, words: StaticEmbe
         int(OFFERED * question.budget_tokens),
         words.count,
     )
-    return Retrieved(evidence, len(newest.messages), scores.confidence, known.get, newest.note)
+    return Retrieved(evidence, len(newest.messages), scores.confidence, known.get, note)
