@@ -1,10 +1,12 @@
-"""LoCoMo by a pretrained model on this machine: memory as text, as keys and values, and as the paper has it.
+"""LoCoMo by a pretrained model on this machine: memory as text, as keys and values, and as in MemArt's paper.
 
     python -m benchmarks.kv LOCOMO MODEL [--questions 60] [--budget 512] [--answer 12] [--arms paper,none]
+    python -m benchmarks.kv LOCOMO MODEL --figures [--strategies rr-max,rr-sum] [--blocks 8,16] [--tokens 128]
 
-The measure is the log-probability of a token of the gold answer under each memory, paired by question with
-`recall-text`: it says more of a small model than the words that it finds. With `--answer` those are scored
-too (the paper's Table 2). Needs the extra 'kv'; MODEL is a folder of Transformers or a .gguf file.
+The measure is the log-probability of a token of the gold answer under each memory, paired by question with no
+memory and with `recall-text`: it says more of a small model than its words. With `--answer` those
+are scored too (the paper's Table 2). `--figures` asks the paper's preset with every strategy of its Table 1,
+block size and k (Figures 5 and 6). Needs the extra 'kv'; MODEL is a folder of Transformers or a .gguf file.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -32,11 +35,17 @@ from zibaldone.api.kv import KVMemory, MemArt, TurnFormat, chat, plain
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.errors import InvalidInput
-from zibaldone.views.kvcache.config import BEST, PAPER
 from zibaldone.views.kvcache.generate.generation import PromptContext, answer_ids, generate, likelihood
 from zibaldone.views.kvcache.model.turns import question_of
 
-BASE, FIRST = "recall-text", "recall-kv"  # the same turns; the first arm says which
+BASE, FIRST, NONE = "recall-text", "recall-kv", "none"  # the base has the turns that the first recalled
+BEST, PAPER = MemArt(), MemArt.paper()
+STRATEGIES: Mapping[str, Mapping[str, Any]] = {  # Table 1
+    "softmax-sum": {"normalization": "softmax", "aggregation": "sum"},
+    "softmax-max": {"normalization": "softmax", "aggregation": "max"},
+    "rr-sum": {"normalization": "reciprocal_rank", "aggregation": "sum"},
+    "rr-max": {"normalization": "reciprocal_rank", "aggregation": "max"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,7 @@ class ArmAnswer:
 
     arm: str
     question: str  # its id
+    category: str
     log_probability: float  # of a token of the gold answer, mean
     evidence: float | None  # share of the evidence turns in sight; None where each layer has others
     memory_tokens: int
@@ -92,7 +102,12 @@ def load_pretrained(path: Path) -> tuple[Any, Any]:
 
 
 def history_of(
-    talk: Conversation, memory: Memory, tokens_of: Callable[[str], int], most: int, questions: int
+    talk: Conversation,
+    memory: Memory,
+    tokens_of: Callable[[str], int],
+    most: int,
+    questions: int,
+    categories: str = "",
 ) -> KVHistory:
     """Whole sessions from the beginning, stored, and as many questions evenly out of those they answer."""
     taken: list[Message] = []
@@ -108,6 +123,7 @@ def history_of(
         KVQuestion(q.id, q.text, q.answers[0], q.category, q.evidence, q.asked_at)
         for q in talk.questions
         if q.known and q.asked_at and q.answers and q.evidence and max(q.evidence) <= len(taken)
+        if not categories or q.category in categories.split(",")
     ]
     count = min(questions, len(every))
     picked = tuple(every[i * len(every) // count] for i in range(count))
@@ -124,6 +140,7 @@ class Arm:
     config: MemArt = BEST
     seqs: Seqs | None = None  # None: the pool's settings choose
     as_text: bool = False
+    memory_tokens: int | None = None  # of single blocks; None: the budget
 
 
 def _recalled(question: KVQuestion, recalled: Mapping[str, Sequence[int]]) -> Sequence[int]:
@@ -137,13 +154,24 @@ def _evidence(question: KVQuestion, _: Mapping[str, Sequence[int]]) -> Sequence[
 ARMS: Mapping[str, Arm] = {
     FIRST: Arm(),
     BASE: Arm(seqs=_recalled, as_text=True),
-    "none": Arm(seqs=lambda *_: ()),
+    NONE: Arm(seqs=lambda *_: (), as_text=True),
     "oracle-text": Arm(seqs=_evidence, as_text=True),
     "oracle-kv": Arm(seqs=_evidence),
-    "blocks-kv": Arm(replace(BEST, select="blocks")),
-    "recall-kv-alone": Arm(replace(BEST, context_tokens=0), _recalled),
+    "unpinned-kv": Arm(MemArt(pinned=False), _recalled),
+    "full-context": Arm(PAPER, memory_tokens=10**9),  # with all blocks it is the history as one prompt
     "paper": Arm(PAPER),
+    "paper-rr": Arm(replace(PAPER, **STRATEGIES["rr-max"])),
 }
+
+
+def figure_arms(strategies: Iterable[str], blocks: Iterable[int], tokens: Iterable[int]) -> dict[str, Arm]:
+    """The paper's preset by block size, strategy and k = tokens / block size: arms of one pool in a row."""
+    return {
+        f"{strategy}, {most // size} x {size}": Arm(
+            replace(PAPER, block_tokens=size, **STRATEGIES[strategy]), memory_tokens=most
+        )
+        for size, strategy, most in product(blocks, strategies, tokens)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +191,8 @@ def ask_all(
     """Every question of one history; the first arm fills `recalled`."""
     kv = KVMemory(asking.model, asking.tokenizer, memory, config=arm.config, format=asking.form)
     try:
-        kv.remember(user=of.user)
+        if not arm.as_text:
+            kv.remember(user=of.user)
         answers = []
         for place, question in enumerate(of.questions):
             print(f"{of.user}: {name} {place + 1} of {len(of.questions)}", file=sys.stderr)
@@ -171,7 +200,8 @@ def ask_all(
             if arm.as_text and seqs is not None:
                 answers.append(_from_text(name, kv, of, asking, question, seqs))
             else:
-                answers.append(_from_kv(name, kv, of, asking, question, seqs))
+                tokens = arm.memory_tokens or asking.budget_tokens
+                answers.append(_from_kv(name, kv, of, asking, question, seqs, tokens))
             if name == FIRST:
                 recalled[question.id] = answers[-1].seqs
         return answers
@@ -180,20 +210,26 @@ def ask_all(
 
 
 def _from_kv(
-    name: str, kv: KVMemory, of: KVHistory, asking: Asking, question: KVQuestion, seqs: tuple[int, ...] | None
+    name: str,
+    kv: KVMemory,
+    of: KVHistory,
+    asking: Asking,
+    question: KVQuestion,
+    seqs: tuple[int, ...] | None,
+    tokens: int,
 ) -> ArmAnswer:
     given: dict[str, Any] = {"user": of.user, "now": question.now}
     if seqs is not None:
         given |= {"seqs": seqs, "budget_tokens": 10**6}
     elif kv.config.whole_turns:
-        given["budget_tokens"] = asking.budget_tokens
+        given["budget_tokens"] = tokens
     else:  # as many tokens for every arm, whatever it counts in
-        given["top_k"] = max(1, asking.budget_tokens // kv.config.block_tokens)
+        given["top_k"] = max(1, tokens // kv.config.block_tokens)
     score = kv.score(question.text, question.answer, **given)
     shown = tuple(cited.seq for cited in score.citations)
-    tokens = (score.kv_tokens, score.prefill_tokens)
-    in_sight = None if kv.config.select == "per_layer" else _share(question, shown)
-    made = ArmAnswer(name, question.id, score.per_token, in_sight, *tokens, shown)
+    counts = (score.kv_tokens, score.prefill_tokens)
+    in_sight = _share(question, shown) if kv.config.whole_turns else None
+    made = ArmAnswer(name, question.id, question.category, score.per_token, in_sight, *counts, shown)
     if not asking.new_tokens:
         return made
     answer = kv.generate(question.text, max_new_tokens=asking.new_tokens, **given)
@@ -212,7 +248,9 @@ def _from_text(
     with encoder.tap.lock:
         per_token = likelihood(encoder, context, gold) / len(gold)
         tokens = (context.kv_tokens, len(context.ids))
-        made = ArmAnswer(name, question.id, per_token, _share(question, seqs), *tokens, seqs)
+        made = ArmAnswer(
+            name, question.id, question.category, per_token, _share(question, seqs), *tokens, seqs
+        )
         if not asking.new_tokens:
             return made
         options = {"max_new_tokens": asking.new_tokens, "do_sample": False}
@@ -240,7 +278,10 @@ class ArmRow:
 
     arm: str
     log_probability: Mean | None
+    gain: Mean | None  # over no memory: difference, paired
     against: Mean | None  # the recalled turns as text: difference, paired
+    multi_hop: Mean | None  # the same, of LoCoMo's multi-hop questions
+    single_hop: Mean | None
     evidence: Mean | None
     memory_tokens: float
     prefill_tokens: float
@@ -251,12 +292,23 @@ class ArmRow:
 
 def rows_of(answers: Sequence[ArmAnswer]) -> list[ArmRow]:
     """One per arm, in their order."""
-    base = {each.question: each.log_probability for each in answers if each.arm == BASE}
+
+    def over(group: Sequence[ArmAnswer], arm: str, category: str = "") -> Mean | None:
+        base = {each.question: each.log_probability for each in answers if each.arm == arm}
+        return Mean.of(
+            each.log_probability - base[each.question]
+            for each in group
+            if each.question in base and category in ("", each.category)
+        )
+
     return [
         ArmRow(
             arm=arm,
             log_probability=Mean.of(each.log_probability for each in group),
-            against=Mean.of(e.log_probability - base[e.question] for e in group if e.question in base),
+            gain=over(group, NONE),
+            against=over(group, BASE),
+            multi_hop=over(group, BASE, "multi-hop"),
+            single_hop=over(group, BASE, "single-hop"),
             evidence=Mean.of(each.evidence for each in group),
             memory_tokens=fmean(each.memory_tokens for each in group),
             prefill_tokens=fmean(each.prefill_tokens for each in group),
@@ -267,6 +319,20 @@ def rows_of(answers: Sequence[ArmAnswer]) -> list[ArmRow]:
         for arm in dict.fromkeys(each.arm for each in answers)
         for group in [[each for each in answers if each.arm == arm]]
     ]
+
+
+def _mean(head: str, figure: Callable[[ArmRow], Mean | None]) -> tuple[Column, Column]:
+    """A difference, and its standard error."""
+
+    def value(row: ArmRow) -> float | None:
+        mean = figure(row)
+        return mean.value if mean else None
+
+    def error(row: ArmRow) -> float | None:
+        mean = figure(row)
+        return mean.error if mean else None
+
+    return Column(head, value, "+.2f"), Column("+-", error, ".2f")
 
 
 def main() -> None:
@@ -280,12 +346,25 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=512, help="tokens in sight, for every arm")
     parser.add_argument("--answer", type=int, default=0, help="tokens of an answer; 0: none is given")
     parser.add_argument("--arms", default=",".join(ARMS))
+    parser.add_argument(
+        "--figures", action="store_true", help="the paper's Figures 5 and 6, in place of --arms"
+    )
+    parser.add_argument("--strategies", default=",".join(STRATEGIES), help="with --figures")
+    parser.add_argument("--blocks", default="8,16", help="with --figures: tokens of a block")
+    parser.add_argument("--tokens", default="128,512", help="with --figures: k blocks have so many")
+    parser.add_argument("--categories", default="", help="of questions, such as multi-hop,single-hop; all")
     parser.add_argument("--chat", action="store_true", help="turns by the tokenizer's chat template")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--output", type=Path, default=results.RESULTS / "kv.json")
     given = parser.parse_args()
-    wanted = given.arms.split(",")
-    if unknown := set(wanted) - set(ARMS):
+    arms, wanted = dict(ARMS), given.arms.split(",")
+    if given.figures:
+        blocks, tokens = ([int(word) for word in words.split(",")] for words in (given.blocks, given.tokens))
+        made = figure_arms(given.strategies.split(","), blocks, tokens)
+        arms, wanted = arms | made, [NONE, *made]
+    if any(arms[name].seqs is _recalled for name in wanted if name in arms):
+        wanted = list(dict.fromkeys((FIRST, *wanted)))  # which says what text recall chose
+    if unknown := set(wanted) - set(arms):
         raise InvalidInput(f"no arm {min(unknown)!r}: choose from {', '.join(ARMS)}")
     torch.set_num_threads(given.threads)
     model, tokenizer = load_pretrained(given.model)
@@ -298,16 +377,18 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder, Memory(folder) as memory:
         for talk in load("locomo", given.path)[: given.conversations]:
-            of = history_of(talk, memory, tokens_of, given.history, given.questions)
+            of = history_of(talk, memory, tokens_of, given.history, given.questions, given.categories)
             recalled: dict[str, Sequence[int]] = {}
-            for name in dict.fromkeys((FIRST, *wanted)):  # which says what text recall chose
-                answers += ask_all(name, ARMS[name], of, memory, asking, recalled)
+            for name in wanted:
+                answers += ask_all(name, arms[name], of, memory, asking, recalled)
     rows = rows_of(answers)
     columns = [
         Column("memory", lambda row: row.arm, left=True),
         Column("log-prob.\nper token", lambda row: row.log_probability.value, ".2f"),
-        Column("against\ntext", lambda row: row.against and row.against.value, "+.2f"),
-        Column("+-", lambda row: row.against and row.against.error, ".2f"),
+        *_mean("against\nnone", lambda row: row.gain),
+        *_mean("against\ntext", lambda row: row.against),
+        *_mean("multi-\nhop", lambda row: row.multi_hop),
+        *_mean("single-\nhop", lambda row: row.single_hop),
         Column("evidence", lambda row: row.evidence and row.evidence.value, ".2f"),
         Column("memory\ntokens", lambda row: row.memory_tokens, ",.0f"),
         Column("prefill\ntokens", lambda row: row.prefill_tokens, ",.0f"),
@@ -317,7 +398,7 @@ def main() -> None:
     ]
     title = f"kv: {given.model.name}, {len(answers) // len(rows)} questions"
     Console(width=140).print(tabulate(title, columns, rows))
-    results.write(given.output, {"model": given.model.name, "rows": rows, "answers": answers})
+    results.write(given.output, {"title": title, "rows": rows, "answers": answers})
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def main() -> None:
 
     talk = load("locomo", given.path)[given.conversation]
     rows: list[OrderRow] = []
-    config = MemArt(budget_tokens=given.budget, layers=(0,))
+    config = MemArt(budget_tokens=given.budget)
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder, Memory(folder) as memory:
         of = history_of(talk, memory, tokens_of, given.history, given.turns)
         with KVMemory(model, tokenizer, memory, config=config) as kv:

@@ -26,7 +26,7 @@ from rich.table import Table
 from benchmarks import results
 from benchmarks.data import Conversation, load
 from benchmarks.kv import load_pretrained
-from zibaldone.api.kv import KVMemory, KVPrompt, MemArt
+from zibaldone.api.kv import KVMemory, KVPrompt
 from zibaldone.api.memory import Memory
 from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.core import Message
@@ -84,7 +84,7 @@ def main() -> None:
         tokenizer.save_pretrained(folder / "model")
         with (
             Memory(folder / "memory") as memory,
-            KVMemory(model, tokenizer, memory, config=MemArt(layers=(0,))) as kv,
+            KVMemory(model, tokenizer, memory) as kv,
         ):
             memory.add(messages, user=_USER)
             history = kv.remember(user=_USER).tokens

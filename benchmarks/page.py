@@ -69,6 +69,10 @@ def _share(number: float) -> str:
 
 
 def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):  # a mean
+        return f"{value['value']:.3g} ± {value['error']:.2g}"
     return (
         f"{value:,.3g}"
         if isinstance(value, float)

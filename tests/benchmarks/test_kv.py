@@ -62,12 +62,26 @@ def test_arms_are_asked_and_paired(model, paths, tmp_path, monkeypatch):
 def test_kv_arms_are_paired_with_the_text_of_the_same_turns():
     """The difference is by question."""
     answers = [
-        kv.ArmAnswer(arm, question, value, 1.0, 5, 5, ())
-        for arm, values in (("recall-text", (-2.0, -4.0)), ("paper", (-1.0, -4.0)))
-        for question, value in zip("ab", values, strict=True)
+        kv.ArmAnswer(arm, question, hops, value, 1.0, 5, 5, ())
+        for arm, values in (("recall-text", (-2.0, -4.0)), ("none", (-6.0, -6.0)), ("paper", (-1.0, -4.0)))
+        for question, hops, value in zip("ab", ("single-hop", "multi-hop"), values, strict=True)
     ]
-    text, paper = kv.rows_of(answers)
-    assert (text.against.value, paper.against.value) == (0.0, 0.5)
+    text, _, paper = kv.rows_of(answers)
+    assert (text.against.value, paper.against.value, paper.gain.value) == (0.0, 0.5, 3.5)
+    assert (paper.single_hop.value, paper.multi_hop.value) == (1.0, 0.0)
+
+
+def test_figures_ask_each_strategy_block_size_and_k(model, paths, tmp_path, monkeypatch):
+    """As in Figures 5 and 6: what is in sight has the tokens that k blocks have."""
+    output = tmp_path / "out.json"
+    words = ["--figures", "--blocks", "4,8", "--tokens", "8", "--strategies", "rr-max,softmax-sum"]
+    given = [str(paths["locomo"]), str(model), "--conversations", "1", *words, "--output", str(output)]
+    monkeypatch.setattr(sys, "argv", ["kv", *given])
+    kv.main()
+    rows = {row["arm"]: row for row in json.loads(output.read_text())["rows"]}
+    figures = ["rr-max, 2 x 4", "softmax-sum, 2 x 4", "rr-max, 1 x 8", "softmax-sum, 1 x 8"]
+    assert list(rows) == ["none", *figures]
+    assert {rows[name]["memory_tokens"] for name in figures} == {8}
 
 
 def test_a_path_without_a_model_is_refused(tmp_path):

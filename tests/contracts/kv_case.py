@@ -24,7 +24,7 @@ from zibaldone.views.kvcache.storage.store import FOLDER
 from zibaldone.views.kvcache.view import KVView
 
 LAYERS = (0, 1)
-CONFIG = MemArt(block_tokens=8, context_tokens=32, segment_tokens=128, layers=LAYERS)
+CONFIG = MemArt(block_tokens=8, context_tokens=32, segment_tokens=128)
 FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a block of message 3, which is not in the log"),
     Plant("DELETE FROM kv_blocks WHERE first_seq = 2", "no block of message 2"),
@@ -84,12 +84,6 @@ def _tokenizer() -> PreTrainedTokenizerFast:
 def kv(embedder: Embedder, database: Database) -> KVView:
     """One model beside the default embedder, another beside any other."""
     attached = _attached(0 if embedder is STATIC else 1)
-    view = KVView(
-        database.folder / FOLDER,
-        attached.encoder,
-        attached.fingerprint,
-        STATIC,
-        dict.fromkeys(LAYERS),
-    )
+    view = KVView(database.folder / FOLDER, attached.encoder, attached.fingerprint, STATIC)
     view.model_lock = attached.lock
     return view

@@ -29,7 +29,7 @@ from transformers import (
 
 from zibaldone import AsyncMemory, Config, Memory
 from zibaldone.api.aio import wrapped
-from zibaldone.api.kv import KVMemory, KVPrompt, MemArt
+from zibaldone.api.kv import KVMemory, KVPrompt
 from zibaldone.server.app import base_url, create_app, listening, server_of
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.settings import ServerSettings
@@ -80,7 +80,6 @@ class Owner:
             AutoModelForCausalLM.from_pretrained(self.path, dtype=dtype),
             AutoTokenizer.from_pretrained(self.path),
             self.memory,
-            config=MemArt(layers=(0, 1)),
         )
         for user, first in (("ann", 0), ("zoe", 2)):
             self.memory.add([line(first + i) for i in range(24)], user=user, session="1")

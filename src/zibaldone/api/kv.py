@@ -31,19 +31,18 @@ from zibaldone.errors import (
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
-from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
+from zibaldone.views.kvcache.config import Budget, MemArt
 from zibaldone.views.kvcache.storage.manifest import PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import FOLDER
 
 try:
     from zibaldone.views.kvcache.generate import answering
-    from zibaldone.views.kvcache.generate.answering import AnswerScore, BlockScore, KVAnswer, KVTrace
+    from zibaldone.views.kvcache.generate.answering import AnswerScore, KVAnswer, KVTrace
     from zibaldone.views.kvcache.generate.generation import computed_kv
     from zibaldone.views.kvcache.generate.selection import Cited, SelectedMemory, Sought, seqs_of
     from zibaldone.views.kvcache.model.attention_hooks import Raw, Tap
-    from zibaldone.views.kvcache.model.calibration import Calibration, Needles, listening
     from zibaldone.views.kvcache.model.encoding import Encoder, fingerprint, of_model
-    from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain, question_of
+    from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index
     from zibaldone.views.kvcache.serving.prompting import KVPrompt, behind_memory, prompt_of
@@ -60,16 +59,13 @@ _logger = logging.getLogger(__name__)
 
 __all__ = [
     "AnswerScore",
-    "BlockScore",
     "Budget",
-    "Calibration",
     "Cited",
     "KVAnswer",
     "KVMemory",
     "KVPrompt",
     "KVTrace",
     "MemArt",
-    "Needles",
     "Remembered",
     "TurnFormat",
     "chat",
@@ -103,28 +99,25 @@ class KVMemory:
         tokenizer: Any,
         memory: Memory,
         *,
-        preset: str = "best",
         config: MemArt | None = None,
         format: TurnFormat | None = None,  # noqa: A002 - the word a caller expects
         system: str = "",
-        needles: Needles | None = None,
         budget: Budget | None = None,
         queue: int = 16,
     ) -> None:
         """Attach a causal language model of Transformers with rotary positions, and its tokenizer.
 
-        `preset` is "best" or "paper", or `config` says it all. `format` says how turns are written (plain()
-        unless given), `system` is pinned before everything. The first time, a self-test finds the layers that
-        retrieve, with `needles` in place of plain English ones where the model knows another language; the
-        result is kept in the folder. `queue` is how many answers may wait to be written.
+        `config` may be `MemArt.paper()`. `format` says how turns are written: plain() unless given, and
+        chat(tokenizer) for models that were trained on a chat template. `system` stands before everything.
+        `queue` is how many answers may wait to be written.
 
         Raises UnsupportedModel, which says why the model does not fit, and InvalidInput.
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory must be a Memory, not {shown(memory)}")
-        attaching(model, preset=preset, config=config, form=format, needles=needles, budget=budget)
+        attaching(model, config=config, form=format, budget=budget)
         count("queue", queue, least=1)
-        self.config = config or PRESETS[preset]
+        self.config = config or MemArt()
         self.memory = memory
         size = model.get_input_embeddings().weight.shape[0]
         check_tokenizer(tokenizer, size)
@@ -134,7 +127,8 @@ class KVMemory:
         tap = Tap.attach(model)
         try:
             identity = of_model(model)
-            encoder = Encoder(tap, tokenizer, form, self.config, ())
+            boxed = () if self.config.whole_turns else range(len(tap.shapes))  # text needs no boxes
+            encoder = Encoder(tap, tokenizer, form, self.config, boxed)
 
             def make(database: Database, _: Tokenizer) -> KVView:
                 if database.shared:
@@ -149,10 +143,8 @@ class KVMemory:
                     )
                 self._database = database
                 root = database.folder / FOLDER
-                layers, self._calibration = listening(root, encoder, identity, needles)
-                encoder.layers = tuple(sorted(layers))
                 print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
-                return KVView(root, encoder, print_, shared_static_embedder(), layers, budget)
+                return KVView(root, encoder, print_, shared_static_embedder(), budget)
 
             self.view = memory.admin.attach(make)
         except BaseException:
@@ -176,11 +168,6 @@ class KVMemory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """Result of the self-test; None if the layers were given."""
-        return self._calibration
 
     def remember(self, *, user: str | None = None) -> Remembered:
         """Encode messages that the pool lacks; another model's pool is built anew.
@@ -227,10 +214,10 @@ class KVMemory:
         """Answer a question, or several one after the other, with memory.
 
         What the log has and the pool lacks is encoded first; another model's pool is made anew. Selected are
-        `budget_tokens` of whole turns, chosen as the settings' `select` says, or the messages `seqs` if these
-        are given; where single blocks are chosen, the `top_k` best. `session` says which one is going
-        on: its newest turns stand right before the question (none do with select="per_layer"); memory comes
-        from all of the user's sessions. With `remember` question and answer become messages of it, and the
+        `budget_tokens` of whole turns by text, or the messages `seqs` if these are given; with
+        select="per_layer" the `top_k` best blocks of each layer. `session` says which one is going on: its
+        newest turns stand right before the question (none do with "per_layer"); memory comes from all of the
+        user's sessions. With `remember` question and answer become messages of it, and the
         keys that the model computed become their blocks. `options` go to the model's own generate: do_sample,
         num_beams, streamer, generation_config ... An answer is greedy and of 128 tokens at most, unless they
         or `max_new_tokens` say otherwise.
@@ -286,7 +273,7 @@ class KVMemory:
 
         def once() -> KVPrompt:
             with self.view.model_lock:
-                return prompt_of(self.view, *self._pool(user), user, sought, after)
+                return prompt_of(self.view, self._pool(user)[0], user, sought, after)
 
         return self._caught_up(user, once)
 
@@ -342,6 +329,8 @@ class KVMemory:
             key("session", session)
         if top_k is not None and self.config.whole_turns:
             raise InvalidInput("top_k counts single blocks: with whole turns give budget_tokens")
+        if seqs is not None and not self.config.whole_turns:
+            raise InvalidInput("seqs cannot be given with select='per_layer': each layer chooses for itself")
         if seqs is not None and not all(isinstance(seq, int) for seq in members("seqs", seqs)):
             raise InvalidInput(f"seqs must be numbers of messages, not {shown(seqs)}")
         sought = Sought(
@@ -363,29 +352,6 @@ class KVMemory:
         ).trace.decisions
         ranked = dict.fromkeys(seq for decision in decisions for seq in decision.evidence.sources)
         return replace(sought, by_text=tuple(ranked))
-
-    def scores(
-        self, query: str, *, user: str, session: str | None = None, now: TimeLike | None = None
-    ) -> list[BlockScore]:
-        """Scores of all blocks for a question, best first, for inspection.
-
-        `session` narrows to one.
-        """
-        self._open()
-        key("user", user)
-        whole_text("query", query)
-        at = to_time(now_utc() if now is None else now, "now")
-        question = question_of(self._encoder.tokenizer, self._encoder.form, query, at)
-
-        def once() -> list[BlockScore]:
-            with self.view.model_lock:
-                reader, index = self._pool(user)
-                if reader is None or index is None:
-                    return []
-                choice = self.view.probe.choose(reader, index, question, 1, session=session)
-                return answering.scored(choice, self._encoder.tokenizer)
-
-        return self._caught_up(user, once)
 
     def _catch_up(self, user: str) -> None:
         """Encode what the pool lacks."""
@@ -417,7 +383,7 @@ class KVMemory:
             raise ClosedMemory("this KVMemory was closed: attach a new one")
 
     def _pool(self, user: str) -> tuple[PoolReader | None, Index | None]:
-        """The user's pool and its boxes now. Raises _NotWhole."""
+        """The user's pool now, and its boxes where layers choose by them. Raises _NotWhole."""
         self._open()
         with self._database.read(user) as connection:
             generation = generations.serving(connection, user, self.view)
@@ -426,7 +392,8 @@ class KVMemory:
                 raise _NotWhole
             if pool is None:
                 return None, None
-            return PoolReader(pool, self._database.read), self.view.index(connection, pool)
+            index = None if self.config.whole_turns else self.view.index(connection, pool)
+            return PoolReader(pool, self._database.read), index
 
     def _caught_up(self, user: str, once: Callable[[], R]) -> R:
         """Call `once` when the pool is up to date; damaged blocks are encoded again before.

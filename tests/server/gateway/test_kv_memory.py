@@ -36,7 +36,7 @@ def attached(rig, serving, upstream):
     held = []
 
     def attach(memory):
-        config = MemArt(layers=(0, 1), budget_tokens=64)
+        config = MemArt(budget_tokens=64)
         held.append(KVMemory(rig.model(), rig.tokenizer(), memory, config=config, format=rig.FORM))
         memory.add([rig.line(i) for i in range(6)], user="ann", session="earlier")
         held[0].remember(user="ann")

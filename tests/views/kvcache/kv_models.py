@@ -139,15 +139,7 @@ def words(ids: Sequence[int]) -> str:
 
 
 FORM = TurnFormat(turn=lambda message: message.content, ask=lambda now: "", answer_end="<eos>")
-WHOLE = MemArt(
-    block_tokens=8,
-    context_tokens=None,
-    segment_tokens=1000,
-    select="blocks",
-    probe_tokens=0,
-    rescore=0,
-    layers="all",
-)
+WHOLE = MemArt(block_tokens=8, context_tokens=None, segment_tokens=1000)
 
 
 def encoder_of(tap: Tap, config: MemArt = WHOLE) -> Encoder:

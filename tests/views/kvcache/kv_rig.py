@@ -30,9 +30,9 @@ from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 
 USER = "ann"
 QUESTION = "w3 w4 w5"
-CONFIG = MemArt(
-    block_tokens=8, context_tokens=16, segment_tokens=48, select="blocks", layers=(0, 1), probe_tokens=8
-)
+TURN = 7  # tokens of a line of six words
+CONFIG = MemArt(block_tokens=8, context_tokens=16, segment_tokens=48, recent_tokens=8)
+PAPER = replace(MemArt.paper(), block_tokens=8, segment_tokens=48)
 FORM = TurnFormat(
     turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", answer_end=" END", pinned="PIN"
 )
@@ -123,9 +123,10 @@ class Rig:
             self.kv.remember(user=user)
         return [message.seq for message in stored]
 
-    def ask(self, question: str = QUESTION, user: str = USER, **options: Any) -> Any:
-        """An answer of three tokens."""
-        return self.kv.generate(question, user=user, **{"max_new_tokens": 3, "top_k": 4, **options})
+    def ask(self, question: str = QUESTION, user: str = USER, turns: int = 4, **options: Any) -> Any:
+        """An answer of three tokens, with room for so many turns, or with so many blocks."""
+        room = {"budget_tokens": TURN * turns} if self.kv.config.whole_turns else {"top_k": turns}
+        return self.kv.generate(question, user=user, **{"max_new_tokens": 3, **room, **options})
 
     def pool(self, user: str = USER) -> Pool | None:
         """The serving generation's."""
@@ -245,9 +246,9 @@ def encodings(monkeypatch: Any) -> Iterator[list[tuple[int, ...]]]:
     seen: list[tuple[int, ...]] = []
     encode = Encoder.encode
 
-    def counted(self: Encoder, ids: Sequence[int], context: Any) -> Any:
+    def counted(self: Encoder, ids: Sequence[int], *others: Any) -> Any:
         seen.append(tuple(ids))
-        return encode(self, ids, context)
+        return encode(self, ids, *others)
 
     with monkeypatch.context() as patch:
         patch.setattr(Encoder, "encode", counted)

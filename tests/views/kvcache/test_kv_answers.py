@@ -53,7 +53,7 @@ def test_an_answer_with_all_in_sight(remembering, options):
     given = {**TEN, **options, "suppress_tokens": [0, BOS]}
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        found = remembering.generate(words(ASKED), user="ann", top_k=100, **given)
+        found = remembering.generate(words(ASKED), user="ann", budget_tokens=1000, **given)
         encoder = encoder_of(tapped("llama"))
         torch.manual_seed(3)
         assert all_said(found.texts) == behind(stock("llama"), encoder, IDS[:CONTEXT], **given)
@@ -78,7 +78,7 @@ def test_options_reach_the_model(remembering):
 def test_several_questions(remembering):
     """A list of questions gives a list of answers, each as if asked alone."""
     asked = [words(ASKED), words(ASKED[:4]), words(IDS[10:30])]
-    given = {"user": "ann", "top_k": 3, **TEN}
+    given = {"user": "ann", "budget_tokens": 30, **TEN}
     together = remembering.generate(asked, **given)
     alone = [remembering.generate(one, **given) for one in asked]
     assert [one.text for one in together] == [one.text for one in alone]

@@ -54,7 +54,7 @@ def test_closing_twice_leaves_another_one_of_the_same_model(tmp_path):
     "use",
     [
         lambda kv: kv.generate("w1", user=USER),
-        lambda kv: kv.scores("w1", user=USER),
+        lambda kv: kv.score("w1", "w2", user=USER),
         lambda kv: kv.remember(user=USER),
     ],
 )
@@ -92,9 +92,7 @@ def test_a_forked_child_answers(rig):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"budget": 123}, {"config": "best"}, {"format": "chat"}, {"needles": "x"}, {"queue": 0}]
-)
+@pytest.mark.parametrize("wrong", [{"budget": 123}, {"config": "best"}, {"format": "chat"}, {"queue": 0}])
 def test_what_cannot_be_is_refused_before_the_model_is_touched(memory, wrong):
     """With the name of the argument, and no hook is left."""
     one = model()

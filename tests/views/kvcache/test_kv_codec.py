@@ -72,7 +72,7 @@ def test_quantised(codec, tokens, seed, dtype, scale):
 def test_boxes_are_those_of_the_keys_that_are_read_back(codec, dtype):
     """A draft's box bounds the keys that a question meets, and no wider; it is not rounded."""
     tap, ids = tapped("llama", dtype), some_ids(30)[0].tolist()
-    config = MemArt(block_tokens=8, context_tokens=None, layers="all", codec=codec)
+    config = MemArt(block_tokens=8, context_tokens=None, codec=codec)
     encoder = encoder_of(tap, config)
     for draft in chained(encoder, ids, []).drafts:
         back = decode(draft.payload, len(draft.tile.ids), encoder.layout)

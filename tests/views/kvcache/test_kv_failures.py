@@ -4,7 +4,7 @@ import errno
 import os
 
 import pytest
-from kv_rig import USER, filled, flip, leaked, line, secrets_of
+from kv_rig import PAPER, USER, filled, flip, leaked, line, secrets_of
 
 from zibaldone import Config, Memory
 from zibaldone.errors import BlockMissing, StorageBusy, StorageCorrupt, StorageFull
@@ -27,6 +27,13 @@ def _die(*_, **__):
 def rig(tmp_path):
     """Eight messages in the pool."""
     with filled(tmp_path / "m") as made:
+        yield made
+
+
+@pytest.fixture
+def boxed(tmp_path):
+    """The same with the paper's settings, whose layers choose by boxes."""
+    with filled(tmp_path / "boxed", config=PAPER) as made:
         yield made
 
 
@@ -102,15 +109,15 @@ def _named(rig, what):
 def _says(rig, expected):
     """An answer that is what it was, or none: what is damaged is made again or is an error."""
     try:
-        assert rig.ask(top_k=9).text == expected.text
+        assert rig.ask(turns=9).text == expected.text
     except StorageCorrupt:
         rig.view.heal(rig.database, USER)
-        assert rig.ask(top_k=9).text == expected.text
+        assert rig.ask(turns=9).text == expected.text
 
 
 def test_a_torn_block_is_never_used(rig):
     """A changed byte is named by check_integrity, and noticed by an answer."""
-    expected, made = rig.ask(top_k=9), rig.made()
+    expected, made = rig.ask(turns=9), rig.made()
     torn = rig.blocks()[2]
     rig.view.tiers.drop(USER)
     flip(rig.path(), torn.slot * rig.pool().layout.stride_bytes + 5)
@@ -121,14 +128,15 @@ def test_a_torn_block_is_never_used(rig):
     assert rig.memory.admin.check().faults == ()
 
 
-def test_torn_boxes_are_never_scored(rig):
+def test_torn_boxes_are_never_scored(boxed):
     """Boxes that are not what was written are named by check_integrity, and made again when they are read."""
-    expected, made = rig.kv.scores("w1 w9", user=USER), rig.made()
+    rig = boxed
+    expected, made = rig.ask("w1 w9", turns=2).blocks, rig.made()
     torn = rig.blocks()[4]
     flip(rig.path("boxes-1"), (torn.number - 1) * rig.pool().layout.box_bytes(1) + 3)
     rig.view.indexes._held.take(USER)
     assert _named(rig, f"the boxes of block {torn.number} are torn") == 1
-    assert rig.kv.scores("w1 w9", user=USER) == expected
+    assert rig.ask("w1 w9", turns=2).blocks == expected
     assert rig.made() == made
     assert rig.memory.admin.check().faults == ()
 
@@ -159,9 +167,10 @@ def test_what_moves_without_end_is_said_as_busy(rig, monkeypatch):
 
 @pytest.mark.parametrize("name", ["blocks", "boxes-0"])
 @pytest.mark.parametrize("size", [0, 100])
-def test_a_truncated_file_is_noticed(rig, name, size):
+def test_a_truncated_file_is_noticed(boxed, name, size):
     """Blocks and boxes that are not there any more are never taken for zeros."""
-    expected = rig.ask(top_k=9)
+    rig = boxed
+    expected = rig.ask(turns=9)
     os.truncate(rig.path(name), size)
     rig.view.tiers.drop(USER)
     rig.view.indexes._held.take(USER)
@@ -173,30 +182,17 @@ def test_a_truncated_file_is_noticed(rig, name, size):
 
 def test_a_missing_file_is_noticed(rig):
     """So is a file that somebody deleted."""
-    expected = rig.ask(top_k=9)
+    expected = rig.ask(turns=9)
     rig.path().unlink()
     rig.view.tiers.drop(USER)
     assert rig.memory.admin.check().faults
     _says(rig, expected)
 
 
-def test_a_recall_of_torn_boxes_says_so_and_answers(rig):
-    """A recall writes nothing: it leaves out what is damaged, with a note, and remember() mends it."""
-    made = rig.made()
-    os.truncate(rig.path("boxes-0"), 100)
-    rig.view.indexes._held.take(USER)
-    found = rig.memory.recall("w1", user=USER, views=["kv"], min_confidence=0)
-    assert any("damaged" in view.note for view in found.trace.views)
-    assert found.evidence
-    rig.kv.remember(user=USER)
-    assert rig.made() == made
-    found = rig.memory.recall("w1", user=USER, views=["kv"], min_confidence=0)
-    assert not any(view.note for view in found.trace.views)
-
-
 @pytest.mark.parametrize("name", ["blocks", "boxes-0"])
-def test_what_an_integrity_check_finds_the_next_remember_mends(rig, name):
+def test_what_an_integrity_check_finds_the_next_remember_mends(boxed, name):
     """Torn blocks and boxes are encoded again without a question."""
+    rig = boxed
     made = rig.made()
     flip(rig.path(name), 5)
     assert _named(rig, "is torn" if name == "blocks" else "are torn") == 1
@@ -205,15 +201,16 @@ def test_what_an_integrity_check_finds_the_next_remember_mends(rig, name):
     assert rig.memory.admin.check().faults == ()
 
 
-def test_a_crash_between_mending_and_cleaning_up_tears_nothing(rig, monkeypatch):
+def test_a_crash_between_mending_and_cleaning_up_tears_nothing(boxed, monkeypatch):
     """Places that wait to be overwritten are, before what is mended is written there."""
+    rig = boxed
     made = rig.made()
     flip(rig.path("boxes-0"), 5)
     rig.view.indexes._held.take(USER)
     with monkeypatch.context() as patch:
         patch.setattr(KVView, "refresh", _die)
         with pytest.raises(Crash):
-            rig.kv.scores("w1", user=USER)
+            rig.ask("w1")
     rig.kv.remember(user=USER)
     assert rig.made() == made
 

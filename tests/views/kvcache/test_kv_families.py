@@ -9,7 +9,7 @@ from transformers import GPTNeoXConfig, JetMoeConfig
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 from zibaldone.views.kvcache.model.encoding import cut
-from zibaldone.views.kvcache.retrieve.scoring import LayerQueries, key_scores
+from zibaldone.views.kvcache.retrieve.scoring import bounding_box, box_scores
 
 TEXT = torch.tensor([IDS])
 FAMILIES = {
@@ -70,17 +70,24 @@ def test_tables_with_sines_first():
 
 
 def test_heads_look_at_the_keys_that_the_model_gives_them(tap):
-    """Scores of a head are its attention's own products, also where key-value heads are repeated in turn."""
+    """Scores are its attention's own products, also where key-value heads are repeated in turn."""
     raw = captured(tap, TEXT[:, :CONTEXT])
-    shape, wanted = tap.shapes[1], {}
-    with tap.open(wanted=(1,)) as session:
-        tap.model(input_ids=TEXT[:, CONTEXT:], **cache_argument(tap.model, tap.cache()), use_cache=True)
-    queries = session.queries[1][0]
-    for head in range(len(shape.kv_of)):
-        wanted[head] = queries[head] @ raw[1].keys[shape.kv_of[head]].T
-        asked = LayerQueries(1, queries, (head,), shape.kv_of)
-        (found,) = key_scores(asked, raw[1].keys[None], torch.ones(1, CONTEXT, dtype=torch.bool), "each")
-        assert torch.allclose(found[:, 0], wanted[head].amax(dim=-1), atol=1e-4)
+    shape, asked = tap.shapes[1], {}
+
+    def noted(layer, queries):
+        asked[layer] = queries
+        return raw[layer]
+
+    with tap.open(inject=noted), torch.no_grad():
+        tap.model(
+            input_ids=TEXT[:, CONTEXT:],
+            attention_mask=torch.ones_like(TEXT),
+            **cache_argument(tap.model, tap.cache(promised=CONTEXT)),
+            use_cache=True,
+        )
+    wanted = sum(asked[1][head] @ raw[1].keys[kv].T for head, kv in enumerate(shape.kv_of))
+    alone = bounding_box(raw[1].keys.transpose(0, 1)[:, :, None])  # a box around each key
+    assert torch.allclose(torch.cat(list(box_scores(asked[1], alone, shape.kv_of))), wanted, atol=1e-4)
     if shape.kv_heads == 2:
         assert shape.kv_of == (0, 1, 0, 1)
 

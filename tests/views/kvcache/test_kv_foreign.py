@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from kv_rig import CONFIG, FORM, USER, Rig, encodings, filled, line, tokenizer, with_config
+from kv_rig import CONFIG, FORM, PAPER, USER, Rig, encodings, filled, line, tokenizer, with_config
 
 from zibaldone.engine.generations import serving
 from zibaldone.errors import ForeignKV
@@ -19,7 +19,7 @@ CHANGES = {
     "other system prompt": {"form": replace(FORM, pinned="PIN PIN")},
     "other block size": {"config": with_config(block_tokens=4)},
     "other codec": {"config": with_config(codec="int8")},
-    "other layers": {"config": with_config(layers=(1,))},
+    "other blocks": {"config": PAPER},
 }
 
 
@@ -76,7 +76,7 @@ def test_how_questions_are_asked_may_change(tmp_path, monkeypatch):
     """Settings that no stored block depends on make nothing anew."""
     with filled(tmp_path / "m"):
         pass
-    changed = with_config(top_k=3, aggregation="sum", rescore=0)
+    changed = with_config(top_k=3, aggregation="sum", recent_tokens=0)
     assert changed.stored == CONFIG.stored
     with Rig(tmp_path / "m", config=changed) as rig, encodings(monkeypatch) as seen:
         assert rig.ask().text

@@ -1,7 +1,7 @@
 """Forgetting reaches rows, token ids, boxes and bytes, and what was made in sight of the message."""
 
 import pytest
-from kv_rig import USER, Rig, database_bytes, filled, held, leaked, line, secrets_of, token_bytes, with_config
+from kv_rig import PAPER, USER, Rig, database_bytes, filled, held, leaked, line, secrets_of, token_bytes
 
 from zibaldone import Config, Memory
 from zibaldone.testing import FrozenClock
@@ -59,8 +59,7 @@ def test_later_segments_are_left_alone(tmp_path):
 
 def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
     """With blocks on a grid, what is left of the segment is cut anew."""
-    config = with_config(align="grid")
-    with Rig(tmp_path / "m", config=config) as rig, Rig(tmp_path / "n", config=config) as expected:
+    with Rig(tmp_path / "m", config=PAPER) as rig, Rig(tmp_path / "n", config=PAPER) as expected:
         rig.say(*(line(i) for i in range(4)))
         rig.forget(seqs=[2])
         expected.say(line(0), line(2), line(3))
@@ -120,7 +119,7 @@ def test_without_the_model_the_bytes_go_all_the_same(tmp_path, never):
 
 def test_bytes_that_no_row_names_are_leftovers(tmp_path):
     """Verifying a forgetting finds none; it finds keys in a place that was given up, and files of nobody."""
-    with filled(tmp_path / "m"):
+    with filled(tmp_path / "m", config=PAPER):
         pass
     with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
         receipt = memory.forget(user=USER, seqs=[3], keep_texts=True)
@@ -139,14 +138,14 @@ def test_bytes_that_no_row_names_are_leftovers(tmp_path):
 
 def test_what_waits_to_be_made_anew_is_not_searched(tmp_path):
     """Until then its blocks have no boxes: the other messages answer."""
-    with filled(tmp_path / "m"):
+    with filled(tmp_path / "m", config=PAPER):
         pass
     with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
         memory.forget(user=USER, seqs=[1])
-    with Rig(tmp_path / "m") as rig:
+    with Rig(tmp_path / "m", config=PAPER) as rig:
         with rig.database.read() as connection:
             index = rig.view.indexes.get(connection, rig.pool())
-        assert {seq for block in index.blocks for seq in block.tile.seqs} == {2, 4, 6, 8}
+        assert {seq for block in index.blocks for seq in block.tile.seqs} == {7, 8}
         assert rig.ask().text
         assert {seq for block in rig.blocks() if block.slot is not None for seq in block.tile.seqs} == set(
             range(2, 9)
@@ -222,13 +221,13 @@ def test_the_tiers_forget_too(tmp_path):
     """No block of the message stays in memory, in this process or in another that is told by the log."""
     with filled(tmp_path / "m") as rig, Rig(tmp_path / "m") as elsewhere:
         for one in (rig, elsewhere):
-            one.ask(top_k=8)
+            one.ask(turns=8)
             assert one.view.tiers._on_host.bytes
         rig.memory.forget(user=USER, session="1")
         rig.memory.forget(user=USER, session="2")
         assert rig.view.tiers._on_host.bytes == 0
         elsewhere.ask()
-        assert elsewhere.kv.scores("w1", user=USER) == []
+        assert elsewhere.ask("w1").blocks == ()
 
 
 def test_a_pool_of_another_model_is_overwritten_too(tmp_path):

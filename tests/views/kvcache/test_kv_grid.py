@@ -1,31 +1,135 @@
-"""Blocks on a grid grow with the next message: what was asked before is asked again as of now."""
+"""The paper's blocks: one grid over all of a user's messages, which begins with the prefix and grows."""
 
 import pytest
-from kv_rig import USER, Rig, line, with_config
+import torch
+from kv_rig import PAPER, QUESTION, USER, Rig, encodings, filled, line
 
-from zibaldone.views.kvcache.config import PAPER
+from zibaldone.api.kv import MemArt
+from zibaldone.errors import InvalidInput
+from zibaldone.views.kvcache.generate.selection import LayeredMemory
+from zibaldone.views.kvcache.model.encoding import joined
+from zibaldone.views.kvcache.model.turns import PREFIX
+
+BOS, PIN = 1, 5  # the tiny model's prefix
 
 
-@pytest.mark.parametrize(
-    "config", [with_config(align="grid"), PAPER], ids=["recent turns and keys", "the paper's"]
-)
-def test_a_block_that_grew_after_a_question_does_not_stop_the_next(tmp_path, config):
-    """Ask, add, ask: the short last block is no more, and the one in its place is found."""
-    with Rig(tmp_path / "m", config=config) as rig:
-        for i in range(6):
-            rig.say(line(i, words=3))
-            assert rig.ask(top_k=20).text
-            numbers = {block.number for block in rig.blocks()}
-            assert {one.block for one in rig.kv.scores("w1 w9", user=USER)} == numbers
+def test_blocks_are_cut_from_one_stream_that_begins_with_the_prefix(tmp_path):
+    """Section 3.2.1: every BS tokens a block, over messages and sessions; BOS is the first of block 0."""
+    with Rig(tmp_path / "m", config=PAPER) as rig:
+        for i in range(4):
+            rig.say(line(i, words=3), session=str(i % 2))
+        blocks = sorted(rig.blocks(), key=lambda block: block.chronological)
+        stream = [token for block in blocks for token in block.tile.ids]
+        said = [token for m in rig.memory.messages(user=USER) for token in rig.view.encoder.turn_ids(m)]
+        assert stream == [BOS, PIN, *said]
+        assert [block.tile.position for block in blocks] == [0, 8, 16]
+        assert [block.tokens for block in blocks] == [8, 8, 2]
         assert rig.memory.admin.check().faults == ()
 
 
-def test_other_sessions_go_on_as_they_were(tmp_path):
-    """Only the last block of the session that goes on is made anew."""
-    with Rig(tmp_path / "m", config=with_config(align="grid")) as rig:
-        rig.say(line(0, words=3), session="a")
-        (before,) = rig.blocks()
-        rig.say(line(1, words=3), session="b")
-        rig.ask()
-        rig.say(line(2, words=3), session="b")
-        assert before in rig.blocks()
+def test_keys_are_those_of_one_plain_pass_over_the_stream(tmp_path):
+    """Eq. 5: each token behind all before it, the prefix once, however messages came in."""
+    with Rig(tmp_path / "m", config=PAPER) as rig:
+        for i in range(4):
+            rig.say(line(i, words=3), session=str(i))
+        encoder = rig.view.encoder
+        ids = [token for m in rig.memory.messages(user=USER) for token in encoder.turn_ids(m)]
+        whole = encoder.run([BOS, PIN, *ids], [])
+        blocks = sorted(rig.blocks(), key=lambda block: block.chronological)
+        fetched = joined(rig.view.fetcher.fetch(rig.reader(), blocks).raw)
+        for made, one in zip(fetched, whole, strict=True):
+            assert torch.allclose(made.keys, one.keys, atol=1e-5)
+
+
+def _chosen(monkeypatch):
+    """By layer, the first token of the memory that it chose, filled while questions are asked."""
+    first, choose = {}, LayeredMemory._choose
+
+    def noted(self, layer, queries):
+        raw = choose(self, layer, queries)
+        first[layer] = raw.keys[:, 0]
+        return raw
+
+    monkeypatch.setattr(LayeredMemory, "_choose", noted)
+    return first
+
+
+def test_the_block_with_the_first_token_can_be_chosen(tmp_path, monkeypatch):
+    """A layer whose best block is 0 attends to the prefix at position 0; nothing stands there otherwise."""
+    first = _chosen(monkeypatch)
+    with filled(tmp_path / "m", config=PAPER) as rig:
+        prefix = rig.view.encoder.prefix
+        assert rig.ask(turns=100).kv_tokens == sum(block.tokens for block in rig.blocks())
+        assert all(torch.equal(first[layer], prefix[layer].keys[:, 0]) for layer in (0, 1))
+        with rig.database.read() as connection:
+            index = rig.view.index(connection, rig.pool())
+        (place,) = [i for i, block in enumerate(index.blocks) if block.tile.runs[0][0] == PREFIX]
+        for high, in_sight in ((1e3, True), (0.0, False)):  # its boxes bound everything, or nothing
+            for boxes in index.boxes.values():
+                boxes[place, :, 0], boxes[place, :, 1] = high, -high
+            rig.ask(turns=1)
+            assert [torch.equal(first[n], prefix[n].keys[:, 0]) for n in (0, 1)] == [in_sight] * 2
+
+
+def test_without_a_message_the_prefix_stands_before_the_question(tmp_path):
+    """An empty pool has no block 0 to choose."""
+    with Rig(tmp_path / "paper", config=PAPER) as rig, Rig(tmp_path / "best") as best:
+        assert rig.ask().text == best.ask().text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"pinned": True}, "pinned=False"), ({"context_tokens": 16}, "context_tokens=None")],
+)
+def test_what_the_paper_has_no_place_for_is_refused(changes, words):
+    """A prefix that is pinned before a question would stand there twice."""
+    with pytest.raises(InvalidInput, match=words):
+        MemArt(**{"select": "per_layer", "pinned": False, "context_tokens": None, **changes})
+
+
+def test_messages_cannot_be_given_where_each_layer_chooses(tmp_path):
+    with filled(tmp_path / "m", config=PAPER) as rig, pytest.raises(InvalidInput, match="seqs"):
+        rig.kv.generate(QUESTION, user=USER, seqs=[])
+
+
+@pytest.mark.parametrize("words", [3, 6])
+def test_a_block_that_grew_after_a_question_does_not_stop_the_next(tmp_path, words):
+    """Ask, add, ask: the short last block is no more, and the one in its place is found."""
+    with Rig(tmp_path / "m", config=PAPER) as rig:
+        for i in range(8):
+            rig.say(line(i, words=words))
+            assert set(rig.ask(turns=100).blocks) == {block.number for block in rig.blocks()}
+        assert rig.memory.admin.check().faults == ()
+
+
+def test_forgetting_leaves_the_prefix_to_those_that_stay(tmp_path):
+    """Block 0 begins with it as before; with the last message all goes."""
+    with filled(tmp_path / "m", config=PAPER) as rig:
+        assert {block.segment for block in rig.blocks()} == {0, 1}
+        rig.forget(seqs=[1, 2, 3])
+        first = min(rig.blocks(), key=lambda block: block.chronological)
+        assert first.tile.ids[:2] == (BOS, PIN)
+        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {4, 5, 6, 7, 8}
+        assert rig.memory.admin.check().faults == ()
+        rig.forget(seqs=[4, 5, 6, 7, 8])
+        assert rig.pool() is None
+
+
+def test_forgetting_the_first_of_two_segments_leaves_block_0(tmp_path):
+    """The prefix is nobody's message."""
+    with filled(tmp_path / "m", config=PAPER) as rig:
+        rig.forget(seqs=[1, 2, 3, 4, 5, 6])
+        assert [block.tile.ids for block in rig.blocks() if not block.segment] == [(BOS, PIN)]
+        assert set(rig.ask(turns=100).citations) != set()
+        rig.say(line(20))
+        assert rig.memory.admin.check().faults == ()
+
+
+def test_an_answer_with_a_memory_for_each_layer_is_encoded_as_any_message(tmp_path, monkeypatch):
+    """Its keys were computed behind another memory in every layer."""
+    with filled(tmp_path / "m", config=PAPER) as rig:
+        with encodings(monkeypatch) as seen:
+            rig.ask(remember=True)
+            rig.kv.remember(user=USER)
+        assert len(seen) == 2
+        assert {9, 10} <= {seq for block in rig.blocks() for seq in block.tile.seqs}

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from kv_rig import QUESTION, Rig, line, tokenizer, with_config
+from kv_rig import PAPER, QUESTION, Rig, line, tokenizer, with_config
 
 from zibaldone import InvalidInput
 from zibaldone.engine.generations import lag, serving
@@ -18,7 +18,7 @@ from zibaldone.views.kvcache.storage.block_files import PoolFiles
 
 SIZE, BLOCKS = 16, 12  # of the engine's cache: tokens to a block, blocks
 OURS = (7, 3, 9, 2, 5, 4, 8)  # blocks that the engine gives a request
-TURNS = with_config(select="recall", budget_tokens=40, layers=(0, 1))
+TURNS = with_config(budget_tokens=40)
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_a_request_gets_its_memory_on_a_gpu(rig, ranks):
 def test_the_prompt_is_what_generate_sees(rig):
     """The same turns and the same number of tokens; the newest of the session right before the question."""
     prompt = rig.kv.prompt(QUESTION, user="ann", session="1")
-    answer = rig.ask(QUESTION, session="1", top_k=None, now=prompt.now)
+    answer = rig.ask(QUESTION, session="1", budget_tokens=40, now=prompt.now)
     assert [one.seq for one in prompt.citations] == [one.seq for one in answer.citations]
     assert prompt.memory_tokens == answer.kv_tokens + len(rig.view.encoder.prefix_ids)
     assert prompt.question_tokens == answer.prefill_tokens
@@ -331,11 +331,10 @@ def test_a_folder_without_a_memory(tmp_path):
 
 def test_settings_that_no_engine_has(tmp_path):
     """A layer of its own choice has no place in one prompt."""
-    with Rig(tmp_path / "m", config=with_config(select="per_layer", layers="all")) as rig:
+    with Rig(tmp_path / "m", config=PAPER) as rig:
         rig.say(line(1))
         with pytest.raises(InvalidInput, match="per_layer"):
             rig.kv.prompt(QUESTION, user="ann")
-        assert rig.kv.prompt(QUESTION, user="ann", seqs=[1]).seqs == (1,)
 
 
 def test_an_answer_becomes_a_turn(rig):

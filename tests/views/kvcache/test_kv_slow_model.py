@@ -4,7 +4,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from kv_rig import QUESTION, USER, filled, line
+from kv_rig import CONFIG, PAPER, USER, filled, line
 
 LIMIT_S = 60  # nothing here takes as long, unless it waits for the model
 
@@ -25,10 +25,10 @@ class Gate:
             assert self.opened.wait(LIMIT_S)
 
 
-@pytest.fixture
-def rig(tmp_path):
+@pytest.fixture(params=[CONFIG, PAPER], ids=["best", "paper"])
+def rig(tmp_path, request):
     """Eight messages of USER's in two sessions, two of another's, and a model with a gate."""
-    with filled(tmp_path / "m") as rig:
+    with filled(tmp_path / "m", config=request.param) as rig:
         rig.say(line(20), line(21), user="zoe")
         rig.gate = Gate()
         rig.view.encoder.tap.model.register_forward_pre_hook(rig.gate)
@@ -75,9 +75,7 @@ def unmade(rig):
 
 
 ASKING = {
-    "recall": lambda rig: rig.memory.recall(QUESTION, user=USER, views=["kv"], min_confidence=0),
     "generate": lambda rig: rig.ask(),
-    "scores": lambda rig: rig.kv.scores(QUESTION, user=USER),
     "remember": lambda rig: rig.say(line(9)),
     "encode anew": lambda rig: rig.kv.remember(user=USER),
 }
@@ -94,18 +92,10 @@ def test_nobody_waits_for_a_model_that_hangs(rig, what, user):
     assert rig.memory.admin.check().faults == ()
 
 
-def test_what_is_forgotten_while_the_model_chooses_is_left_out(rig):
-    """Chosen or not, it is in no evidence."""
-    with hanging(rig, lambda: ASKING["recall"](rig)) as results:
-        rig.memory.forget(user=USER, seqs=[1, 2, 3])
-    (found,) = results
-    assert found.evidence
-    assert not {1, 2, 3}.intersection(seq for unit in found.evidence for seq in unit.sources)
-
-
+@pytest.mark.parametrize("rig", [PAPER], indirect=True)
 def test_an_answer_is_not_given_from_what_was_forgotten_while_the_model_chose(rig):
     """The question is asked again of what is left."""
-    with hanging(rig, lambda: rig.ask(top_k=8)) as results:
+    with hanging(rig, lambda: rig.ask(turns=8)) as results:
         rig.memory.forget(user=USER, seqs=[1, 2])
     (answer,) = results
     assert {cited.seq for cited in answer.citations} == {3, 4, 5, 6, 7, 8}

@@ -90,19 +90,6 @@ def test_a_prefilled_cache_goes_on_catching(family):
         assert torch.allclose(rest.values, kv.values[:, CONTEXT:], atol=1e-4)
 
 
-def test_a_pass_that_stops():
-    """With stop=True the pass ends at the deepest layer asked for, with the same queries."""
-    tap = tapped("llama")
-    with tap.open(wanted=[0], stop=True) as session:
-        cache = tap.cache()
-        logits(tap.model, IDS, cache)
-        pytest.fail("the pass went on")
-    with tap.open(wanted=[0]) as whole:
-        logits(tap.model, IDS, tap.cache())
-    assert torch.equal(session.queries[0], whole.queries[0])
-    assert not cache.layers[1].raw
-
-
 def test_turn_by_turn_where_positions_depend_on_the_length():
     """A model whose frequencies depend on how long the text is, is refused, or encoded as one pass would."""
     factors = {"short_factor": [1.0] * 8, "long_factor": [1 + i / 2 for i in range(8)]}

@@ -12,7 +12,7 @@ BUDGET = 3 * LONG
 @pytest.fixture(scope="module")
 def rig(tmp_path_factory):
     """Ten turns of two blocks each, in two sessions, and settings that choose whole turns."""
-    config = with_config(select="recall", budget_tokens=BUDGET)
+    config = with_config(budget_tokens=BUDGET)
     with Rig(tmp_path_factory.mktemp("kv") / "m", config=config) as made:
         for i in range(TURNS):
             made.say(line(2 * i, words=LONG - 1), session=str(i % 2), remember=False)

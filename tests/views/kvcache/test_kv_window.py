@@ -1,7 +1,7 @@
 """A window is never overrun: memory, question and answer have room in it together."""
 
 import pytest
-from kv_rig import filled, with_config
+from kv_rig import PAPER, filled, with_config
 
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 
@@ -11,30 +11,20 @@ PINNED = 2
 
 @pytest.mark.parametrize("most", [3, 200, 235, 245, 248])
 def test_an_answer_has_the_room_that_it_was_promised(tmp_path, most):
-    """However long it may be, recent turns and blocks leave it its place."""
-    with filled(tmp_path / "m", 16, config=with_config(probe_tokens=64)) as rig:
+    """However long it may be, recent turns and others leave it its place."""
+    with filled(tmp_path / "m", 16, config=with_config(recent_tokens=64)) as rig:
         question = len(rig.kv._encoder.tokenizer("w3 w4 w5 END SAY")["input_ids"])
-        answer = rig.ask(max_new_tokens=most, top_k=30)
+        answer = rig.ask(max_new_tokens=most, turns=30, session="1")
         assert rig.view.encoder.window == WINDOW
         assert PINNED + answer.kv_tokens + question + most <= WINDOW
         assert answer.trace.recent_tokens <= answer.kv_tokens
 
 
-def test_recent_turns_that_find_no_place_can_be_chosen(tmp_path):
-    """A turn is left out of the search only where it stands before the question."""
-    with filled(tmp_path / "m", 8, config=with_config(probe_tokens=64)) as rig:
-        answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5 - 14, top_k=8)
-        assert answer.trace.recent_tokens == 14
-        assert answer.trace.considered == 8
-        assert answer.kv_tokens == 14
-
-
 def test_layers_that_choose_for_themselves_find_no_room(tmp_path):
-    """Without a token's room there is an answer without memory."""
-    config = with_config(select="per_layer", layers="all", probe_tokens=0)
-    with filled(tmp_path / "m", config=config) as rig:
+    """Without a token's room there is an answer behind the prefix alone."""
+    with filled(tmp_path / "m", config=PAPER) as rig:
         assert rig.ask(max_new_tokens=3).kv_tokens
-        answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5, top_k=30)
+        answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5, turns=30)
         assert answer.kv_tokens <= PINNED
 
 
@@ -49,14 +39,13 @@ def test_nothing_is_pinned_before_a_question_unless_wanted(tmp_path, monkeypatch
 
     found = {}
     for pinned in (True, False):
-        with filled(tmp_path / str(pinned), config=with_config(pinned=pinned, probe_tokens=0)) as rig:
+        with filled(tmp_path / str(pinned), config=with_config(pinned=pinned)) as rig:
             made, prefix = rig.made(), rig.view.encoder.prefix
             assert prefix is not None
             with monkeypatch.context() as patch:
                 patch.setattr(Tap, "prefilled", noted)
                 parts.clear()
                 kv_tokens = rig.ask().kv_tokens
-            found[pinned] = made, [tokens - kv_tokens for tokens in parts[1:]], parts[:1]
+            found[pinned] = made, [tokens - kv_tokens for tokens in parts]
     assert found[True][0] == found[False][0]
-    assert found[True][1:] == ([PINNED], [PINNED])
-    assert found[False][1:] == ([0], [0])
+    assert (found[True][1], found[False][1]) == ([PINNED], [0])

@@ -112,7 +112,7 @@ def test_an_answer_is_remembered_without_a_second_encoding(tmp_path, monkeypatch
 def test_what_was_in_sight_is_noted(tmp_path):
     """Both turns attended to the messages of every block in the answer, and to no other."""
     with filled(tmp_path / "m", 8) as rig:
-        answer = rig.ask(remember=True, top_k=2)
+        answer = rig.ask(remember=True, turns=2)
         rig.kv.flush()
         seen = {cited.seq for cited in answer.citations}
         assert seen < set(range(1, 9))

@@ -9,8 +9,7 @@ from transformers import GenerationConfig, PreTrainedModel
 
 from zibaldone.core.validation import count, option, shown
 from zibaldone.errors import InvalidInput
-from zibaldone.views.kvcache.config import PRESETS, Budget, MemArt
-from zibaldone.views.kvcache.model.calibration import Needles
+from zibaldone.views.kvcache.config import Budget, MemArt
 from zibaldone.views.kvcache.model.turns import TurnFormat
 
 _NEW_TOKENS = 128
@@ -43,15 +42,10 @@ def generating(options: Mapping[str, Any], max_new_tokens: int | None) -> dict[s
     return {**own, **options} if config is not None else {**own, "do_sample": False, **options}
 
 
-def attaching(
-    model: object, *, preset: str, config: object, form: object, needles: object, budget: object
-) -> None:
+def attaching(model: object, *, config: object, form: object, budget: object) -> None:
     """Raises InvalidInput for arguments that a model cannot be attached with; None stands for a default."""
-    if preset not in PRESETS:
-        raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}, not {shown(preset)}")
     option("config", config, MemArt)
     option("format", form, TurnFormat)
-    option("needles", needles, Needles)
     option("budget", budget, Budget)
     if not isinstance(model, PreTrainedModel) or not model.can_generate():
         raise InvalidInput(f"model must be a causal language model of Transformers, not {shown(type(model))}")

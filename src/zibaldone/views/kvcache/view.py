@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.errors import BlockMissing, ForeignKV
+from zibaldone.errors import ForeignKV
 from zibaldone.log import to_us
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.search.question import Question
@@ -21,11 +20,10 @@ from zibaldone.views.base import Counted, Generation, PrepareContext, Retrieved,
 from zibaldone.views.kvcache.config import Budget, MemArt
 from zibaldone.views.kvcache.model.attention_hooks import Raw
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain
-from zibaldone.views.kvcache.model.turns import TurnPiece, pieces, question_of
-from zibaldone.views.kvcache.retrieve.evidence import look_up, retrieved
+from zibaldone.views.kvcache.model.turns import TurnPiece, pieces
+from zibaldone.views.kvcache.retrieve.evidence import retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Index, Indexes
-from zibaldone.views.kvcache.retrieve.probe import Choice, Probe
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader, read_again
@@ -46,7 +44,7 @@ class PreparedBlocks:
 
 
 class KVView(KVStore):
-    """MemArt: turns as blocks of keys without positions, found by the model's own attention."""
+    """MemArt: messages as blocks of keys without positions, which the model attends to again."""
 
     batch_messages = _BATCH_MESSAGES
     reads_whole = True
@@ -58,13 +56,9 @@ class KVView(KVStore):
         encoder: Encoder,
         fingerprint: str,
         words: StaticEmbedder,
-        layers: Mapping[int, tuple[int, ...] | None],
         budget: Budget | None = None,
     ) -> None:
-        """`layers` are the scoring layers, each with the heads that count (None: all).
-
-        `words` counts the tokens of what is offered as text, and says how relevant it is.
-        """
+        """`words` counts the tokens of what is offered as text, and says how relevant it is."""
         super().__init__(root)
         self.encoder, self.fingerprint = encoder, fingerprint
         room = budget or Budget()
@@ -73,7 +67,6 @@ class KVView(KVStore):
         self.tiers = Tiers(encoder.tap.device, room.device_bytes, room.host_bytes)
         self.fetcher = Fetcher(self, encoder, self.tiers)
         self.indexes = Indexes(self, encoder.tap.device)
-        self.probe = Probe(encoder, self.fetcher, layers)
         self._seen_deletions: dict[str, int] = {}
         self._damaged: set[str] = set()  # users of whom something was found damaged
 
@@ -87,21 +80,22 @@ class KVView(KVStore):
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> PreparedBlocks | None:
-        """Encode these messages, each behind those before it in its segment."""
+        """Encode these messages, each behind those before it in its segment (Algorithm 1, lines 7-8)."""
         if basis is None:
             return None
         with basis.read() as connection:
             pool = manifest.pool(connection, basis.generation) if basis.generation else None
         reader = PoolReader(pool, basis.read) if pool is not None else None
-        chains: dict[str, SessionChain] = {}
+        chains: dict[str, SessionChain] = {}  # by stream
         with self.model_lock:
             for done, message in enumerate(messages, 1):
-                if message.session not in chains:
-                    chains[message.session] = self._chain(reader, message.session)
+                stream = self.config.stream_of(message.session)
+                if stream not in chains:
+                    chains[stream] = self._chain(reader, stream)
                 assert message.time is not None
                 ids = self.encoder.turn_ids(message)
                 for piece in pieces(message.seq, ids, self.encoder.segment_tokens):
-                    chains[message.session].extend(piece, to_us(message.time))
+                    chains[stream].extend(piece, to_us(message.time))
                 if progress:
                     progress(done)
         return prepared_of(list(chains.values()))
@@ -113,7 +107,7 @@ class KVView(KVStore):
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: PreparedBlocks,
     ) -> None:
-        """Write bytes into free slots, then the rows that name them."""
+        """Append to the memory pool: bytes into free slots, then the rows that name them."""
         pool = self._opened(connection, generation)
         slots = manifest.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)
@@ -130,42 +124,8 @@ class KVView(KVStore):
             manifest.add_attended(connection, generation, [seq], attended)
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
-        """Retrieve by attention, and by words from messages that are in no block yet."""
-        user, note = question.scope.user, ""
-        generation, choice = None, None
-        try:
-            generation, choice = read_again(lambda: self._asked(take_snapshot, question))
-        except ForeignKV:
-            note = "the blocks were made by another model: the newest messages only, until a rebuild"
-        except BlockMissing as error:
-            self._damaged.add(user)
-            _logger.warning("KV blocks of user %r are left out until they are encoded again: %s", user, error)
-            note = "some blocks are damaged: the newest messages only, until they are encoded again"
-        with take_snapshot() as now:
-            logged = look_up(now.connection, question, generation, choice)
-        return retrieved(logged, question, choice, self._words, note)
-
-    def _asked(
-        self, take_snapshot: TakeSnapshot, question: Question
-    ) -> tuple[Generation | None, Choice | None]:
-        """Blocks that the model chooses; no snapshot is open while it works."""
-
-        @contextmanager
-        def read() -> Iterator[Connection]:
-            with take_snapshot() as now:
-                yield now.connection
-
-        with take_snapshot() as now:
-            pool = self.pool(now.connection, now.generation)
-            if pool is None:
-                return None, None
-            index = self.index(now.connection, pool)
-        k = max(1, 2 * question.budget_tokens // self.config.block_tokens)
-        prompt = question_of(self.encoder.tokenizer, self.encoder.form, question.text, question.now)
-        with self.model_lock:
-            reader = PoolReader(pool, read)
-            choice = self.probe.choose(reader, index, prompt, k, session=question.scope.session)
-        return now.generation, choice
+        """Retrieve messages by their words; no model is asked."""
+        return retrieved(take_snapshot, question, self._words, self.fingerprint)
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool; None without a generation. Raises ForeignKV if another model made it."""
@@ -263,18 +223,18 @@ class KVView(KVStore):
 
         `attended` are the messages that were selected for it.
         """
-        chain = self._chain(reader, session)
+        chain = self._chain(reader, self.config.stream_of(session))
         for message, raw, ids in messages:
             assert message.time is not None
             chain.extend(TurnPiece(message.seq, tuple(ids)), to_us(message.time), raw)
         seen = tuple(sorted(set(attended)))
         return replace(prepared_of([chain]), attended={message.seq: seen for message, _, _ in messages})
 
-    def _chain(self, reader: PoolReader | None, session: str) -> SessionChain:
-        """The end of the session's newest segment, where it goes on."""
+    def _chain(self, reader: PoolReader | None, stream: str) -> SessionChain:
+        """The end of the stream's newest segment, where it goes on."""
         if reader is None:
-            return SessionChain(self.encoder, session)
-        return read_again(lambda: self.fetcher.chain(reader, session))
+            return SessionChain(self.encoder, stream)
+        return read_again(lambda: self.fetcher.chain(reader, stream))
 
     def _opened(self, connection: Connection, generation: Generation) -> Pool:
         """The generation's pool, created if there is none.

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from zibaldone.views.kvcache.generate.generation import Generated, answer_ids, generate, likelihood
 from zibaldone.views.kvcache.generate.selection import (
     Cited,
@@ -20,30 +18,15 @@ from zibaldone.views.kvcache.generate.selection import (
     seqs_of,
 )
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.retrieve.probe import Choice
 from zibaldone.views.kvcache.storage.manifest import PoolReader
 from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import KVView
 
 
 @dataclass(frozen=True, slots=True)
-class BlockScore:
-    """A block's score for a question."""
-
-    block: int
-    seqs: tuple[int, ...]  # of the messages that it has tokens of
-    session: str
-    text: str  # of its tokens
-    tokens: int
-    rank: int  # from 1, by score
-    score: float  # I(Q, K) of Eq. 4, natural logarithm; by boxes, unless there are few blocks
-
-
-@dataclass(frozen=True, slots=True)
 class KVTrace:
     """Counts and times of an answer."""
 
-    considered: int  # blocks scored
     hits: Hits  # where the chosen blocks came from
     ms: float  # from the question to the answer's end
     recent_tokens: int = 0  # of the newest turns, which stand before the question
@@ -114,7 +97,7 @@ def answer(
         cited(reader, user, seqs_of(memory.blocks)),
         done.prefill_tokens,
         memory.kv_tokens,
-        KVTrace(memory.considered, memory.hits, ms, memory.recent_tokens),
+        KVTrace(memory.hits, ms, memory.recent_tokens),
     )
     return AnswerMade(made, memory, done)
 
@@ -128,22 +111,3 @@ def score(
     logs = likelihood(view.encoder, memory, gold)
     seen = cited(reader, user, seqs_of(memory.blocks))
     return AnswerScore(logs, len(gold), seen, len(memory.ids), memory.kv_tokens)
-
-
-def scored(choice: Choice, tokenizer: Any) -> list[BlockScore]:
-    """Scores of all blocks that were not excluded, best first."""
-    best = choice.scores
-    order = [int(i) for i in np.lexsort((np.arange(len(best)), -best)) if best[i] > -np.inf]
-    blocks = [choice.index.blocks[i] for i in order]
-    return [
-        BlockScore(
-            block.number,
-            block.tile.seqs,
-            block.session,
-            tokenizer.decode(list(block.tile.ids)),
-            block.tokens,
-            place,
-            float(best[i]),
-        )
-        for place, (i, block) in enumerate(zip(order, blocks, strict=True), 1)
-    ]

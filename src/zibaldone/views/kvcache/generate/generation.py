@@ -1,4 +1,4 @@
-"""Memory-augmented generation (Algorithm 1, Eq. 6): selected blocks first, the question behind them.
+"""Memory-augmented generation (Eq. 1; Algorithm 1, lines 4-6): selected blocks, and the question behind them.
 
 Likelihoods of answers with a memory are measured too: they say more of a weak model than its words.
 """
@@ -71,7 +71,7 @@ class PromptContext:
 class LayeredPrompt:
     """A question of which every layer chooses its own memory, in the pass that reads it.
 
-    The paper's Algorithm 1 to the letter. The last token goes through the model once more, in `generate`.
+    Algorithm 1, lines 3-6, layer by layer. The last token goes through the model once more, in `generate`.
     """
 
     def __init__(self, ids: tuple[int, ...], kv_tokens: int, choose: Inject) -> None:

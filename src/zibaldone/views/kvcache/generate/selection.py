@@ -1,12 +1,9 @@
-"""Selection S of Algorithm 1: the turns or blocks that stand before a question.
-
-One selection for all layers; with select="per_layer" each layer has its own, as Algorithm 1 to the letter.
-"""
+"""Memory of a question: whole turns by text, or each layer's own blocks (Algorithm 1, line 3: Retrieve)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import torch
@@ -15,12 +12,10 @@ from torch import Tensor
 from zibaldone import log
 from zibaldone.views.kvcache.generate.generation import LayeredPrompt, PromptContext, room_for
 from zibaldone.views.kvcache.model.attention_hooks import RawKV
-from zibaldone.views.kvcache.model.encoding import cut, tokens_in
+from zibaldone.views.kvcache.model.encoding import cut
 from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
 from zibaldone.views.kvcache.retrieve.index import Index
-from zibaldone.views.kvcache.retrieve.probe import last_of, scaled
-from zibaldone.views.kvcache.retrieve.ranking import rank
-from zibaldone.views.kvcache.retrieve.scoring import LayerQueries
+from zibaldone.views.kvcache.retrieve.scoring import aggregate, box_scores
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
 from zibaldone.views.kvcache.storage.tiers import Hits
@@ -61,7 +56,6 @@ class TurnSelection:
     question: QuestionTokens
     blocks: tuple[KVBlock, ...] = ()  # in the order of the log
     newest: tuple[KVBlock, ...] = ()  # right before the question
-    considered: int = 0  # blocks that attention scored
 
     @property
     def shown(self) -> tuple[KVBlock, ...]:
@@ -73,7 +67,6 @@ class SelectedMemory(PromptContext):
     """A selection with its keys: the same for all layers."""
 
     blocks: tuple[KVBlock, ...] = ()
-    considered: int = 0
     recent_tokens: int = 0  # of the newest turns among these
     hits: Hits = field(default_factory=Hits)
 
@@ -82,13 +75,14 @@ def select_memory(
     view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought
 ) -> SelectedMemory | LayeredMemory:
     """Choose and fetch: one selection, or one per layer. Raises InvalidInput if the window is too small."""
-    if view.config.select == "per_layer" and sought.given is None:
+    if not view.config.whole_turns:
         if reader is not None and index is not None:
             memory = LayeredMemory(view, reader, index, sought)
             if memory.kv_tokens > 0:
                 return memory
-        reader = None
-    selection = select(view, reader, index, sought)
+        ids = select(view, None, sought).question.ids
+        return SelectedMemory(ids, (view.encoder.prefix,) if view.encoder.prefix else ())
+    selection = select(view, reader, sought)
     if reader is None:
         return SelectedMemory(selection.question.ids)
     chosen = view.fetcher.fetch(reader, selection.blocks)
@@ -97,39 +91,46 @@ def select_memory(
         selection.question.ids,
         chosen.raw + newest.raw,
         selection.shown,
-        selection.considered,
         sum(block.tokens for block in selection.newest),
         chosen.hits,
     )
 
 
-def select(view: KVView, reader: PoolReader | None, index: Index | None, sought: Sought) -> TurnSelection:
-    """Select whole turns by text, or blocks by attention. Raises InvalidInput as `select_memory` does."""
+def select(view: KVView, reader: PoolReader | None, sought: Sought) -> TurnSelection:
+    """Select whole turns by text. Raises InvalidInput as `select_memory` does."""
     encoder, config = view.encoder, view.config
     if sought.rendered is not None:
-        question = QuestionTokens(sought.rendered, (), slice(len(sought.rendered)))
+        question = QuestionTokens(sought.rendered, ())
     else:
         question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
     room = room_for(encoder, question.ids, sought.max_new_tokens)
-    if reader is None or index is None:
+    if reader is None:
         return TurnSelection(question)
-    if not config.whole_turns and sought.given is None:
-        newest = view.probe.newest(reader, sought.session, room)
-        choice = view.probe.choose(reader, index, question, sought.k, behind=newest)
-        left = room - sum(block.tokens for block in newest)
-        blocks = _fitting([[block] for block in choice.blocks], left, sought.kept)
-        return TurnSelection(question, blocks, newest, len(index.blocks))
     budget = min(sought.budget_tokens, room)
-    most = min(config.probe_tokens, budget)
-    newest = ()
+    most = min(config.recent_tokens, budget)
+    newest: tuple[KVBlock, ...] = ()
     if sought.session is not None and most and sought.given is None:
-        newest = last_of(reader.look(manifest.newest, sought.session, most), most, whole_turns=True)
+        newest = _last_turns(reader.look(manifest.newest, sought.session, most), most)
     ranked = sought.by_text if sought.given is None else sought.given
     turns = reader.look(manifest.of_turns, ranked)
     left = budget - sum(block.tokens for block in newest)
     standing = seqs_of(newest)
     others = [turns[seq] for seq in ranked if seq in turns and seq not in standing]
     return TurnSelection(question, _fitting(others, left, sought.kept), newest)
+
+
+def _last_turns(blocks: Sequence[KVBlock], tokens: int) -> tuple[KVBlock, ...]:
+    """The last whole turns of these blocks that so many tokens hold."""
+    turns: dict[int, list[KVBlock]] = {}
+    for block in blocks:
+        turns.setdefault(block.tile.seqs[-1], []).append(block)
+    taken: list[KVBlock] = []
+    for turn in reversed(turns.values()):
+        tokens -= sum(block.tokens for block in turn)
+        if tokens < 0:
+            break
+        taken[:0] = turn
+    return tuple(taken)
 
 
 def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int, kept: Sequence[int]) -> tuple[KVBlock, ...]:
@@ -176,11 +177,12 @@ class LayeredMemory(LayeredPrompt):
         encoder = view.encoder
         self._view, self._reader, self._index = view, reader, index
         ids = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now).ids
-        room = room_for(encoder, ids, sought.max_new_tokens) + tokens_in(encoder.prefix)
+        # Nothing is pinned: the prefix takes room where a layer chooses block 0.
+        room = room_for(encoder, ids, sought.max_new_tokens) + len(encoder.prefix_ids)
         in_all = sum(block.tokens for block in index.blocks)
         # The same for all layers, so that one mask serves all; a layer's last block gives what is left.
         super().__init__(ids, min(sought.k * view.config.block_tokens, in_all, room), self._choose)
-        self.hits, self.considered, self.recent_tokens = Hits(), len(index.blocks), 0
+        self.hits, self.recent_tokens = Hits(), 0
         self._used: dict[int, KVBlock] = {}
 
     @property
@@ -189,12 +191,14 @@ class LayeredMemory(LayeredPrompt):
         return sorted(self._used.values(), key=lambda block: block.chronological)
 
     def _choose(self, layer: int, queries: Tensor) -> RawKV:
-        """A layer's blocks for its raw queries, in the order of the log."""
-        view = self._view
-        kv_of = view.encoder.tap.shapes[layer].kv_of
-        per_layer = [LayerQueries(layer, scaled(view.encoder, layer, queries), None, kv_of)]
-        boxes_alone = replace(view.config, rescore=0)
-        places, _ = rank(self._index, per_layer, boxes_alone, len(self._index.blocks), frozenset(), None)
+        """Retrieve(Q, CompK) of Algorithm 1: a layer's blocks for its raw queries (heads, tokens, dim).
+
+        The k best by Eqs. 3 and 4, put in the order of the log.
+        """
+        view, config, boxes = self._view, self._view.config, self._index.boxes[layer]
+        scores = box_scores(queries, boxes, view.encoder.tap.shapes[layer].kv_of)
+        relevance = aggregate(scores, len(boxes), config.normalization, config.aggregation)
+        places = relevance.top(len(boxes))  # more than k: where blocks are short, more of them fit
         taken: list[KVBlock] = []
         left = self.kv_tokens
         for place in places:

@@ -54,7 +54,6 @@ class LayerShape:
     key_dim: int
     value_dim: int
     dtype: torch.dtype
-    scaling: float  # of products in its attention: 1 / sqrt(key_dim), mostly
     kv_of: tuple[int, ...] = ()  # by query head: whose keys it looks at
 
 
@@ -91,17 +90,10 @@ class TapSession:
     """State of one open tap."""
 
     tap: Tap
-    wanted: frozenset[int] = frozenset()  # layers whose queries are kept
-    stop: bool = False  # end the forward pass once they are seen
     inject: Inject | None = None
-    queries: dict[int, Tensor] = field(default_factory=dict)  # (batch, heads, tokens, dim), raw
     tables: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
     injected: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)  # rotated keys, values
     handed: dict[int, tuple[int, Tensor]] | None = None  # what attention functions get: query heads, keys
-
-
-class _Enough(Exception):
-    pass
 
 
 class RawLayer(DynamicLayer):  # type: ignore[misc, unused-ignore]
@@ -227,22 +219,17 @@ class Tap:
         return cache
 
     @contextmanager
-    def open(
-        self, *, wanted: Sequence[int] = (), stop: bool = False, inject: Inject | None = None
-    ) -> Iterator[TapSession]:
-        """Open the tap in this thread. `wanted` layers leave their raw queries in the session.
+    def open(self, *, inject: Inject | None = None) -> Iterator[TapSession]:
+        """Open the tap in this thread; `inject` gives each layer memory of its own.
 
-        With `stop` the pass ends after the last of them, and is not to be used for anything else. Raises
-        UnsupportedModel for a model that is not any more what was attached.
+        Raises UnsupportedModel for a model that is not any more what was attached.
         """
         self._check()
         before = _session()
-        session = TapSession(self, frozenset(wanted), stop, inject)
+        session = TapSession(self, inject)
         _open.session = session
         try:
             yield session
-        except _Enough:
-            pass
         finally:
             _open.session = before
 
@@ -370,8 +357,7 @@ class Tap:
             return spied(module, args, {**kwargs, "position_embeddings": (cos, sin)})[0]
 
         k, v = spied(module, args, kwargs)
-        scaling = float(getattr(module, "scaling", None) or k.shape[-1] ** -0.5)
-        shape = LayerShape(k.shape[1], k.shape[-1], v.shape[-1], k.dtype, scaling)
+        shape = LayerShape(k.shape[1], k.shape[-1], v.shape[-1], k.dtype)
         return _Layer(module, made.module, made.args, made.kwargs, probe(keys, cos, sin), shape)
 
     @torch.no_grad()
@@ -469,10 +455,6 @@ def _register(original: str) -> str:
                 session.handed[index] = query.shape[1], key.detach()
             if session.inject is not None:
                 key, value = _injected(session, index, query, key, value, session.inject)
-            if index in session.wanted:
-                session.queries[index] = query.detach()
-                if session.stop and len(session.queries) == len(session.wanted):
-                    raise _Enough
             query = session.tap.rotation(index).apply(query, *session.tables[index])
         return function(module, query, key, value, attention_mask, **kwargs)
 
@@ -486,7 +468,7 @@ def _register(original: str) -> str:
 def _injected(
     session: TapSession, index: int, query: Tensor, key: Tensor, value: Tensor, inject: Inject
 ) -> tuple[Tensor, Tensor]:
-    """Put a layer's own memory before the keys of its pass, at positions 0 .. n-1."""
+    """Put a layer's own memory before the keys of its pass, at positions 0 .. n-1 (Eqs. 1 and 6)."""
     memory = inject(index, query[0])
     promised = key.shape[-2] + memory.tokens
     positions = torch.arange(memory.tokens)

@@ -1,8 +1,9 @@
-"""Encoding: messages to blocks, turn by turn, without positions (Eq. 5); fingerprints of stored keys.
+"""Encoding: messages to blocks, turn by turn, with keys from before RoPE (Eq. 5); fingerprints of keys.
 
 A session is encoded in *segments*. Inside one, a turn sees the pinned prefix and the last `context_tokens`
 before it, at new positions; a new segment starts afresh. So the keys of a message depend on the earlier
 messages of its segment and on no others, which bounds what has to be encoded again when one is forgotten.
+On a grid (`MemArt.paper()`) all sessions are one stream, and the prefix is its beginning: tokens of block 0.
 
 A fingerprint names what stored keys depend on: keys of another model are never mixed in, however similar.
 """
@@ -25,7 +26,15 @@ from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.inspection import window_of
-from zibaldone.views.kvcache.model.turns import Tile, TurnFormat, TurnPiece, pieces_of, tiles, tokens_of
+from zibaldone.views.kvcache.model.turns import (
+    PREFIX,
+    Tile,
+    TurnFormat,
+    TurnPiece,
+    pieces_of,
+    tiles,
+    tokens_of,
+)
 from zibaldone.views.kvcache.retrieve.scoring import bounding_box
 from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.kvcache.storage.codec import decode, encode
@@ -82,7 +91,7 @@ class Encoder:
         bos = getattr(tokenizer, "bos_token_id", None)
         self.prefix_ids = ((int(bos),) if bos is not None else ()) + tokens_of(tokenizer, form.pinned)
         room = self.window - len(self.prefix_ids)
-        self.context_tokens = room if config.context_tokens is None else config.context_tokens
+        self.context_tokens = self.window if config.context_tokens is None else config.context_tokens
         segment = config.segment_tokens or self.window // 2
         self.segment_tokens = min(
             segment, room - (0 if config.context_tokens is None else config.context_tokens)
@@ -100,6 +109,11 @@ class Encoder:
             item_bytes=dtype.itemsize,
             codec=config.codec,
         )
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """Tokens of the prefix that the first block of a stream begins with; () where it is pinned."""
+        return self.prefix_ids if self.config.align == "grid" else ()
 
     @cached_property
     def prefix(self) -> Raw | None:
@@ -119,11 +133,14 @@ class Encoder:
         end = getattr(self.tokenizer, "eos_token_id", None)
         return (int(end) if end is not None else 0,)
 
-    def encode(self, ids: Sequence[int], context: Raw | None) -> Raw:
-        """Raw keys and values of these tokens behind the prefix and the end of `context`, on the CPU."""
-        parts = [self.prefix] if self.prefix else []
+    def encode(self, ids: Sequence[int], context: Raw | None, segment: int = 0) -> Raw:
+        """Raw keys and values of these tokens behind the prefix and the end of `context`, on the CPU.
+
+        In the first segment of a grid the prefix is a part of the context.
+        """
+        parts = [self.prefix] if self.prefix and (segment or not self.leading) else []
         if context is not None and self.context_tokens:
-            room = self.window - len(self.prefix_ids) - len(ids)
+            room = self.window - sum(map(tokens_in, parts)) - len(ids)
             start = max(0, tokens_in(context) - min(self.context_tokens, room))
             parts.append(cut(context, start))
         return self.run(ids, parts)
@@ -167,7 +184,11 @@ class SessionChain:
 
     def extend(self, piece: TurnPiece, time_us: int, raw: Raw | None = None) -> None:
         """Make a piece's blocks. `raw` gives its keys and values, if a generation has computed them."""
-        if self.position and self.position + len(piece.ids) > self.encoder.segment_tokens:
+        leading = self.encoder.leading
+        if leading and not self.segment and not self.position and piece.seq != PREFIX:
+            self.extend(TurnPiece(PREFIX, leading), time_us, self.encoder.prefix)
+        begun = self.position - (0 if self.segment else len(leading))
+        if begun > 0 and begun + len(piece.ids) > self.encoder.segment_tokens:
             self.segment, self.position, self._context, self._tail = self.segment + 1, 0, None, None
         whole = self.made(piece) if raw is None else raw
         stream, start, first_us = [piece], self.position, time_us
@@ -204,7 +225,7 @@ class SessionChain:
 
     def made(self, piece: TurnPiece) -> Raw:
         """Keys and values of a piece, behind the context."""
-        return self.encoder.encode(piece.ids, self._context)
+        return self.encoder.encode(piece.ids, self._context, self.segment)
 
     def _see(self, parts: Sequence[Raw]) -> None:
         """Append to the context that the next turn can see, and cut it to what is needed."""

@@ -77,11 +77,14 @@ def chat(tokenizer: Any, system: str = "") -> TurnFormat:
     return TurnFormat(turn, lambda _: head, closing, pinned.removeprefix(bos) if bos else pinned)
 
 
+PREFIX = 0  # where the seq of a message would stand: tokens of the pinned prefix, in block 0
+
+
 @dataclass(frozen=True, slots=True)
 class TurnPiece:
     """A message as tokens, or as much of it as fits into one segment."""
 
-    seq: int
+    seq: int  # or PREFIX
     ids: tuple[int, ...]
 
 
@@ -96,7 +99,7 @@ class Tile:
     @property
     def seqs(self) -> tuple[int, ...]:
         """Seqs of the messages that it has tokens of."""
-        return tuple(dict.fromkeys(seq for seq, _ in self.runs))
+        return tuple(dict.fromkeys(seq for seq, _ in self.runs if seq != PREFIX))
 
 
 def tokens_of(tokenizer: Any, text: str) -> tuple[int, ...]:
@@ -110,7 +113,6 @@ class QuestionTokens:
 
     turn: tuple[int, ...]
     head: tuple[int, ...]
-    words: slice  # of the turn's tokens, those of its text, without what a format writes around it
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -120,16 +122,7 @@ class QuestionTokens:
 def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> QuestionTokens:
     """Tokens of a question as it will stand a turn later, and of the head of its answer."""
     turn = tokens_of(tokenizer, form.turn(Message(text, time=now)))
-    frame = tokens_of(tokenizer, form.turn(Message("", time=now)))
-    start = _alike(turn, frame)
-    end = len(turn) - min(_alike(turn[::-1], frame[::-1]), len(frame) - start)
-    return QuestionTokens(turn, tokens_of(tokenizer, form.ask(now)), slice(start, end))
-
-
-def _alike(first: Sequence[int], second: Sequence[int]) -> int:
-    """Number of tokens that both begin with."""
-    length = min(len(first), len(second))
-    return next((place for place in range(length) if first[place] != second[place]), length)
+    return QuestionTokens(turn, tokens_of(tokenizer, form.ask(now)))
 
 
 def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[TurnPiece]:

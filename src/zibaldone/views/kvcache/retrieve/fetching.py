@@ -6,14 +6,12 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
-
 from zibaldone.errors import BlockMissing
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain, cut, joined, tokens_in
 from zibaldone.views.kvcache.model.turns import pieces_of
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.codec import decode, decode_keys
+from zibaldone.views.kvcache.storage.codec import decode
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.kvcache.storage.tiers import Hits, Tiers
@@ -60,7 +58,7 @@ class Fetcher:
         made: list[tuple[KVBlock, BlockDraft, Raw]] = []
         seen: list[Raw] = []  # whole blocks, as they are read back
         begun: list[Raw] = []  # of the block that the last piece ended in
-        done = 0
+        done, segment = 0, blocks[0].segment if blocks else 0
         waiting = deque(blocks)
         for piece in pieces_of([block.tile for block in blocks]):
             end = done + len(piece.ids)
@@ -71,7 +69,7 @@ class Fetcher:
                 begun.append(_on_cpu(cut(whole, start, start + len(piece.ids))))
             else:
                 before = [*seen, *begun]
-                begun.append(self._encoder.encode(piece.ids, joined(before) if before else None))
+                begun.append(self._encoder.encode(piece.ids, joined(before) if before else None, segment))
             done = end
             while waiting and waiting[0].tile.position + waiting[0].tokens <= done:
                 block, rest = waiting.popleft(), joined(begun)
@@ -102,25 +100,6 @@ class Fetcher:
         parts = [made[block.number] if block.number in made else _on_cpu(next(read)) for block in near]
         chain.resume(position, parts, (last.number, last.tile, last.time_us))
         return chain
-
-    def keys(self, pool: Pool, blocks: Sequence[KVBlock], layer: int) -> list[Tensor]:
-        """(kv_heads, tokens or more, dim): one layer's raw keys of each block.
-
-        Raises BlockMissing for blocks that just went: to go on without them would choose others and say
-        nothing.
-        """
-        held = [self._tiers.held(_key(pool, block)) for block in blocks]
-        absent = [block.slot or 0 for block, raw in zip(blocks, held, strict=True) if raw is None]
-        read = iter(self._store.files(pool).read_keys(absent, layer))
-        keys: list[Tensor] = []
-        for block, raw in zip(blocks, held, strict=True):
-            if raw is not None:
-                keys.append(raw[layer].keys)
-            elif data := next(read):
-                keys.append(decode_keys(data, layer, pool.layout))
-            else:
-                raise BlockMissing(f"the keys of KV block {block.number} are not there any more")
-        return keys
 
     def _reader(self, pool: Pool, block: KVBlock) -> Callable[[], Raw]:
         return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)

@@ -14,7 +14,6 @@ from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.retrieve.fetching import placed
-from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
 from zibaldone.views.kvcache.serving.scheduling import KVScope, content_of
 from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
@@ -57,12 +56,7 @@ class KVPrompt:
 
 
 def prompt_of(
-    view: KVView,
-    reader: PoolReader | None,
-    index: Index | None,
-    user: str,
-    sought: Sought,
-    after: KVPrompt | None = None,
+    view: KVView, reader: PoolReader | None, user: str, sought: Sought, after: KVPrompt | None = None
 ) -> KVPrompt:
     """Select memory, and lay out the prompt.
 
@@ -72,12 +66,9 @@ def prompt_of(
     Raises BlockMissing when a chosen block has just gone, and InvalidInput for settings that an engine has no
     place for.
     """
-    if view.config.select == "per_layer" and sought.given is None:
-        raise InvalidInput(
-            "select 'per_layer' gives every layer its own memory, and an engine has one for all: take another"
-            " select, or give seqs"
-        )
-    selection = select(view, reader, index, sought)
+    if not view.config.whole_turns:
+        raise InvalidInput("select 'per_layer' gives every layer its own memory, an engine has one for all")
+    selection = select(view, reader, sought)
     prefix = view.encoder.prefix_ids if view.config.pinned else ()
     blocks: tuple[KVBlock, ...] = ()
     scope = salt = None

@@ -155,12 +155,6 @@ class PoolFiles:
                 f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}"
             ) from error
 
-    def read_keys(self, slots: Sequence[int], layer: int) -> list[bytes | None]:
-        """One layer's keys of the blocks in these slots, unchecked; None behind the end of the file."""
-        start, size = self.layout.offsets[layer], self.layout.key_bytes(self.layout.layers[layer])
-        data = self._read(_BLOCKS, [slot * self.layout.stride_bytes + start for slot in slots], size)
-        return [keys if len(keys) == size else None for keys in data]
-
     def write(
         self,
         blocks: Mapping[int, bytes],

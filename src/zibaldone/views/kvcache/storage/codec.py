@@ -40,13 +40,6 @@ def decode_layer(data: Tensor, layer: int, layout: BlockLayout) -> RawKV:
     )
 
 
-def decode_keys(data: bytes, layer: int, layout: BlockLayout) -> Tensor:
-    """(kv_heads, block_tokens, key_dim) of one layer, from the bytes of its keys alone."""
-    size = layout.layers[layer]
-    keys = torch.frombuffer(bytearray(data), dtype=torch.uint8)
-    return _unpacked(keys, 0, size.key_dim, size, layout, channel=True)
-
-
 def _packed(numbers: Tensor, layout: BlockLayout, *, channel: bool) -> bytes:
     if layout.codec == "native":
         return _bytes(numbers.contiguous())

@@ -19,7 +19,7 @@ from zibaldone.storage.upsert import insert_missing
 from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.config import Alignment
-from zibaldone.views.kvcache.model.turns import Tile
+from zibaldone.views.kvcache.model.turns import PREFIX, Tile
 from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.own_rows import insert, key_of, matching, of
 
@@ -271,18 +271,18 @@ def users_with_unmade(connection: Connection, user: str | None = None) -> set[st
     return set(connection.execute(query if user is None else query.where(_b.user == user)).scalars())
 
 
-def unmade_seqs(connection: Connection, generation: Generation) -> set[int]:
-    """Seqs of messages with blocks that have no keys now."""
-    rows = connection.execute(select(_b.runs).where(of(kv_blocks, generation), _b.boxes_crc.is_(None)))
-    return {int(seq) for row in rows for seq, _ in json.loads(row.runs)}
-
-
 def totals(connection: Connection, generation: Generation) -> tuple[int, int]:
     """(blocks, tokens)."""
     blocks, tokens = connection.execute(
         select(func.count(), func.coalesce(func.sum(_b.tokens), 0)).where(of(kv_blocks, generation))
     ).one()
     return int(blocks), int(tokens)
+
+
+def last_seq(connection: Connection, generation: Generation) -> int:
+    """The newest message with a block; 0 if none has one, and at most the prefix does."""
+    newest = select(func.max(_b.last_seq)).where(of(kv_blocks, generation))
+    return int(connection.execute(newest).scalar() or 0)
 
 
 def remove(connection: Connection, generation: Generation, blocks: Sequence[KVBlock]) -> None:
@@ -341,6 +341,7 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
             if block.slot in slots:
                 disagreements.append(f"blocks {slots[block.slot]} and {block.number} are in one place")
             slots[block.slot] = block.number
+    covered.pop(PREFIX, None)
     logged = set(
         connection.execute(
             select(messages.c.seq).where(

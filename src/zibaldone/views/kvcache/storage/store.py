@@ -70,7 +70,7 @@ class KVStore:
                 manifest.add(connection, pool.generation, numbered)
                 changed |= {seq for block in new for seq in block.tile.seqs}
             manifest.forget_attended(connection, pool.generation, sorted(changed))
-            if not manifest.totals(connection, pool.generation)[0]:
+            if not manifest.last_seq(connection, pool.generation):
                 manifest.drop(connection, pool.generation)
             lost += retiled
         return _counted(lost)
@@ -227,10 +227,10 @@ class KVStore:
     ) -> tuple[list[KVBlock], list[KVBlock]]:
         every = manifest.segment(connection, pool.generation, *segment)
         old = [block for block in every if block.tile.position >= first]
-        times = {seq: block.time_us for block in reversed(old) for seq in block.tile.seqs}
+        times = {seq: block.time_us for block in reversed(old) for seq, _ in block.tile.runs}
         stream = pieces_of([block.tile for block in old], without)
         fresh = tiles(stream, first, pool.layout.block_tokens, pool.align)
-        new = [KVBlock(0, *segment, tile, times[tile.seqs[0]]) for tile in fresh]
+        new = [KVBlock(0, *segment, tile, times[tile.runs[0][0]]) for tile in fresh]
         return old, new
 
 

@@ -104,10 +104,6 @@ class Tiers:
             blocks[key], hits = self._up(key, raw, keep=fresh), hits + Hits(disk=1)
         return [blocks[key] for key, _ in wanted], hits
 
-    def held(self, key: Hashable) -> Raw | None:
-        """A block that is cached anywhere; None if it is not."""
-        return self._on_device.get(key) or self._on_host.get(key)
-
     def drop(self, user: str) -> None:
         """Remove a user's blocks; blocks that are being read now are not cached either."""
         self._drops[user] = self._drops.get(user, 0) + 1
