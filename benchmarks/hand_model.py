@@ -28,7 +28,7 @@ from zibaldone.models.recorded import RecordedModel, page
 
 MODEL = "by-hand"
 _ANSWERED = "# Reply"
-_POLL_S = 0.2
+_POLL_S = 1.0  # of each open request; a person is slow, and sixty may be open
 
 
 class HandModelServer:
@@ -100,10 +100,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(400, "a person does not stream: leave 'stream' out")
         elif reply := self.hand.answer(request):
             message = {"role": "assistant", "content": reply.text}
-            used = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
             answer = {"id": "by-hand", "object": "chat.completion", "created": int(time.time())}
             choice = {"index": 0, "message": message, "finish_reason": reply.finish}
-            self._send(200, answer | {"model": MODEL, "choices": [choice], "usage": used})
+            self._send(200, answer | {"model": MODEL, "choices": [choice]})  # whoever asks counts tokens
         else:
             self.close_connection = True
 
