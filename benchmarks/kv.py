@@ -398,7 +398,7 @@ def main() -> None:
     ]
     title = f"kv: {given.model.name}, {len(answers) // len(rows)} questions"
     Console(width=140).print(tabulate(title, columns, rows))
-    results.write(given.output, {"title": title, "rows": rows, "answers": answers})
+    results.write(given.output, {"title": title, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -346,7 +346,7 @@ CEILINGS = {
     "views": 1_958,
     "views/chunks": 2_800,
     "views/hierarchy": 3_106,
-    "views/kvcache": 5_506,
+    "views/kvcache": 4_794,
     "views/messages": 218,
     "views/notes": 1_935,
     "views/topics": 6_129,
