@@ -42,7 +42,7 @@ def test_the_model_sees_ids_and_summaries_only() -> None:
     """Never the entries themselves."""
     _, model = read("Which beans grow?", {"documents": ["topic-0003"]})
     sent = json.loads(model.requests[0].turns[1].content)
-    assert {one["id"] for one in sent["documents"]} == {"topic-0001", "topic-0002", "topic-0003", "CURRENT"}
+    assert {one["id"] for one in sent["documents"]} == {"topic-0001", "topic-0002", "topic-0003"}
     assert "headquarters of Globex" not in model.requests[0].turns[1].content
 
 

@@ -427,7 +427,7 @@ def test_what_is_merged_is_written_anew() -> None:
         )
 
     messages = said(*CATS[:3], *TRADE[:3])
-    library = filed(messages, tools(answers=answers))
+    library = filed(messages, tools(replace(SMALL, merge_similarity=-1.0), answers))
     assert calls[-1] == "topics.rewrite_documents"
     assert "All of it" in [document.title for document in library.documents.values()]
     assert kept(library) == extracted(messages, tools())
@@ -491,7 +491,9 @@ def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
             return {"updates": [], "new_documents": new}
         return "none"
 
-    by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000), answers)
+    by = tools(
+        replace(SMALL, current_threshold_tokens=9000, split_tokens=9000, merge_similarity=-1.0), answers
+    )
     library = filed(said(*CATS[:3], *TRADE[:3]), by)
     (asked,) = [inputs for task, inputs in calls if task == "topics.choose_merges"]
     assert len(asked["documents"]) == len(library.documents) > 1
@@ -507,6 +509,23 @@ def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
     flush(library, by)
     assert "topics.plan_updates" in [task for task, _ in calls]
     assert "topics.choose_merges" not in [task for task, _ in calls]
+
+
+def test_a_model_is_shown_only_documents_with_similar_summaries() -> None:
+    """It selects among small ones that may belong together; where there are none, it is not asked."""
+    calls: list[str] = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        calls.append(task)
+        if task == "topics.plan_updates":
+            blocks = [one["block"] for one in inputs["blocks"]]
+            new = [{"title": f"Part {n}", "blocks": [n]} for n in blocks]
+            return {"updates": [], "new_documents": new}
+        return "none"
+
+    filed(said(*CATS[:3], *TRADE[:3]), tools(replace(SMALL, merge_similarity=1.0), answers))
+    assert "topics.plan_updates" in calls
+    assert "topics.choose_merges" not in calls
 
 
 def test_many_rows_are_grouped_in_runs() -> None:

@@ -25,7 +25,9 @@ from zibaldone.views.topics import Consolidation
 from zibaldone.views.topics.library import Library
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
-SMALL = Consolidation(current_threshold_tokens=150, split_tokens=400, merge_tokens=120)
+SMALL = Consolidation(
+    current_threshold_tokens=150, split_tokens=400, merge_tokens=120, current_window=timedelta(days=1)
+)
 SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope")
 SAYINGS = (
     "I bought a {0} from Rosa Diaz in {1}.",
@@ -156,7 +158,7 @@ def test_current_is_flushed_by_the_clock_as_by_the_next_message(tmp_path):
         memory.add("I bought a bassoon from Rosa Diaz.", user="ann")
         memory.maintain()
         assert library(memory).current.entries
-        clock.tick(timedelta(days=2))
+        clock.tick(timedelta(days=100))
         memory.maintain()
         assert not library(memory).current.entries
         assert library(memory).documents
@@ -171,7 +173,7 @@ def test_the_background_worker_looks_at_the_clock(tmp_path):
         memory.add("I bought a bassoon from Rosa Diaz.", user="ann")
         memory.maintain()
         assert memory._wiring.backlog.look() == []
-        clock.tick(timedelta(days=2))
+        clock.tick(timedelta(days=100))
         assert memory._wiring.backlog.look() == ["ann"]
         memory._wiring.worker = BackgroundWorker(
             memory._wiring.maintain_in_background, memory._wiring.backlog.look
@@ -249,7 +251,7 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
         one.add(said[20:], user="ann")
         mine = one._wiring.views[view]
         prepare = mine.prepare
-        clock.tick(timedelta(days=2))  # CURRENT is due
+        clock.tick(timedelta(days=100))  # CURRENT is due
 
         calls = []
 
@@ -294,7 +296,7 @@ def test_what_forgetting_puts_back_is_embedded_by_the_next_maintenance(tmp_path)
     ) as memory:
         memory.add(["The capital of Norland is Ulm.", "The capital of Norland is Ulm."], user="ann")
         memory.maintain()
-        clock.tick(timedelta(days=2))
+        clock.tick(timedelta(days=100))
         memory.maintain()  # the two are one entry now
         calls = embedder.calls
         memory.forget(user="ann", seqs=[2])
