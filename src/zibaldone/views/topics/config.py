@@ -26,7 +26,7 @@ class Consolidation:
     summary_tokens: Count = 100  # a summary's limit
     entry_tokens: Count = 256  # a longer sentence is cut into several entries
     plan_depth: Whole = 3  # how often an invalid plan is halved before its blocks become documents
-    route_similarity: Cosine = 0.35  # cosine of centroids from which a block belongs to a document
+    route_similarity: Cosine = 0.45  # cosine of summaries from which a block belongs to a document
     group_similarity: Cosine = 0.45  # cosine from which entries stand under one heading
     merge_similarity: Cosine = 0.35  # cosine of summaries from which small documents may be merged
     # How recall reads (section 3.4): H picks documents and adds heading blocks of others; A, where there is a
