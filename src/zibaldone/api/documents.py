@@ -27,12 +27,18 @@ from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation
 from zibaldone.views.topics import Document, Toolset, TopicsView
-from zibaldone.views.topics.edit_messages import Edit, conflict_diff, diff, fingerprint, to_messages, with_ids
+from zibaldone.views.topics.editing import (
+    Conflict,
+    Edit,
+    conflict_diff,
+    diff,
+    fingerprint,
+    to_messages,
+)
 from zibaldone.views.topics.library import CatalogueLine, Library
 from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.markdown.folder_export import (
     EMPTY,
-    Conflict,
     mark_imported,
     read_folder,
     review,
@@ -111,22 +117,22 @@ class Topics:
         return TopicsExported(target, write_folder(target, documents, self._user, now))
 
     def import_(self, folder: str | Path) -> TopicsEdited:
-        """Take over what was edited in an exported folder, all of it in one step.
+        """Take over the entries that were edited in an exported folder, all of them in one step.
 
         A file whose document has changed in memory since the export is a conflict: its edits are not taken.
         A file that is gone asks for nothing. Importing a folder again takes nothing twice; export it again
         before editing a file that was imported. Raises InvalidImport, and nothing is stored, for what is no
-        export of this user or cannot be read, and for a file that was emptied.
+        export of this user or cannot be read, and for a file that was emptied or added.
         """
         files = read_folder(file_path("folder", folder), self._user)
         documents = {document.id: document for document in self.documents()}
         edits, conflicts, taken = review(files, documents)
         done = self._store(edits, tuple(conflicts))
-        mark_imported(one for one in taken if one.document.id)
+        mark_imported(taken)
         return done
 
     def edit(self, doc_id: str, text: str, *, before: str | None = None) -> TopicsEdited:
-        """Take over one document's edited text.
+        """Take over the entries of one document's edited text; its titles and its summary follow them.
 
         `before` is the text as it was when the edit began: if memory says something else now, that is a
         conflict, and nothing is taken. Raises InvalidInput for an unknown id and for an empty text,
@@ -135,7 +141,7 @@ class Topics:
         if before is not None:
             whole_text("before", before)
         if not whole_text("a document's text", text).strip():
-            raise InvalidInput(f"the text is {EMPTY}")
+            raise InvalidInput(f"the text is empty: {EMPTY}")
         documents = self.documents()
         edited = parse(text)
         if before is None:
@@ -151,7 +157,7 @@ class Topics:
     def _store(self, edits: Sequence[tuple[str, Edit]], conflicts: tuple[Conflict, ...]) -> TopicsEdited:
         if not edits:
             return TopicsEdited((), conflicts)
-        messages = with_ids(to_messages(edits, self._library()))
+        messages = to_messages(edits)
         with self._database.read(self._user) as connection:
             last = log.state(connection, self._user).last_seq
         stored, behind = self._add(messages)

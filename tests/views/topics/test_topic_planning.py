@@ -14,6 +14,7 @@ from zibaldone.errors import ModelUnavailable
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_documents, summary_fault
+from zibaldone.views.topics.consolidate.summaries import summary
 from zibaldone.views.topics.consolidate.workbench import Work, cluster
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
@@ -49,8 +50,11 @@ def planned_by(answers: Answers, given: list[Portion], documents: dict[str, Docu
 
 def test_a_portion_goes_to_the_document_that_it_is_like() -> None:
     """And what no document is like makes a new one."""
-    documents = {"topic-0001": Document("topic-0001", body=(Heading("Cat"), *map(Entry, CATS[:2])))}
+    body = (Heading("Cat"), *map(Entry, CATS[:2]))
     given = portions([CATS[2]], TRADE)
+    documents = {
+        "topic-0001": Document("topic-0001", summary(given[0].entries, Work(tools(), Library())), body=body)
+    }
     work = Work(tools(), Library(documents))
     work.survey(documents.values(), all_of(given))
     planned = plan(given, documents, work)

@@ -114,25 +114,6 @@ def test_forgetting_reaches_an_edit_that_quotes_the_message(memory):
     assert memory.messages(user="ann") == []
 
 
-def test_forgetting_reaches_titles_and_summaries_that_were_edited(memory):
-    """The words that memory had put there go from the log too, so that no rebuild brings them back."""
-    said = conversation(1)
-    said[3] = replace(said[3], content="My bassoon teacher is Xylophanes Quirk of Pottstown.")
-    memory.add(said, user="ann")
-    memory.maintain()
-    topics = memory.user("ann").topics
-    words = ("Xylophanes", "Quirk", "Pottstown")
-    doc = next(one for one in topics.documents() if any(word in one.summary + one.title for word in words))
-    text = topics.text(doc.id).replace(f"# {doc.title}", f"# My notes: Quirk, {doc.title}", 1)
-    text = text.replace(doc.summary[:12], f"Xylophanes, {doc.summary[:12]}", 1)
-    assert len(topics.edit(doc.id, text).edits) == 2
-    memory.forget(user="ann", seqs=[4])
-    assert not any(word in one.content for one in memory.messages(user="ann") for word in words)
-    assert not any(word in repr(rows(memory.path)) for word in words)
-    memory.builds.rebuild(user="ann", view="topics")
-    assert not any(word in repr(rows(memory.path)) for word in words)
-
-
 def test_an_emptied_document_asks_for_nothing(memory, tmp_path):
     """Somebody's editor may have failed; the error says how everything is removed."""
     memory.add(conversation(1), user="ann")
@@ -145,7 +126,7 @@ def test_an_emptied_document_asks_for_nothing(memory, tmp_path):
         folder = tmp_path / f"out{len(text)}"
         name = topics.export(folder).files[0]
         (folder / name).write_text(text)
-        with pytest.raises(InvalidImport, match=rf"{name} is empty: nothing was changed"):
+        with pytest.raises(InvalidImport, match=rf"{name} .*: nothing was changed"):
             topics.import_(folder)
     assert len(memory.messages(user="ann")) == 40
     assert rows(memory.path) == before

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.views.topics.edit_messages import Edit, conflict_diff, diff, fingerprint
+from zibaldone.views.topics.editing import Conflict, Edit, conflict_diff, diff, fingerprint
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.markdown.text_format import front_matter, parse, read_front_matter, render
@@ -26,19 +25,10 @@ from zibaldone.views.topics.markdown.text_format import front_matter, parse, rea
 INDEX = "index.md"
 _NAME_CHARACTERS = 60
 EMPTY = (
-    "empty: nothing was changed; take out its lines one by one, or use memory.forget"
+    "nothing was changed; take out a document's lines one by one, or use memory.forget"
     " ('zibaldone forget') to remove everything"
 )
 _EXPORTED = re.compile(r"^exported: .*$", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """A document that was edited both in a file and in memory: the file's edits are not taken over."""
-
-    file: str
-    document: str  # id
-    diff: str  # for a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +37,7 @@ class ExportedFile:
 
     path: Path
     text: str
-    document: Document  # as the file has it; without an id where somebody added the file
+    document: Document  # as the file has it
     exported: str  # fingerprint of the document as it was exported, or as it was imported since
 
     @property
@@ -82,26 +72,23 @@ def read_folder(folder: Path, user: str) -> list[ExportedFile]:
 def write_folder(folder: Path, documents: Sequence[Document], user: str, time: When) -> tuple[str, ...]:
     """Write documents and index; returns the names of the files, the index last.
 
-    A new folder appears whole or not at all. In an earlier export of the same user the files of that export
-    are replaced, or removed when their documents are gone, and the index comes last. Raises InvalidInput, and
-    nothing is written, for any other folder that is not empty, and for edits that were not imported.
+    In an earlier export of the same user the files of that export are replaced, or removed when their
+    documents are gone. Raises InvalidInput, and nothing is written, for any other folder that is not empty,
+    and for edits that were not imported.
     """
     names = file_names(documents)
-    texts = {names[one.id]: render(one, exported=fingerprint(one)) for one in documents}
-    texts[INDEX] = _index(documents, names, user, time)
+    texts = {INDEX: _index(documents, names, user, time)}  # first: what is written by halves can be replaced
+    texts |= {names[one.id]: render(one, exported=fingerprint(one)) for one in documents}
     try:
-        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-            _write_new(folder, texts)
-            return tuple(texts)
-        earlier = _earlier(folder, user)
+        earlier = _earlier(folder, user) if folder.exists() and any(folder.iterdir()) else []
         current = {fingerprint(one) for one in documents}
         for file in earlier:
-            is_ours = file.document.id or file.path.name in texts
-            if is_ours and file.is_edited and fingerprint(file.document) not in current:
+            if file.is_edited and fingerprint(file.document) not in current:
                 raise InvalidInput(
                     f"{file.path.name!r} in {str(folder)!r} was edited and not imported: import the folder"
                     " first, or export into a new one"
                 )
+        folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             _replace(folder / name, text)
         for file in earlier:
@@ -111,7 +98,7 @@ def write_folder(folder: Path, documents: Sequence[Document], user: str, time: W
         raise InvalidInput(
             f"cannot write {str(folder)!r} ({error.strerror}): choose another folder"
         ) from error
-    return tuple(texts)
+    return (*sorted(texts.keys() - {INDEX}), INDEX)
 
 
 def review(
@@ -119,21 +106,21 @@ def review(
 ) -> tuple[list[tuple[str, Edit]], list[Conflict], list[ExportedFile]]:
     """(edits by document id, conflicts, files without a conflict) of edited files.
 
-    Raises InvalidImport for a file that was emptied.
+    Raises InvalidImport for a file that was emptied or added.
     """
-    ids = {name: doc_id for doc_id, name in file_names(documents.values()).items()}
     edits: list[tuple[str, Edit]] = []
     conflicts: list[Conflict] = []
     taken: list[ExportedFile] = []
     for file in (one for one in files if one.is_edited):
-        name = file.path.name
-        doc_id = file.document.id or ids.get(name, "")
+        name, doc_id = file.path.name, file.document.id
         now = documents.get(doc_id, Document(doc_id))
         if doc_id and fingerprint(now) == fingerprint(file.document):
             continue
-        if now.body and not file.text.strip():
-            raise InvalidImport(f"{name} is {EMPTY}")
-        if doc_id and file.exported != fingerprint(now):
+        if not doc_id:
+            raise InvalidImport(
+                f"{name} names no document, as exported files do in their first lines: {EMPTY}"
+            )
+        if file.exported != fingerprint(now):
             stored = render(now) if now.body else ""
             conflicts.append(Conflict(name, doc_id, conflict_diff(stored, render(file.document), name=name)))
         else:
@@ -202,18 +189,6 @@ def _earlier(folder: Path, user: str) -> list[ExportedFile]:
             f"{str(folder)!r} is neither empty nor an export that can be replaced ({error}):"
             " choose a new folder"
         ) from error
-
-
-def _write_new(folder: Path, texts: Mapping[str, str]) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
-        made = Path(temporary) / "made"
-        made.mkdir()
-        for name, text in texts.items():
-            _replace(made / name, text)
-        if folder.exists():
-            folder.rmdir()  # empty: so it was found
-        made.rename(folder)
 
 
 def _replace(path: Path, text: str) -> None:
