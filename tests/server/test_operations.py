@@ -79,7 +79,6 @@ ROWS = {
     ),
     "editTopic": Row("", "topics edit topic-0001"),
     "exportTopics": Row("", "topics export {folder}"),
-    "importTopics": Row("", "topics import {exported}"),
     "listChunks": Row("", "chunks"),
     "listThemes": Row("Lisbon", "themes"),
     "listEpisodes": Row("Lisbon", "episodes"),
@@ -92,7 +91,7 @@ ROWS = {
 }
 CHANGES = set(
     """addMessages importFile correctMessage forget addProfileEntry changeProfileEntry pinProfileEntry
-    editProfileEntry retireProfileEntry editTopic importTopics maintain rebuild retention""".split()
+    editProfileEntry retireProfileEntry editTopic maintain rebuild retention""".split()
 )
 BY_REST = [operation for operation in OPERATIONS if operation.rest]
 BY_CLI = [operation for operation in OPERATIONS if operation.cli]

@@ -43,8 +43,7 @@ def edited(before: Document, after: Document | str, first: int = 40) -> list[Mes
     """Messages of an edit as the log stores them: seqs from `first`."""
     if isinstance(after, str):
         after = replace(before, body=parse_body(after))
-    edits = ((before.id, edit) for edit in diff(before, after))
-    asked = checked(to_messages(edits), session=None)
+    asked = checked(to_messages(before.id, diff(before, after)), session=None)
     return [replace(one, seq=seq, time=NOON) for seq, one in enumerate(asked, first)]
 
 

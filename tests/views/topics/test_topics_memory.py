@@ -18,7 +18,7 @@ from memories import open_memory
 from zibaldone import Config, Memory, Message
 from zibaldone.engine.generations import serving
 from zibaldone.engine.worker import BackgroundWorker
-from zibaldone.errors import InvalidImport, InvalidInput, ModelFailed
+from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import ChatRequest
 from zibaldone.testing import FrozenClock, HashEmbedder, ScriptedModel
 from zibaldone.views.topics import Consolidation
@@ -114,7 +114,7 @@ def test_forgetting_reaches_an_edit_that_quotes_the_message(memory):
     assert memory.messages(user="ann") == []
 
 
-def test_an_emptied_document_asks_for_nothing(memory, tmp_path):
+def test_an_emptied_document_asks_for_nothing(memory):
     """Somebody's editor may have failed; the error says how everything is removed."""
     memory.add(conversation(1), user="ann")
     memory.maintain()
@@ -123,11 +123,6 @@ def test_an_emptied_document_asks_for_nothing(memory, tmp_path):
     for text in ("", " \n\n"):
         with pytest.raises(InvalidInput, match=r"empty: nothing was changed.*memory\.forget"):
             topics.edit(doc.id, text)
-        folder = tmp_path / f"out{len(text)}"
-        name = topics.export(folder).files[0]
-        (folder / name).write_text(text)
-        with pytest.raises(InvalidImport, match=rf"{name} .*: nothing was changed"):
-            topics.import_(folder)
     assert len(memory.messages(user="ann")) == 40
     assert rows(memory.path) == before
 

@@ -49,7 +49,6 @@ class Edit:
 class Conflict:
     """A document that was edited both by a person and in memory: the person's edits are not taken over."""
 
-    file: str
     document: str  # id
     diff: str  # for a person
 
@@ -109,28 +108,21 @@ def mark_of(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def conflict_diff(stored: str, edited: str, exported: str | None = None, name: str = "the document") -> str:
-    """Show a person how a stored document differs from an edited text of an older state of it.
-
-    With the text as it was exported, what happened to either since then; without, the one against the other.
-    """
-    memory, file, origin = (f"{name} {what}" for what in ("in memory now", "as edited", "as exported"))
-    if exported is None:
-        return _unified(stored, edited, memory, file)
-    sides = _unified(exported, stored, origin, memory), _unified(exported, edited, origin, file)
-    return "\n\n".join(filter(None, sides))
+def conflict_diff(stored: str, edited: str, before: str, name: str = "the document") -> str:
+    """Show a person what happened to a document in memory, and in their text, since the edit began."""
+    sides = ((stored, f"{name} in memory now"), (edited, f"{name} as edited"))
+    shown = (
+        difflib.unified_diff(before.splitlines(), text.splitlines(), f"{name} as exported", to, lineterm="")
+        for text, to in sides
+    )
+    return "\n\n".join(filter(None, map("\n".join, shown)))
 
 
-def _unified(before: str, after: str, name: str, other: str) -> str:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, other, lineterm="")
-    return "\n".join(lines)
-
-
-def to_messages(edits: Iterable[tuple[str, Edit]]) -> list[Message]:
-    """Make a message for each (document id, edit), in their order."""
+def to_messages(doc_id: str, edits: Iterable[Edit]) -> list[Message]:
+    """Make a message for each edit of a document, in their order."""
     return [
         Message(_content(edit), role=ROLE, session=SESSION, metadata=_metadata(doc_id, edit))
-        for doc_id, edit in edits
+        for edit in edits
     ]
 
 
