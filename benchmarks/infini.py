@@ -6,9 +6,9 @@
     python -m benchmarks.infini mixing PATH    three conversations of LoCoMo that are unrelated, as one user's
     python -m benchmarks.infini cost PATH      model calls and tokens of consolidation, on LoCoMo's first
 
-Offline a question scores what `benchmarks.recall` says: the evidence stands in the recalled text, or else the
-answer does. With a ZIBALDONE_CHAT_MODEL the view asks it, Infini Memory-A reads too, and answers are read and
-judged as by `benchmarks.read`; `--record` keeps what it says.
+Offline a question scores what `benchmarks.recall` says: the evidence, or the answer, stands in the text. With
+a ZIBALDONE_CHAT_MODEL the view asks it, Infini Memory-A reads too, and answers are judged as by
+`benchmarks.read`; `--record` keeps what it says.
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ TABLES: dict[str, dict[str, tuple[Consolidation, dict[str, float]]]] = {
         for tokens, theirs in ((1000, 74.0), (3000, 74.3), (5000, 76.0), (7000, 70.7), (9000, 69.7))
     },
 }
+_NOTE = (
+    "Theirs are percents, by gpt-5-mini and a judge; ours in 1,000 recalled tokens, offline where not judged."
+)
 _WINDOWS = (1, 7, 30, 90)  # days, of Eq. 1
 _UNRELATED = 3  # conversations
 
@@ -129,26 +132,24 @@ class Bench:
             found = judge(conversation, question, "topics", self.budget, recalled, 0.0)
             if found.evidence is not None:
                 yield "evidence", found.evidence
-            elif found.answer is not None:
+            if found.answer is not None:
                 yield "answer in text", found.answer
             if self.tools.chat is not None:
                 yield "judged", score(question, read(question, recalled.text, self.asker), self.asker)
 
     def by_summaries(self, engine: Engine, question: Question) -> Recalled:
-        """The documents whose summaries a model picks, or else those most like the question, as they stand."""
+        """The documents whose summaries a model picks, or else those most like the question."""
         topics = engine.memory.user(USER).topics
         listed = [Listed(id=one.id, summary=one.summary) for one in topics.catalogue() if one.summary]
-        if not listed:
-            return Recalled("", (), 0)
         rows = np.asarray(self.embedder.embed([question.text, *(one.summary for one in listed)]))
         nearest = [listed[at].id for at in np.argsort(-(rows[1:] @ rows[0]), kind="stable")]
         task = PickDocuments(tuple(listed), 10, question.text, tuple(nearest))
         held = {document.id: document for document in topics.documents()}
         picked = self.asker.ask(task, user=question.id).result.documents
         lines = [entry.text for id_ in picked if id_ in held for entry in held[id_].entries]
-        sums = np.cumsum([count + 1 for count in self.embedder.count(lines)])
-        lines = lines[: int(np.searchsorted(sums, self.budget, side="right"))]
-        return Recalled("\n".join(lines), tuple(lines), int(sums[len(lines) - 1]) if lines else 0)
+        tokens = np.cumsum([count + 1 for count in self.embedder.count(lines)])
+        lines = lines[: int(np.searchsorted(tokens, self.budget, side="right"))]
+        return Recalled("\n".join(lines), tuple(lines), 0)
 
     def mixing(self, conversations: Sequence[Conversation]) -> Iterator[Row]:
         """How far documents mix what unrelated people said, and how far they would with entries shuffled."""
@@ -175,8 +176,9 @@ class Bench:
                 "mixing", variant, "+".join(one.name for one in chosen), 0, "documents", "", ours, len(groups)
             )
 
-    def cost(self, conversation: Conversation) -> Iterator[Row]:
+    def cost(self, conversations: Sequence[Conversation]) -> Iterator[Row]:
         """Calls and tokens for each window of Eq. 1, by a model that gives back all that it is shown."""
+        conversation = conversations[0]
         raw = sum(self.embedder.count([message.content for message in conversation.messages]))
         for days in _WINDOWS:
             spent: list[int] = []
@@ -208,35 +210,23 @@ def _plainly(request: ChatRequest) -> Any:
             return {"facts": [{"message": int(head.split()[0]), "text": text} for head, _, text in lines]}
         case "rewrite_current":
             numbers = [int(line.split()[0]) for line in given["entries"]]
-            parts = [numbers[at : at + 6] for at in range(0, len(numbers), 6)]
+            parts = [numbers[at::8] for at in range(min(8, len(numbers)))]
             return {"sections": [{"heading": "What was said", "entries": part} for part in parts]}
         case "plan_updates":
             blocks, ids = [one["block"] for one in given["blocks"]], [one["id"] for one in given["documents"]]
             if ids:
                 updates = [{"document": id_, "blocks": blocks[at :: len(ids)]} for at, id_ in enumerate(ids)]
                 return {"updates": [one for one in updates if one["blocks"]], "new_documents": []}
-            groups = [blocks[at : at + 3] for at in range(0, len(blocks), 3)]
-            return {"updates": [], "new_documents": [{"title": "Talk", "blocks": group} for group in groups]}
+            return {"updates": [], "new_documents": [{"title": "Talk", "blocks": [one]} for one in blocks]}
         case "rewrite_documents":
-            return {"documents": [_rewritten(document) for document in given["documents"]]}
+            return {"documents": [_rewritten(**document) for document in given["documents"]]}
     return {"groups": []}
 
 
-def _rewritten(document: dict[str, Any]) -> dict[str, Any]:
-    sections = [
-        {"heading": part["heading"], "entries": [int(line.split()[0]) for line in part["entries"]]}
-        for part in document["new"]
-    ]
-    return {"document": document["document"], "title": document["title"], "sections": sections}
-
-
-def publish(output: Path, name: str, rows: Sequence[Row]) -> None:
-    """Put a table's rows among those of the other tables."""
-    others = json.loads(output.read_text(encoding="utf-8"))["rows"] if output.is_file() else []
-    kept = [row for row in others if row["table"] != name]
-    note = "One row for each variant; theirs are percents, by gpt-5-mini and a judge. 1,000 recalled tokens."
-    merged = sorted([*kept, *map(asdict, rows)], key=lambda row: row["table"])
-    results.write(output, {"title": "Infini Memory's tables", "note": note, "rows": merged})
+def _rewritten(document: str, title: str, new: list[dict[str, Any]], **_: Any) -> dict[str, Any]:
+    lines = {part["heading"]: [int(line.split()[0]) for line in part["entries"]] for part in new}
+    sections = [{"heading": heading, "entries": numbers} for heading, numbers in lines.items()]
+    return {"document": document, "title": title, "sections": sections}
 
 
 def main() -> None:
@@ -256,11 +246,14 @@ def main() -> None:
         if given.table in TABLES:
             rows = list(bench.table(given.table, conversations))
         else:
-            made = bench.mixing(conversations) if given.table == "mixing" else bench.cost(conversations[0])
-            rows = list(made)
+            rows = list((bench.mixing if given.table == "mixing" else bench.cost)(conversations))
     for row in rows:
         print(f"{row.variant}, {row.data}, {row.measure}: {row.ours} (theirs {row.theirs or 'none'})")
-    publish(given.output, given.table, rows)
+    output: Path = given.output
+    others = json.loads(output.read_text(encoding="utf-8"))["rows"] if output.is_file() else []
+    every = [*(row for row in others if row["table"] != given.table), *map(asdict, rows)]
+    every.sort(key=lambda row: str(row["table"]))
+    results.write(output, {"title": "Infini Memory's tables", "note": _NOTE, "rows": every})
 
 
 if __name__ == "__main__":
