@@ -44,8 +44,7 @@ from zibaldone.views.topics import Consolidation
 from zibaldone.views.topics.tasks import Listed, PickDocuments
 
 _H = Consolidation()
-_BIG = 10**7  # tokens
-_APART = replace(_H, split_tokens=_BIG, merge_tokens=1, route_similarity=1.0, merge_similarity=1.0)
+_APART = replace(_H, split_tokens=10**7, merge_tokens=1, route_similarity=1.0, merge_similarity=1.0)
 _SUMMARIES = "summary-only"
 # variant -> its settings, and their accuracy in percent: Table 1's by list, Tables 2 and 3 on LongMemEval
 TABLES: dict[str, dict[str, tuple[Consolidation, dict[str, float]]]] = {
@@ -57,18 +56,15 @@ TABLES: dict[str, dict[str, tuple[Consolidation, dict[str, float]]]] = {
         "H without split and merge": (_APART, {"lme": 69.3}),
     },
     "table3": {
-        f"split at {tokens:,}": (
-            replace(_H, split_tokens=tokens, merge_tokens=min(1000, tokens - 1)),
+        f"split at {most:,}": (
+            replace(_H, split_tokens=most, merge_tokens=min(1000, most - 1)),
             {"lme": theirs},
         )
-        for tokens, theirs in ((1000, 74.0), (3000, 74.3), (5000, 76.0), (7000, 70.7), (9000, 69.7))
+        for most, theirs in ((1000, 74.0), (3000, 74.3), (5000, 76.0), (7000, 70.7), (9000, 69.7))
     },
 }
-_NOTE = (
-    "Theirs are percents, by gpt-5-mini and a judge; ours in 1,000 recalled tokens, offline where not judged."
-)
+_NOTE = "Theirs: percents, by gpt-5-mini and a judge; ours: in 1,000 recalled tokens, offline if not judged."
 _WINDOWS = (1, 7, 30, 90)  # days, of Eq. 1
-_UNRELATED = 3  # conversations
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +84,14 @@ class Row:
 class Bench:
     """What the tables share: the parts of a memory, and a model to read and judge where there is one."""
 
-    def __init__(self, folder: Path, record: Path | None, budget: int, limit: int | None) -> None:
+    def __init__(self, folder: Path, record: Path | None, budget: int) -> None:
         chat = settings.chat()
         if record is not None:
             chat = RecordedModel(record, chat, "ask" if chat else "error")
         self.embedder = shared_static_embedder()
         self.tools = Equipment(self.embedder, folder, chat=chat)
         self.asker = Asker(chat, Meter(None), self.embedder)
-        self.budget, self.limit = budget, limit
+        self.budget = budget
 
     def table(self, name: str, conversations: Sequence[Conversation]) -> Iterator[Row]:
         """Every variant on every conversation; LongMemEval's count together."""
@@ -107,12 +103,10 @@ class Bench:
             for conversation in conversations:
                 data = conversation.name if conversation.data == "mab" else "longmemeval"
                 engine = Engine("topics", self.tools, topics=config)
-                try:
-                    engine.take(conversation.messages)
-                    groups.setdefault(data, []).extend(self.scores(engine, conversation, variant))
-                    documents[data] += len(engine.memory.user(USER).topics.catalogue())
-                finally:
-                    engine.close()
+                engine.take(conversation.messages)
+                groups.setdefault(data, []).extend(self.scores(engine, conversation, variant))
+                documents[data] += len(engine.memory.user(USER).topics.catalogue())
+                engine.close()
             for data, scored in groups.items():
                 kind = "lme" if data == "longmemeval" else data[:2]
                 for measure in dict.fromkeys(how for how, _ in scored):
@@ -124,7 +118,7 @@ class Bench:
 
     def scores(self, engine: Engine, conversation: Conversation, variant: str) -> Iterator[tuple[str, float]]:
         """(measure, score) of each question."""
-        for question in [one for one in conversation.questions if one.known][: self.limit]:
+        for question in (one for one in conversation.questions if one.known):
             if variant == _SUMMARIES:
                 recalled = self.by_summaries(engine, question)
             else:
@@ -153,8 +147,7 @@ class Bench:
 
     def mixing(self, conversations: Sequence[Conversation]) -> Iterator[Row]:
         """How far documents mix what unrelated people said, and how far they would with entries shuffled."""
-        chosen = conversations[:_UNRELATED]
-        told = [(one.name, message) for one in chosen for message in one.messages]
+        told = [(one.name, message) for one in conversations[:3] for message in one.messages]
         owner = {seq: name for seq, (name, _) in enumerate(told, 1)}
         engine = Engine("topics", self.tools, topics=_H)
         engine.take([replace(message, session=f"{name}/{message.session}") for name, message in told])
@@ -172,9 +165,7 @@ class Bench:
             foreign = sum(len(names) - max(Counter(names).values()) for names in groups) / len(shuffled)
             share = fmean(len(set(names)) > 1 for names in groups)
             ours = f"{100 * share:.1f} % mix; {100 * foreign:.1f} % of entries are foreign"
-            yield Row(
-                "mixing", variant, "+".join(one.name for one in chosen), 0, "documents", "", ours, len(groups)
-            )
+            yield Row("mixing", variant, "three of LoCoMo", 0, "documents", "", ours, len(groups))
 
     def cost(self, conversations: Sequence[Conversation]) -> Iterator[Row]:
         """Calls and tokens for each window of Eq. 1, by a model that gives back all that it is shown."""
@@ -235,13 +226,12 @@ def main() -> None:
     parser.add_argument("table", choices=[*TABLES, "mixing", "cost"])
     parser.add_argument("path", type=Path)
     parser.add_argument("--budget", type=int, default=1000, help="tokens")
-    parser.add_argument("--limit", type=int, help="only the first questions of a conversation")
     parser.add_argument("--record", type=Path, help="keep a model's answers here, and do not ask again")
     parser.add_argument("--output", type=Path, default=results.RESULTS / "infini.json")
     given = parser.parse_args()
     data = {"table1": "mab", "mixing": "locomo", "cost": "locomo"}.get(given.table, "longmemeval")
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-        bench = Bench(Path(folder), given.record, given.budget, given.limit)
+        bench = Bench(Path(folder), given.record, given.budget)
         conversations = load(data, given.path)
         if given.table in TABLES:
             rows = list(bench.table(given.table, conversations))
