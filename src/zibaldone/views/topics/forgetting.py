@@ -11,7 +11,7 @@ from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench, groups
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
-from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
+from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 
 _LONG = 5  # letters: of a shorter term, another that begins with it is another word
@@ -61,19 +61,13 @@ def _left(entry: Entry, gone: AbstractSet[int], work: Work) -> tuple[Entry, ...]
         if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
             return (entry,)
         return (_unmarked(entry, gone),)
-    parts = work.parts.pop(key_of(entry), (entry,))
-    alone = [part if gone.isdisjoint(part.sources) else _without_question(part, gone) for part in parts]
-    rest = [_unmarked(part, gone) for part in alone if part is not None]
-    return tuple(
-        replace(work.merge(group), superseded_by=marks)
-        for group in groups([replace(one, superseded_by=()) for one in rest])
-    )
-
-
-def _without_question(entry: Entry, gone: AbstractSet[int]) -> Entry | None:
-    """Reduce an entry that quotes a question to its answer, if only the question is forgotten; else None."""
-    alone = answer_alone(entry)
-    return alone if alone is not None and gone.isdisjoint(alone.sources) else None
+    rest = []
+    for part in work.parts.pop(key_of(entry), (entry,)):
+        # Of a question that it quotes, if only that is forgotten, the answer is left.
+        alone = part if gone.isdisjoint(part.sources) else answer_alone(part)
+        if alone is not None and gone.isdisjoint(alone.sources):
+            rest.append(replace(_unmarked(alone, gone), superseded_by=()))
+    return tuple(replace(work.merge(group), superseded_by=marks) for group in groups(rest))
 
 
 def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
@@ -95,27 +89,18 @@ def _lost(
     for doc_id, before in library.documents.items():
         left = _said(changed.get(doc_id, before).entries)
         lost = everywhere - left
+        losing = [
+            section
+            for section in before.partitions()
+            if any(not gone.isdisjoint(entry.sources) for entry in section.entries)
+        ]
+        above = {title for section in losing for title in (before.title, *section.path)}
         shown = {before.summary, *(heading.title for heading in before.headings)}
         stale = {title for title in shown if _has_any(title, lost)}
-        stale |= {title for title in _above(before, gone) if not _is_borne_out(title, left)}
+        stale |= {one for one in above if not all(_has_any(word, left) for word in content_words(one))}
         if stale:
             lost_titles[doc_id] = stale
     return lost_titles
-
-
-def _above(document: Document, gone: AbstractSet[int]) -> set[str]:
-    """Titles of the document and of its headings above an entry of these messages."""
-    losing = [
-        section
-        for section in document.partitions()
-        if any(not gone.isdisjoint(entry.sources) for entry in section.entries)
-    ]
-    return {title for section in losing for title in (document.title, *section.path)}
-
-
-def _is_borne_out(title: str, left: AbstractSet[str]) -> bool:
-    """True if the remaining entries say each content word of the title."""
-    return all(_has_any(word, left) for word in content_words(title))
 
 
 def _has_any(title: str, gone: AbstractSet[str]) -> bool:
@@ -138,21 +123,15 @@ def _said(entries: Iterable[Entry]) -> set[str]:
 
 def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Document:
     body: list[Block] = []
-    for section in document.partitions():
-        heading = section.heading
+    sections = document.partitions()
+    for section in sections:
+        heading, depth = section.heading, len(section.path)
         if heading and heading.title in stale:
-            entries = section.entries or _below(document, section)
-            body += [Heading(title(entries, work), heading.level), *section.blocks]
+            below = [entry for one in sections if one.path[:depth] == section.path for entry in one.entries]
+            body += [Heading(title(section.entries or below, work), heading.level), *section.blocks]
         else:
             body += section.body
     return document.with_body(body)
-
-
-def _below(document: Document, section: Section) -> tuple[Entry, ...]:
-    depth = len(section.path)
-    return tuple(
-        entry for one in document.partitions() if one.path[:depth] == section.path for entry in one.entries
-    )
 
 
 def _parts_left(
