@@ -77,7 +77,7 @@ ROWS = {
             "topics_list_docs": {},
         },
     ),
-    "editTopic": Row("", "topics edit topic-0001"),
+    "editTopic": Row("", "topics edit CURRENT"),
     "exportTopics": Row("", "topics export {folder}"),
     "listChunks": Row("", "chunks"),
     "listThemes": Row("Lisbon", "themes"),

@@ -85,9 +85,9 @@ def diff(before: Document, after: Document) -> tuple[Edit, ...]:
                     break
     for at, (path, entry) in enumerate(come):
         edits.setdefault(at, Edit(path, None, entry))
-    told = [edits[at] for at in range(len(come))]
-    told = [one for one in told if one.before is None or one.after != Entry(one.before.text)]
-    return (*told, *(Edit(path, entry, None) for path, entry in gone))
+    paired = [edits[at] for at in range(len(come))]
+    paired = [one for one in paired if one.before is None or one.after != Entry(one.before.text)]
+    return (*paired, *(Edit(path, entry, None) for path, entry in gone))
 
 
 def _words(entry: Entry) -> object:
@@ -128,22 +128,22 @@ def to_messages(doc_id: str, edits: Iterable[Edit]) -> list[Message]:
 
 def is_edit(message: Message) -> bool:
     """True if a message asks for an edit; it is then no talk, from which entries are extracted."""
-    told = message.metadata
-    return message.role == ROLE and told.get("edit") in _KINDS and told.get("part") in _PARTS
+    metadata = message.metadata
+    return message.role == ROLE and metadata.get("edit") in _KINDS and metadata.get("part") in _PARTS
 
 
 def read(message: Message) -> RequestedEdit | None:
     """The edit that a message asks for; None if it is none of an entry. Malformed fields are ignored."""
-    told = message.metadata
-    if not is_edit(message) or told["part"] not in _OF_ENTRIES:
+    metadata = message.metadata
+    if not is_edit(message) or metadata["part"] not in _OF_ENTRIES:
         return None
-    document, before, signature = told.get("document"), told.get("before"), told.get("entry")
+    document, before, signature = metadata.get("document"), metadata.get("before"), metadata.get("entry")
     return RequestedEdit(
         document=document if isinstance(document, str) else "",
-        path=tuple(one for one in _listed(told.get("path")) if isinstance(one, str)),
-        words="" if told["edit"] == "removed" else message.content,
-        before=before if isinstance(before, str) and told["edit"] != "added" else None,
-        sources=tuple(one for one in _listed(told.get("sources")) if type(one) is int and one > 0),
+        path=tuple(one for one in _listed(metadata.get("path")) if isinstance(one, str)),
+        words="" if metadata["edit"] == "removed" else message.content,
+        before=before if isinstance(before, str) and metadata["edit"] != "added" else None,
+        sources=tuple(one for one in _listed(metadata.get("sources")) if type(one) is int and one > 0),
         signed=read_entry(signature) if isinstance(signature, str) else None,
     )
 
@@ -175,10 +175,10 @@ def _edited(library: Library, request: RequestedEdit, message: Message, workbenc
     assert message.time is not None  # what is stored has one
     if any(one.last == message.seq and one.text == request.words for one in library.entries()):
         return library  # it was done before
-    found = _found(library, request) if request.before else None
-    if found is None:
+    place = _found(library, request) if request.before else None
+    if place is None:
         return _added(library, request, message, workbench) if request.words else library
-    document, old = found
+    document, old = place
     new = (_made(request, message, old),) if request.words else ()
     body = [one for block in document.body for one in (new if block is old else (block,))]
     parts = {key: those for key, those in library.parts.items() if key != key_of(old)}
@@ -257,13 +257,13 @@ def _content(edit: Edit) -> str:
 
 def _metadata(doc_id: str, edit: Edit) -> dict[str, Any]:
     """JSON by which `apply` finds the edited entry again."""
-    told: dict[str, Any] = {"edit": edit.kind, "part": "entry", "document": doc_id}
-    told["path"] = [mark_of(title) for title in edit.path]
+    metadata: dict[str, Any] = {"edit": edit.kind, "part": "entry", "document": doc_id}
+    metadata["path"] = [mark_of(title) for title in edit.path]
     if edit.before is not None:
-        told |= {"before": mark_of(edit.before.text), "sources": list(edit.before.sources)}
+        metadata |= {"before": mark_of(edit.before.text), "sources": list(edit.before.sources)}
     if edit.after is not None and (signature := replace(edit.after, text="").line):
-        told["entry"] = signature
-    return told
+        metadata["entry"] = signature
+    return metadata
 
 
 def _without(

@@ -217,9 +217,9 @@ class Toolset:
         held, total = list(self._documents.values())[given.offset :][: given.limit], len(self._documents)
         parts = [f"documents {given.offset + 1} to {given.offset + len(held)} of {total}"]
         parts = parts if held else [f"no more: there are {total} documents"]
-        for one in held:
-            summary = shortened(one.document.summary or one.document.title)
-            parts.append(f"{one.document.id} ({len(one.lines)} lines): {summary}")
+        for index in held:
+            summary = shortened(index.document.summary or index.document.title)
+            parts.append(f"{index.document.id} ({len(index.lines)} lines): {summary}")
         return ToolAnswer(parts, listed={one.document.id for one in held})
 
     def _read(self, given: ReadLines) -> ToolAnswer:
