@@ -158,6 +158,15 @@ def test_small_documents_are_merged_if_their_summaries_are_similar(alike: bool) 
     assert ({entry, other} <= set(merged.documents["topic-0001"].entries)) is alike
 
 
+def test_the_paper_s_settings() -> None:
+    """Section 4.1's numbers; the default differs in the reader, which is not stored."""
+    paper = Consolidation.paper()
+    found = (paper.extraction_tokens, paper.current_threshold_tokens, paper.split_tokens, paper.merge_tokens)
+    assert found == (4096, 5000, 5000, 1000)
+    assert paper.reader == "agentic"
+    assert paper.fingerprint == Consolidation().fingerprint
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

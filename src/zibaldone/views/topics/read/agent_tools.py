@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -136,16 +136,21 @@ class ToolAnswer:
         return text
 
     def show(
-        self, index: DocumentIndex, numbers: Iterable[int], matched: set[int] | None = None, of: str = ""
+        self,
+        index: DocumentIndex,
+        numbers: Sequence[int],
+        start: int,
+        matched: set[int] | None = None,
+        of: str = "",
     ) -> None:
-        """Add lines of a document below its id and their heading; `of` says more of them."""
-        numbers = list(numbers)
-        path = next((one.section.path for one in index.regions if one.start <= numbers[0] <= one.end), ())
-        rows = [f"[{index.document.id}]{' ' if path else ''}{' > '.join(path)}{of}"]
+        """Add lines of a document, below its id and the heading above `start`; `of` says more of them."""
+        path = next((one.section.path for one in index.regions if one.start <= start <= one.end), ())
+        rows = []
         for number in numbers:
             mark = ":" if matched is None or number in matched else "-"
             rows.append(f"{number}{mark} {_cut(index.lines[number - 1], LONGEST_LINE)}")
-        self.parts.append("\n".join(rows))
+        where = f"[{index.document.id}]{' ' if path else ''}{' > '.join(path)}{of}"
+        self.parts.append("\n".join((where, *(rows or [""]))))
         self.lines.append((index.document.id, set(numbers)))
 
 
@@ -209,7 +214,7 @@ class Toolset:
             rows.sort(key=lambda row: (not index.places[row].entry.current, -scores[row], row))
             lines = sorted(index.places[row].start for row in rows[:_SNIPPET])
             of = f", lines {region.start} to {region.end}, score {score:.1f}"
-            answer.show(index, lines or [region.start], of=of)
+            answer.show(index, lines, region.start, of=of)
         return answer if answer.parts else ToolAnswer(["nothing has these words"])
 
     def _listed(self, given: ListDocs) -> ToolAnswer:
@@ -235,7 +240,7 @@ class Toolset:
                 f"document {given.doc_id!r} has {count} lines: start_line {start} is behind them"
             )
         answer = ToolAnswer()
-        answer.show(index, range(start, min(given.end_line, start + MOST_LINES - 1, count) + 1))
+        answer.show(index, range(start, min(given.end_line, start + MOST_LINES - 1, count) + 1), start)
         return answer
 
     def document(self, doc_id: str) -> DocumentIndex | None:
@@ -289,7 +294,7 @@ def _grepped(documents: Iterable[DocumentIndex], pattern: str, limit: int, aroun
                 else:
                     runs.append([low, high])
             for low, high in runs:
-                answer.show(index, range(low, high + 1), set(numbers))
+                answer.show(index, range(low, high + 1), low, set(numbers))
             left -= len(numbers)
             if not left:
                 answer.parts.append(f"(only the first {limit} are shown)")
