@@ -509,7 +509,7 @@ def test_streams_that_are_full_or_closed(filled, tmp_path, command, code, said):
     assert "Exception ignored" not in err
 
 
-@pytest.mark.parametrize("command", ["messages", "add x", "topics export ''", "topics import ''"])
+@pytest.mark.parametrize("command", ["messages", "add x", "topics export ''"])
 def test_an_empty_path(filled, tmp_path, monkeypatch, command):
     """It is refused, and does not mean the working directory."""
     monkeypatch.chdir(tmp_path)

@@ -51,8 +51,6 @@ def test_as_json(filled, tmp_path):
     assert "walnuts" in json.loads(filled("topics", "show", "CURRENT", "--json")[1])["text"]
     done = json.loads(filled("topics", "export", str(tmp_path / "out"), "--json")[1])
     assert done == {"folder": str(tmp_path / "out"), "files": ["current.md", "index.md"]}
-    done = json.loads(filled("topics", "import", str(tmp_path / "out"), "--json")[1])
-    assert done == {"edits": [], "conflicts": [], "behind": []}
 
 
 def test_nothing_yet(run):
@@ -60,40 +58,6 @@ def test_nothing_yet(run):
     run("add", "Hello.")
     assert "zibaldone maintain --view topics" in run("topics", "list")[2]
     assert json.loads(run("topics", "list", "--json")[1]) == []
-
-
-def test_export_edit_import(filled, tmp_path):
-    """What was edited is told, and stands in the documents afterwards."""
-    out = tmp_path / "out"
-    code, said, hint = filled("topics", "export", str(out))
-    assert (code, said) == (0, f"1 document written to {out}\n")
-    assert f"zibaldone topics import {out}" in hint
-    file = out / "current.md"
-    file.write_text(file.read_text().replace("salmon", "trout"))
-    code, said, hint = filled("topics", "import", str(out))
-    assert code == 0
-    assert said.startswith("1 edit taken over\n")
-    assert "editor: Moss the cat only eats trout." in said
-    assert f"zibaldone topics export {out}" in hint
-    assert "trout" in filled("topics", "show", "CURRENT")[1]
-    assert filled("topics", "import", str(out))[1] == "0 edits taken over\n"
-
-
-def test_a_conflict(filled, tmp_path):
-    """The diff is shown, the exit code says that something was not taken, and memory is as it was."""
-    out = tmp_path / "out"
-    filled("topics", "export", str(out))
-    file = out / "current.md"
-    file.write_text(file.read_text().replace("salmon", "trout"))
-    filled("add", "My sister Bea plays the bassoon.")
-    filled("maintain", "--view", "topics")
-    for options in ((), ("--json",)):
-        code, said, hint = filled("topics", "import", str(out), *options)
-        assert code == 1
-        assert "+- <seq=2," in said
-        assert "bassoon" in said
-        assert "memory has changed too: current.md" in hint
-    assert "trout" not in filled("topics", "show", "CURRENT")[1]
 
 
 @pytest.mark.parametrize("name", ["VISUAL", "EDITOR"])
@@ -175,7 +139,6 @@ def test_an_editor_that_fails(filled):
     [
         (["show", "cats"], "no topic document 'cats'; there is CURRENT"),
         (["edit", "cats"], "no topic document 'cats'"),
-        (["import", "nowhere"], "is no folder"),
         (["export", ".", "--user", "bea"], "no user 'bea'"),
         (["list", "--user", ""], "user must be a non-empty string"),
     ],
@@ -188,11 +151,11 @@ def test_bad_input(filled, words, says):
 
 
 def test_of_one_user(filled, tmp_path):
-    """Another user has documents of their own, and cannot import somebody's."""
+    """Another user has documents of their own, and cannot export over somebody's."""
     filled("add", "I play the bassoon.", "--user", "bea")
     filled("maintain", "--view", "topics")
     assert "walnuts" not in filled("topics", "show", "CURRENT", "--user", "bea")[1]
     filled("topics", "export", str(tmp_path / "out"))
-    code, _, hint = filled("topics", "import", str(tmp_path / "out"), "--user", "bea")
+    code, _, hint = filled("topics", "export", str(tmp_path / "out"), "--user", "bea")
     assert code == 2
-    assert "not an export of user 'bea'" in hint
+    assert "nor an export of user 'bea'" in hint

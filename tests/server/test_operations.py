@@ -77,9 +77,8 @@ ROWS = {
             "topics_list_docs": {},
         },
     ),
-    "editTopic": Row("", "topics edit topic-0001"),
+    "editTopic": Row("", "topics edit CURRENT"),
     "exportTopics": Row("", "topics export {folder}"),
-    "importTopics": Row("", "topics import {exported}"),
     "listChunks": Row("", "chunks"),
     "listThemes": Row("Lisbon", "themes"),
     "listEpisodes": Row("Lisbon", "episodes"),
@@ -92,7 +91,7 @@ ROWS = {
 }
 CHANGES = set(
     """addMessages importFile correctMessage forget addProfileEntry changeProfileEntry pinProfileEntry
-    editProfileEntry retireProfileEntry editTopic importTopics maintain rebuild retention""".split()
+    editProfileEntry retireProfileEntry editTopic maintain rebuild retention""".split()
 )
 BY_REST = [operation for operation in OPERATIONS if operation.rest]
 BY_CLI = [operation for operation in OPERATIONS if operation.cli]

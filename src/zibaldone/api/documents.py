@@ -1,8 +1,8 @@
 """Topics: a user's topic documents, to be read, searched, taken out as a folder, and corrected by hand.
 
     topics = memory.user("ann").topics
-    topics.export("notes")        # Markdown, a file for each topic
-    topics.import_("notes")       # what was edited there meanwhile
+    topics.export("notes")                      # Markdown, a file for each topic
+    topics.edit("topic-0001", corrected_text)
 
 A correction is a message of the role `editor` in the log, so it outlives every rebuild, and is forgotten like
 any other message.
@@ -27,17 +27,17 @@ from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation
 from zibaldone.views.topics import Document, Toolset, TopicsView
-from zibaldone.views.topics.edit_messages import Edit, conflict_diff, diff, fingerprint, to_messages, with_ids
+from zibaldone.views.topics.editing import (
+    Conflict,
+    Edit,
+    conflict_diff,
+    diff,
+    fingerprint,
+    to_messages,
+)
 from zibaldone.views.topics.library import CatalogueLine, Library
 from zibaldone.views.topics.markdown.entry import When
-from zibaldone.views.topics.markdown.folder_export import (
-    EMPTY,
-    Conflict,
-    mark_imported,
-    read_folder,
-    review,
-    write_folder,
-)
+from zibaldone.views.topics.markdown.folder_export import write_folder
 from zibaldone.views.topics.markdown.text_format import parse, render
 from zibaldone.views.topics.read.index import ReadingIndex
 
@@ -94,9 +94,9 @@ class Topics:
     def export(self, folder: str | Path) -> TopicsExported:
         """Write a Markdown file for each document, and `index.md`.
 
-        Into a new or empty folder, or over an earlier export of the same user. Raises InvalidInput, and
-        nothing is written, for any other folder, for one with edits that were not imported, and where there
-        is nothing to export.
+        Into a new or empty folder, or over an earlier export of the same user: it is a copy, which `edit`
+        corrects. Raises InvalidInput, and nothing is written, for any other folder, and where there is
+        nothing to export.
         """
         target = file_path("folder", folder).absolute()
         self._database.keep_out(target)
@@ -110,23 +110,8 @@ class Topics:
             log.note_export(connection, self._user, str(target), self._now())
         return TopicsExported(target, write_folder(target, documents, self._user, now))
 
-    def import_(self, folder: str | Path) -> TopicsEdited:
-        """Take over what was edited in an exported folder, all of it in one step.
-
-        A file whose document has changed in memory since the export is a conflict: its edits are not taken.
-        A file that is gone asks for nothing. Importing a folder again takes nothing twice; export it again
-        before editing a file that was imported. Raises InvalidImport, and nothing is stored, for what is no
-        export of this user or cannot be read, and for a file that was emptied.
-        """
-        files = read_folder(file_path("folder", folder), self._user)
-        documents = {document.id: document for document in self.documents()}
-        edits, conflicts, taken = review(files, documents)
-        done = self._store(edits, tuple(conflicts))
-        mark_imported(one for one in taken if one.document.id)
-        return done
-
     def edit(self, doc_id: str, text: str, *, before: str | None = None) -> TopicsEdited:
-        """Take over one document's edited text.
+        """Take over the entries of one document's edited text; its titles and its summary follow them.
 
         `before` is the text as it was when the edit began: if memory says something else now, that is a
         conflict, and nothing is taken. Raises InvalidInput for an unknown id and for an empty text,
@@ -135,7 +120,10 @@ class Topics:
         if before is not None:
             whole_text("before", before)
         if not whole_text("a document's text", text).strip():
-            raise InvalidInput(f"the text is {EMPTY}")
+            raise InvalidInput(
+                "the text is empty: nothing was changed; take out its lines one by one, or use memory.forget"
+                " ('zibaldone forget') to remove everything"
+            )
         documents = self.documents()
         edited = parse(text)
         if before is None:
@@ -145,17 +133,16 @@ class Topics:
             if fingerprint(now) not in {fingerprint(parse(before)), fingerprint(edited)}:
                 stored = render(now) if now.body else ""
                 shown_diff = conflict_diff(stored, render(edited), before, name=doc_id)
-                return TopicsEdited((), (Conflict(f"{doc_id}.md", doc_id, shown_diff),))
-        return self._store([(doc_id, edit) for edit in diff(now, edited)], ())
+                return TopicsEdited((), (Conflict(doc_id, shown_diff),))
+        return self._store(doc_id, diff(now, edited))
 
-    def _store(self, edits: Sequence[tuple[str, Edit]], conflicts: tuple[Conflict, ...]) -> TopicsEdited:
+    def _store(self, doc_id: str, edits: Sequence[Edit]) -> TopicsEdited:
         if not edits:
-            return TopicsEdited((), conflicts)
-        messages = with_ids(to_messages(edits, self._library()))
+            return TopicsEdited((), ())
         with self._database.read(self._user) as connection:
             last = log.state(connection, self._user).last_seq
-        stored, behind = self._add(messages)
-        return TopicsEdited(tuple(message for message in stored if message.seq > last), conflicts, behind)
+        stored, behind = self._add(to_messages(doc_id, edits))
+        return TopicsEdited(tuple(message for message in stored if message.seq > last), (), behind)
 
     def _library(self) -> Library:
         def read(connection: Connection, generation: Generation) -> list[Library]:
@@ -173,7 +160,6 @@ class AsyncTopics(Awaited[Topics]):
     catalogue = awaited(Topics.catalogue)
     tools = awaited(Topics.tools)
     export = awaited(Topics.export)
-    import_ = awaited(Topics.import_)
     edit = awaited(Topics.edit)
 
 

@@ -364,11 +364,6 @@ OPERATIONS: tuple[Operation, ...] = (
         (Parameter("folder", "folder", "New, empty, or an earlier export.", REQUIRED, flags="DIR"),),
         cli=Cli("topics export")),
     Operation(
-        "importTopics", "user.topics.import_",
-        "Take over what was edited in an exported folder; exit code 1 when something was not.",
-        (Parameter("folder", "folder", "A folder that was exported.", REQUIRED, flags="DIR"),), "write",
-        cli=Cli("topics import")),
-    Operation(
         "listChunks", "user.chunks", "Show what the chunks view remembers, or remembered.",
         (_number("number", "Show this one's items.", flags="NUMBER", passed=False),
          _flag("history", "Show what was superseded instead.", passed=False)),

@@ -110,7 +110,7 @@ def guide(
 _GROUPS = {
     name: typer.Typer(help=text, no_args_is_help=name in ("topics", "keys"))
     for name, text in {
-        "topics": "Show, correct, export and import topic documents.",
+        "topics": "Show, correct and export topic documents.",
         "profile": "Show what holds of a user; change it.",
         "keys": "Keys of the server: make, list and revoke them.",
         "mcp": "Serve the memory to editors and agents over MCP; print what they are to be told.",

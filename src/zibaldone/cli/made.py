@@ -139,18 +139,8 @@ def edit_topic(call: CliCall) -> None:
 
 
 @shows("exportTopics")
-def _exported(call: CliCall, done: Any) -> None:
+def _exported(_: CliCall, done: Any) -> None:
     out.write(f"{out.count(len(done.files) - 1, 'document')} written to {done.folder}")
-    out.note(f"edit them, then: zibaldone topics import {call.given['folder']}")
-
-
-@runs("importTopics")
-def import_topics(call: CliCall) -> None:
-    with call.opened() as memory:
-        done = call.run(memory)
-    _tell(call, done)
-    if done.edits and not call.as_json:
-        out.note(f"before you edit on: zibaldone topics export {call.given['folder']}")
 
 
 def _tell(call: CliCall, done: TopicsEdited) -> None:
@@ -166,7 +156,7 @@ def _tell(call: CliCall, done: TopicsEdited) -> None:
     for view in done.behind:
         out.note(f"the documents do not say it yet: {view.reason}", "yellow")
     if done.conflicts:
-        names = ", ".join(conflict.file for conflict in done.conflicts)
+        names = ", ".join(conflict.document for conflict in done.conflicts)
         out.note(f"not taken over, since memory has changed too: {names}", "yellow")
         raise typer.Exit(CONFLICT)
 

@@ -134,22 +134,37 @@ def test_a_document_too_big_is_split_before_it_is_updated() -> None:
     )
 
 
-def test_small_documents_on_one_subject_are_merged() -> None:
-    """The oldest id stays, the others go and are not given again."""
+@pytest.mark.parametrize("alike", [True, False])
+def test_small_documents_are_merged_if_their_summaries_are_similar(alike: bool) -> None:
+    """The oldest id stays, the others go and are not given again; their entries' likeness does not count."""
     by = tools()
     entry = Entry("I feed the cat Moss.", first=1)
     other = Entry("I brush the cat Moss.", first=2)
     library = Library(
         {
-            "topic-0001": by_tokens(Document("topic-0001", body=(Heading("Cat"), entry))),
-            "topic-0002": by_tokens(Document("topic-0002", body=(Heading("Moss"), other))),
+            "topic-0001": Document("topic-0001", "cat; Moss is fed.", 8, body=(Heading("Cat"), entry)),
+            "topic-0002": Document(
+                "topic-0002",
+                "cat; Moss is brushed." if alike else "trade; ships sail north.",
+                8,
+                body=(Heading("Moss"), other),
+            ),
         },
         next_id=3,
     )
     library, _ = fed([replace(said("Globex sells machines in Bergen.")[0], seq=3)], by, library)
     merged = flush(library, by)
-    assert "topic-0002" not in merged.documents
-    assert {entry, other} <= set(merged.documents["topic-0001"].entries)
+    assert ("topic-0002" in merged.documents) is not alike
+    assert ({entry, other} <= set(merged.documents["topic-0001"].entries)) is alike
+
+
+def test_the_paper_s_settings() -> None:
+    """Section 4.1's numbers; the default differs in the reader, which is not stored."""
+    paper = Consolidation.paper()
+    found = (paper.extraction_tokens, paper.current_threshold_tokens, paper.split_tokens, paper.merge_tokens)
+    assert found == (4096, 5000, 5000, 1000)
+    assert paper.reader == "agentic"
+    assert paper.fingerprint == Consolidation().fingerprint
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 """Edits by hand: which there are, what the log is told of them, and what an exported folder looks like."""
 
 from collections import Counter
-from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_texts import bodies, documents
 
-from zibaldone.views.topics.edit_messages import Edit, conflict_diff, diff, words_of
+from zibaldone.views.topics.editing import Edit, conflict_diff, diff
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.markdown.folder_export import INDEX, file_names, write_folder
@@ -43,13 +42,11 @@ def test_edits_account_for_every_entry(removed, kept, added, random):
     random.shuffle(mixed)
     old, new = Document("x", body=removed + kept), Document("x", body=tuple(mixed))
     edits = diff(old, new)
-    for kind in (Entry, Heading):
-        had, has = (Counter(words_of(one) for one in d.body if isinstance(one, kind)) for d in (old, new))
-        part = [edit for edit in edits if edit.part == kind.__name__.lower()]
-        took = Counter(words_of(edit.before) for edit in part if edit.before)
-        brought = Counter(words_of(edit.after) for edit in part if edit.after)
-        assert took <= had
-        assert had - took + brought == has
+    had, has = (Counter(one.text for one in document.entries) for document in (old, new))
+    took = Counter(edit.before.text for edit in edits if edit.before)
+    brought = Counter(edit.after.text for edit in edits if edit.after)
+    assert took <= had
+    assert had - took + brought == has
     for edit in edits:
         assert (edit.before is None) == (edit.kind == "added")
         assert (edit.after is None) == (edit.kind == "removed")
@@ -58,29 +55,18 @@ def test_edits_account_for_every_entry(removed, kept, added, random):
 def test_a_corrected_entry():
     """Under its seq and part an entry is the same however much was changed."""
     (edit,) = _diff(BEFORE, BEFORE.replace("Moss is black", "He is a tom"))
-    assert (edit.kind, edit.part, edit.path) == ("changed", "entry", ("Cats",))
+    assert (edit.kind, edit.path) == ("changed", ("Cats",))
     assert edit.before == Entry("Moss is black.", 1, part=2)
     assert edit.after == Entry("He is a tom.", 1, part=2)
 
 
-def test_headings_and_summary():
-    """A heading of the same level in a heading's place is that heading under another title."""
-    old = Document("x", "cats", body=parse_body(BEFORE))
-    new = replace(old, summary="cats; Moss", body=parse_body(BEFORE.replace("# Cats", "# Pets\n\n## Food")))
-    summary, renamed, added = diff(old, new)
-    assert (summary.part, summary.kind, words_of(summary.after)) == ("summary", "changed", "cats; Moss")
-    assert (renamed.kind, renamed.before, renamed.after) == ("changed", Heading("Cats"), Heading("Pets"))
-    assert (added.kind, added.path, added.after) == ("added", ("Pets", "Food"), Heading("Food", 2))
-
-
 def test_a_conflict_shows_both_sides():
-    """With the exported text what either side changed, without it the difference of both."""
-    shown = conflict_diff("a\nB\nc\n", "a\nb\nC\n", exported="a\nb\nc\n", name="cats.md")
-    assert "--- cats.md as exported\n+++ cats.md in memory now" in shown
+    """What either side changed since the edit began."""
+    shown = conflict_diff("a\nB\nc\n", "a\nb\nC\n", "a\nb\nc\n", name="cats")
+    assert "--- cats as exported\n+++ cats in memory now" in shown
     assert "-b\n+B" in shown
-    assert "+++ cats.md as edited" in shown
+    assert "+++ cats as edited" in shown
     assert "-c\n+C" in shown
-    assert "-B\n-c\n+b\n+C" in conflict_diff("a\nB\nc\n", "a\nb\nC\n")
 
 
 def test_file_names_do_not_collide():

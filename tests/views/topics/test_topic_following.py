@@ -7,7 +7,7 @@ from topic_shelves import facts, ranked, shelf
 
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.fact_chains import follow, outdated, wordings
+from zibaldone.views.topics.read.fact_chains import follow, wordings
 from zibaldone.views.topics.read.index import Casing
 from zibaldone.views.topics.read.ranking import EntryHit
 from zibaldone.views.topics.read.reader_h import read_hybrid
@@ -99,13 +99,6 @@ def test_who_talks_is_no_link_of_a_chain() -> None:
     question = ranked("Which harbour did Marta like?", shelf(calls))
     assert question.index.casing.names(question.question.text)[-1] == ("Marta",)
     assert follow(question).rows == ()
-
-
-def test_a_plain_value_is_replaced_too() -> None:
-    """A word that is no name."""
-    name = ("Ada", "Brent")
-    texts = ["Ada Brent plays golf at weekends.", "Ada Brent plays tennis at weekends."]
-    assert outdated([3, 7], texts, name, {3: [name], 7: [name]}) == {3: 7}
 
 
 def test_a_long_sentence_is_no_plain_statement() -> None:

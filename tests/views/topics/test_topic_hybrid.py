@@ -42,8 +42,17 @@ def test_the_model_sees_ids_and_summaries_only() -> None:
     """Never the entries themselves."""
     _, model = read("Which beans grow?", {"documents": ["topic-0003"]})
     sent = json.loads(model.requests[0].turns[1].content)
-    assert {one["id"] for one in sent["documents"]} == {"topic-0001", "topic-0002", "topic-0003", "CURRENT"}
+    assert {one["id"] for one in sent["documents"]} == {"topic-0001", "topic-0002", "topic-0003"}
     assert "headquarters of Globex" not in model.requests[0].turns[1].content
+
+
+def test_current_counts_among_what_is_picked() -> None:
+    """It has no summary to be picked by, and its entries belong to every context (Algorithm 3, line 17)."""
+    plain = texts(read("What is in the kitchen?")[0])
+    chosen = texts(read("What is in the kitchen?", {"documents": []})[0])
+    recent = [entry.text for entry in CURRENT.entries]
+    assert min(chosen.index(one) for one in recent) <= min(plain.index(one) for one in recent)
+    assert set(chosen[: len(recent)]) == set(recent)
 
 
 def test_entries_of_a_picked_document_gain() -> None:

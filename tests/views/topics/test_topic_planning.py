@@ -14,6 +14,7 @@ from zibaldone.errors import ModelUnavailable
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
 from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_documents, summary_fault
+from zibaldone.views.topics.consolidate.summaries import summary
 from zibaldone.views.topics.consolidate.workbench import Work, cluster
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
@@ -49,8 +50,11 @@ def planned_by(answers: Answers, given: list[Portion], documents: dict[str, Docu
 
 def test_a_portion_goes_to_the_document_that_it_is_like() -> None:
     """And what no document is like makes a new one."""
-    documents = {"topic-0001": Document("topic-0001", body=(Heading("Cat"), *map(Entry, CATS[:2])))}
+    body = (Heading("Cat"), *map(Entry, CATS[:2]))
     given = portions([CATS[2]], TRADE)
+    documents = {
+        "topic-0001": Document("topic-0001", summary(given[0].entries, Work(tools(), Library())), body=body)
+    }
     work = Work(tools(), Library(documents))
     work.survey(documents.values(), all_of(given))
     planned = plan(given, documents, work)
@@ -427,7 +431,7 @@ def test_what_is_merged_is_written_anew() -> None:
         )
 
     messages = said(*CATS[:3], *TRADE[:3])
-    library = filed(messages, tools(answers=answers))
+    library = filed(messages, tools(replace(SMALL, merge_similarity=-1.0), answers))
     assert calls[-1] == "topics.rewrite_documents"
     assert "All of it" in [document.title for document in library.documents.values()]
     assert kept(library) == extracted(messages, tools())
@@ -491,7 +495,9 @@ def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
             return {"updates": [], "new_documents": new}
         return "none"
 
-    by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000), answers)
+    by = tools(
+        replace(SMALL, current_threshold_tokens=9000, split_tokens=9000, merge_similarity=-1.0), answers
+    )
     library = filed(said(*CATS[:3], *TRADE[:3]), by)
     (asked,) = [inputs for task, inputs in calls if task == "topics.choose_merges"]
     assert len(asked["documents"]) == len(library.documents) > 1
@@ -507,6 +513,23 @@ def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
     flush(library, by)
     assert "topics.plan_updates" in [task for task, _ in calls]
     assert "topics.choose_merges" not in [task for task, _ in calls]
+
+
+def test_a_model_is_shown_only_documents_with_similar_summaries() -> None:
+    """It selects among small ones that may belong together; where there are none, it is not asked."""
+    calls: list[str] = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        calls.append(task)
+        if task == "topics.plan_updates":
+            blocks = [one["block"] for one in inputs["blocks"]]
+            new = [{"title": f"Part {n}", "blocks": [n]} for n in blocks]
+            return {"updates": [], "new_documents": new}
+        return "none"
+
+    filed(said(*CATS[:3], *TRADE[:3]), tools(replace(SMALL, merge_similarity=1.0), answers))
+    assert "topics.plan_updates" in calls
+    assert "topics.choose_merges" not in calls
 
 
 def test_many_rows_are_grouped_in_runs() -> None:

@@ -22,34 +22,36 @@ NAMES = ("grep", "grep_doc", "search", "list_docs", "read_lines")
 
 def test_grep_finds_lines_of_every_document() -> None:
     """With the document, the heading and the line of each, CURRENT among them."""
-    found = TOOLS.grep("globex|KETTLE")
-    assert [(one.doc_id, one.heading) for one in found.excerpts] == [
-        ("topic-0001", ("Work",)),
-        ("topic-0002", ("Companies",)),
-        ("CURRENT", ()),
+    answer = TOOLS.call("grep", {"pattern": "globex|KETTLE"})
+    assert [line for line in answer.split("\n") if line.startswith("[")] == [
+        "[topic-0001] Work",
+        "[topic-0002] Companies",
+        "[CURRENT]",
     ]
-    assert found.complete
+    assert "only the first" not in answer
 
 
 def test_line_numbers_are_those_of_the_printed_body() -> None:
     """Line n of a tool is line n of the printed document."""
-    lines = render_body(PEOPLE.body).split("\n")
-    [excerpt] = TOOLS.grep_doc("topic-0001", "flat", context_lines=0).excerpts
-    [line] = excerpt.lines
-    assert line.text == lines[line.number - 1]
-    assert [one.text for one in TOOLS.read_lines("topic-0001", 1, 99).lines] == lines
+    lines = [f"{n}: {line}" for n, line in enumerate(render_body(PEOPLE.body).split("\n"), 1)]
+    whole = TOOLS.call("read_lines", {"doc_id": "topic-0001", "start_line": 1, "end_line": 99})
+    assert whole.split("\n")[1:] == lines
+    found = TOOLS.call("grep_doc", {"doc_id": "topic-0001", "pattern": "flat", "context_lines": 0})
+    assert found.split("\n")[1] in lines
 
 
 def test_grep_shows_lines_around_a_match() -> None:
     """Those that match are told from those that only stand beside them."""
-    [excerpt] = TOOLS.grep_doc("topic-0002", "Turin", context_lines=1).excerpts
-    assert [line.matched for line in excerpt.lines] == [False, True, False]
+    answer = TOOLS.call("grep_doc", {"doc_id": "topic-0002", "pattern": "Turin", "context_lines": 1})
+    assert [line.partition(" ")[0][-1] for line in answer.split("\n")[1:]] == ["-", ":", "-"]
 
 
 def test_grep_stops_at_its_limit_and_says_so() -> None:
     """So that a pattern that matches everything does not fill the context."""
-    found = Toolset(ReadingIndex(shelf(facts([f"Fact number {n}." for n in range(100)])))).grep(".", 5)
-    assert (found.matches, found.complete) == (5, False)
+    tools = Toolset(ReadingIndex(shelf(facts([f"Fact number {n}." for n in range(100)]))))
+    answer = tools.call("grep", {"pattern": ".", "limit": 5})
+    assert answer.count("Fact number") < 6
+    assert answer.endswith("(only the first 5 are shown)")
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|aa)+$", r"(.*a){20}b", r"((a{1,999}){1,999}){1,999}b"])
@@ -64,16 +66,17 @@ def test_a_catastrophic_pattern_ends_in_time(pattern: str) -> None:
 
 def test_search_ranks_heading_blocks_and_shows_their_best_lines() -> None:
     """A block is named with its lines, so that it can be read."""
-    best = TOOLS.search("headquarters Globex")[0]
-    assert (best.doc_id, best.heading, best.start_line, best.end_line) == ("topic-0002", ("Companies",), 1, 4)
-    assert any("Lyon" in line.text for line in best.lines)
+    answer = TOOLS.call("search", {"query": "headquarters Globex"})
+    assert answer.startswith("[topic-0002] Companies, lines 1 to 4, score ")
+    assert "Lyon" in answer.partition("\n[")[0]
 
 
 def test_list_docs_pages_through_all_documents() -> None:
     """Every one once, CURRENT last."""
-    listed = [TOOLS.list_docs(offset, 1).documents for offset in range(5)]
-    ids = [one.doc_id for page in listed for one in page]
+    pages = [TOOLS.call("list_docs", {"offset": offset, "limit": 1}) for offset in range(5)]
+    ids = [page.split("\n")[1].partition(" ")[0] for page in pages[:4]]
     assert ids == ["topic-0001", "topic-0002", "topic-0003", "CURRENT"]
+    assert pages[4] == "no more: there are 4 documents"
 
 
 @pytest.mark.parametrize(
@@ -148,6 +151,6 @@ def test_tools_show_the_state_of_which_they_were_made() -> None:
     index = ReadingIndex(shelf())
     tools = Toolset(index)
     ReadingIndex(shelf(FIRMS, current=Document("CURRENT")), index)
-    assert tools.read_lines("topic-0001", 1, 1).lines
-    assert tools.list_docs().total == 4
-    assert CURRENT.id in {one.doc_id for one in tools.list_docs().documents}
+    listed = tools.call("list_docs", {})
+    assert "of 4\n" in listed
+    assert CURRENT.id in listed

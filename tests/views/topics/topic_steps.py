@@ -26,7 +26,13 @@ from zibaldone.views.topics.markdown.entry import Entry
 
 R = TypeVar("R", bound=BaseModel)
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
-SMALL = Consolidation(current_threshold_tokens=200, split_tokens=300, merge_tokens=80, entry_tokens=60)
+SMALL = Consolidation(
+    current_threshold_tokens=200,
+    split_tokens=300,
+    merge_tokens=80,
+    entry_tokens=60,
+    current_window=timedelta(days=1),
+)
 
 
 def count(texts: Sequence[str]) -> list[int]:

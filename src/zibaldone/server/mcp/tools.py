@@ -28,7 +28,7 @@ from zibaldone.server.mcp.looking import (
 )
 from zibaldone.text.rendering import quotation
 from zibaldone.views.topics.read.agent_tools import TOOLS as TOPIC_TOOLS
-from zibaldone.views.topics.read.agent_tools import Arguments, answer_text, described
+from zibaldone.views.topics.read.agent_tools import Arguments, described
 
 LONGEST_CONTENT = 200_000  # characters
 _MOST_SEQS = 1000
@@ -149,7 +149,7 @@ async def _forgotten(caller: McpCaller, given: Forget) -> Receipt:
 
 async def _topics(name: str, caller: McpCaller, given: Arguments) -> str:
     tools = await caller.memory.user(caller.user).topics.tools()
-    return quotation(answer_text(await in_thread(tools.invoke, name, given.model_dump())))
+    return quotation((await in_thread(tools.invoke, name, given.model_dump())).text)
 
 
 _TITLES = {

@@ -18,18 +18,17 @@ class Consolidation:
 
     extraction_tokens: Count = 4096  # of messages that a model is shown at a time
     current_threshold_tokens: Count = 5000  # tau_tok of Eq. 1: at so many CURRENT is flushed
-    # tau_time of Eq. 1, in the log's own time. A day: what was talked about in one go is consolidated
-    # together, and what was said yesterday is filed by the next time that somebody speaks.
-    current_window: Annotated[timedelta, Field(gt=timedelta(0))] = timedelta(days=1)
+    # tau_time of Eq. 1, in the log's own time: a person who says little fills 5,000 tokens in seven weeks.
+    current_window: Annotated[timedelta, Field(gt=timedelta(0))] = timedelta(days=90)
     split_tokens: Count = 5000  # a document above this is split
     merge_tokens: Count = 1000  # documents below this may be merged
     merge_most: Annotated[int, Field(ge=2)] = 4  # documents in one merge
     summary_tokens: Count = 100  # a summary's limit
     entry_tokens: Count = 256  # a longer sentence is cut into several entries
     plan_depth: Whole = 3  # how often an invalid plan is halved before its blocks become documents
-    route_similarity: Cosine = 0.35  # cosine of centroids from which a block belongs to a document
+    route_similarity: Cosine = 0.45  # cosine of summaries from which a block belongs to a document
     group_similarity: Cosine = 0.45  # cosine from which entries stand under one heading
-    merge_similarity: Cosine = 0.1  # cosine of centroids from which small documents are merged offline
+    merge_similarity: Cosine = 0.35  # cosine of summaries from which small documents may be merged
     # How recall reads (section 3.4): H picks documents and adds heading blocks of others; A, where there is a
     # chat model, works with tools.
     reader: Literal["hybrid", "agentic"] = "hybrid"
@@ -40,6 +39,17 @@ class Consolidation:
                 f"merge_tokens must be below split_tokens, or what is split is merged again:"
                 f" {self.merge_tokens} is not below {self.split_tokens}"
             )
+
+    @classmethod
+    def paper(cls) -> Consolidation:
+        """Settings of section 4.1, with Infini Memory-A as reader; the paper gives no number for tau_time."""
+        return cls(
+            extraction_tokens=4096,
+            current_threshold_tokens=5000,
+            split_tokens=5000,
+            merge_tokens=1000,
+            reader="agentic",
+        )
 
     @property
     def fingerprint(self) -> str:

@@ -11,23 +11,23 @@ from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import finished, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench, groups
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
-from zibaldone.views.topics.markdown.document import Block, Document, Heading, Section
+from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 
 _LONG = 5  # letters: of a shorter term, another that begins with it is another word
 
 
 def forget(
-    library: Library, seqs: Iterable[int], workbench: Workbench, by_people: AbstractSet[str] = frozenset()
+    library: Library, seqs: Iterable[int], workbench: Workbench, titles: Iterable[str] = ()
 ) -> Library:
     """Remove the entries that come from these messages alone; needs no model.
 
     A merged entry is taken apart: its other parts are put back, so that no word of a forgotten message stays.
     What a forgotten entry had superseded is current again. Summaries and headings of the documents that
     change are made anew, and empty documents go. So are those of other documents that have a forgotten word,
-    unless a person wrote them (`by_people` has such): a split leaves headings over entries that they were not
-    made of. A model may have put a forgotten message in words of its own: a heading above what is forgotten
-    stays only if what is left says each of its words.
+    of an entry or of `titles`, which the messages gave: a split leaves headings over entries that they were
+    not made of. A model may have put a forgotten message in words of its own: a heading above what is
+    forgotten stays only if what is left says each of its words.
     """
     gone = frozenset(seqs)
     work = Work(workbench, library)
@@ -36,7 +36,7 @@ def forget(
         left = document.map_entries(lambda entry: _left(entry, gone, work))
         if left.body != document.body:
             changed[document.id] = left
-    words = _lost(library, gone, changed, by_people)
+    words = _lost(library, gone, changed, titles)
     changed = {doc_id: library.documents[doc_id] for doc_id in words if doc_id not in changed} | changed
     work.survey([one for doc_id, one in changed.items() if doc_id != CURRENT], [])
     removed = [doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries]
@@ -61,19 +61,13 @@ def _left(entry: Entry, gone: AbstractSet[int], work: Work) -> tuple[Entry, ...]
         if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
             return (entry,)
         return (_unmarked(entry, gone),)
-    parts = work.parts.pop(key_of(entry), (entry,))
-    alone = [part if gone.isdisjoint(part.sources) else _without_question(part, gone) for part in parts]
-    rest = [_unmarked(part, gone) for part in alone if part is not None]
-    return tuple(
-        replace(work.merge(group), superseded_by=marks)
-        for group in groups([replace(one, superseded_by=()) for one in rest])
-    )
-
-
-def _without_question(entry: Entry, gone: AbstractSet[int]) -> Entry | None:
-    """Reduce an entry that quotes a question to its answer, if only the question is forgotten; else None."""
-    alone = answer_alone(entry)
-    return alone if alone is not None and gone.isdisjoint(alone.sources) else None
+    rest = []
+    for part in work.parts.pop(key_of(entry), (entry,)):
+        # Of a question that it quotes, if only that is forgotten, the answer is left.
+        alone = part if gone.isdisjoint(part.sources) else answer_alone(part)
+        if alone is not None and gone.isdisjoint(alone.sources):
+            rest.append(replace(_unmarked(alone, gone), superseded_by=()))
+    return tuple(replace(work.merge(group), superseded_by=marks) for group in groups(rest))
 
 
 def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
@@ -85,36 +79,28 @@ def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
 
 
 def _lost(
-    library: Library, gone: AbstractSet[int], changed: Mapping[str, Document], by_people: AbstractSet[str]
+    library: Library, gone: AbstractSet[int], changed: Mapping[str, Document], titles: Iterable[str]
 ) -> dict[str, set[str]]:
     """Headings and summaries, by document, that hold a word which none of its remaining entries has."""
     known = [*library.entries(), *(part for parts in library.parts.values() for part in parts)]
     everywhere = _said(one for one in known if not gone.isdisjoint(one.sources))
+    everywhere |= {word for title in titles for word in terms(title)}
     lost_titles: dict[str, set[str]] = {}
     for doc_id, before in library.documents.items():
         left = _said(changed.get(doc_id, before).entries)
-        here, lost = _said(before.entries) - left, everywhere - left
+        lost = everywhere - left
+        losing = [
+            section
+            for section in before.partitions()
+            if any(not gone.isdisjoint(entry.sources) for entry in section.entries)
+        ]
+        above = {title for section in losing for title in (before.title, *section.path)}
         shown = {before.summary, *(heading.title for heading in before.headings)}
-        stale = {title for title in shown if _has_any(title, here if title in by_people else lost)}
-        stale |= {title for title in _above(before, gone) - by_people if not _is_borne_out(title, left)}
+        stale = {title for title in shown if _has_any(title, lost)}
+        stale |= {one for one in above if not all(_has_any(word, left) for word in content_words(one))}
         if stale:
             lost_titles[doc_id] = stale
     return lost_titles
-
-
-def _above(document: Document, gone: AbstractSet[int]) -> set[str]:
-    """Titles of the document and of its headings above an entry of these messages."""
-    losing = [
-        section
-        for section in document.partitions()
-        if any(not gone.isdisjoint(entry.sources) for entry in section.entries)
-    ]
-    return {title for section in losing for title in (document.title, *section.path)}
-
-
-def _is_borne_out(title: str, left: AbstractSet[str]) -> bool:
-    """True if the remaining entries say each content word of the title."""
-    return all(_has_any(word, left) for word in content_words(title))
 
 
 def _has_any(title: str, gone: AbstractSet[str]) -> bool:
@@ -137,21 +123,15 @@ def _said(entries: Iterable[Entry]) -> set[str]:
 
 def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Document:
     body: list[Block] = []
-    for section in document.partitions():
-        heading = section.heading
+    sections = document.partitions()
+    for section in sections:
+        heading, depth = section.heading, len(section.path)
         if heading and heading.title in stale:
-            entries = section.entries or _below(document, section)
-            body += [Heading(title(entries, work), heading.level), *section.blocks]
+            below = [entry for one in sections if one.path[:depth] == section.path for entry in one.entries]
+            body += [Heading(title(section.entries or below, work), heading.level), *section.blocks]
         else:
             body += section.body
     return document.with_body(body)
-
-
-def _below(document: Document, section: Section) -> tuple[Entry, ...]:
-    depth = len(section.path)
-    return tuple(
-        entry for one in document.partitions() if one.path[:depth] == section.path for entry in one.entries
-    )
 
 
 def _parts_left(

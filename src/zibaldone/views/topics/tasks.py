@@ -376,16 +376,16 @@ class AgentMove(BaseModel):
 
 @dataclass(frozen=True)
 class PickDocuments(Task[Picked]):
-    """Infini Memory-H: pick documents by their summaries."""
+    """Infini Memory-H: pick documents by their summaries. These stand first, for prefix caches."""
 
     view = "topics"
     prompt = "pick_documents"
     result = Picked
     max_tokens = 800
 
-    question: str
     documents: tuple[Listed, ...]
     at_most: int
+    question: str
     likely: tuple[str, ...] = field(default=(), metadata=NOT_SENT)  # ids by words and vectors
 
     def check(self, result: Picked) -> None:

@@ -42,12 +42,11 @@ from zibaldone.views.base import (
 from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, fill, recallable_seqs, tail, usable
 from zibaldone.views.topics import entry_units, table
-from zibaldone.views.topics.apply_edits import apply, withdraw
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
 from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.edit_messages import read, written_words
+from zibaldone.views.topics.editing import ROLE, apply, is_edit
 from zibaldone.views.topics.entry_units import NAME, Entries, entries_of
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
@@ -58,7 +57,7 @@ from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 6  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 7  # raise it when other documents would be made of the same log without a model
 _KINDS = ("documents", "entries")
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()
@@ -133,7 +132,7 @@ class TopicsView(RestingView):
         library = before or Library()
         with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
             done = 0
-            for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
+            for are_edits, run in groupby(messages, key=is_edit):
                 part = list(run)
                 if are_edits:
                     library = apply(library, part, workbench)
@@ -388,10 +387,9 @@ class TopicsView(RestingView):
     ) -> tuple[int, int]:
         """Forget messages, and save the library if `save`: (documents, entries) fewer. Waits for no model."""
         before = table.load(connection, generation) or Library()
-        forgotten, workbench = log.fetch(connection, generation.user, list(seqs)), self._offline_workbench()
-        editors = log.editors(connection, generation.user)
-        by_people = written_words(one for one in editors if one.seq not in forgotten)
-        after = forget(withdraw(before, forgotten.values(), workbench), seqs, workbench, by_people)
+        forgotten = log.fetch(connection, generation.user, list(seqs)).values()
+        titles = [one.content for one in forgotten if one.role == ROLE]  # edits could name headings once
+        after = forget(before, seqs, self._offline_workbench(), titles)
         if save and after is not before:
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after)

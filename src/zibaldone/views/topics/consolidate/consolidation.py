@@ -6,7 +6,7 @@ and CURRENT is flushed at the same places however messages are batched.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.resizing import merge_small, split
 from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
-from zibaldone.views.topics.consolidate.summaries import finished, tokens_of
+from zibaldone.views.topics.consolidate.summaries import logged, summed_up
 from zibaldone.views.topics.consolidate.workbench import Sameness, Work, Workbench, sameness
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of, order
 from zibaldone.views.topics.markdown.document import Document
@@ -119,16 +119,10 @@ class _Shelf:
 
     def tidy(self) -> None:
         """Split, merge, and renew summaries, token counts and update logs."""
-        for doc_id, event in list(self.events.items()):
-            document = self.documents[doc_id]
-            self.documents[doc_id] = replace(
-                document,
-                token_count=tokens_of(document, self.work),
-                summary=event.summary or document.summary,
-            )
         for doc_id, document in list(self.documents.items()):
-            if document.token_count > self.work.settings.split_tokens:
+            if doc_id in self.events or document.token_count > self.work.settings.split_tokens:
                 self._split(doc_id)
+        self._sum_up(self.events)
         while True:
             merged, gone = merge_small(self.documents, self.work, known=self.before.documents.keys())
             if not merged:
@@ -137,12 +131,16 @@ class _Shelf:
                 del self.documents[doc_id]
                 self.events.pop(doc_id, None)
             self._rewrite([(document, ()) for document in merged], "merged")
+            self._sum_up(document.id for document in merged)
             if self.work.has_model:  # it is asked once
                 break
         for doc_id, event in self.events.items():
-            self.documents[doc_id] = finished(
-                self.documents[doc_id], self.work, event.name, self.time, event.summary
-            )
+            self.documents[doc_id] = logged(self.documents[doc_id], event.name, self.time)
+
+    def _sum_up(self, ids: Iterable[str]) -> None:
+        for doc_id in ids:
+            document = self.documents[doc_id]
+            self.documents[doc_id] = summed_up(document, self.work, self.events[doc_id].summary)
 
     def closed(self) -> Library:
         """The library with CURRENT empty."""

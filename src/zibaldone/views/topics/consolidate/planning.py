@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from zibaldone.models.base import Vectors
 from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
-from zibaldone.views.topics.consolidate.summaries import title
+from zibaldone.views.topics.consolidate.summaries import summary, title
 from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.document import Document
@@ -97,15 +98,15 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
 
 
 def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:
-    """Plan by similarity of centroids; portions that no document is like make new ones, like with like."""
+    """Plan by similarity of summaries; portions that no document is like make new ones, like with like."""
     plan = Plan()
     if not portions:
         return plan
-    centres = work.centres([block.entries for block in portions])
+    rows = _summaries([summary(portion.entries, work) for portion in portions], work)
     rest = list(range(len(portions)))
     if documents:
         ids = list(documents)
-        likeness = centres @ work.document_centres(documents.values()).T
+        likeness = rows @ _summaries([one.summary for one in documents.values()], work).T
         best = likeness.argmax(axis=1)
         rest = [row for row in rest if likeness[row, best[row]] < work.settings.route_similarity]
         left = set(rest)
@@ -114,11 +115,16 @@ def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work
                 plan.updates.setdefault(ids[best[row]], []).append(portion)
     sizes = [work.tokens(portions[row].entries) for row in rest]
     limit = _FILLED * work.settings.split_tokens
-    for group in cluster(centres[rest], sizes, work.settings.route_similarity, limit):
+    for group in cluster(rows[rest], sizes, work.settings.route_similarity, limit):
         members = [portions[rest[row]] for row in group]
         name = title([entry for block in members for entry in block.entries], work)
         plan.new.setdefault(name, []).extend(members)
     return plan
+
+
+def _summaries(texts: Sequence[str], work: Work) -> Vectors:
+    """(n, d) see `Work.lean`."""
+    return work.lean(work.workbench.vectors(texts))
 
 
 def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> list[Document]:

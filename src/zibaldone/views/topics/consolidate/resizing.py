@@ -8,7 +8,8 @@ from itertools import takewhile
 
 import numpy as np
 
-from zibaldone.search.clustering import halves, unit
+from zibaldone.models.base import Vectors
+from zibaldone.search.clustering import halves
 from zibaldone.views.topics.consolidate.summaries import content_tokens, title, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import CatalogueLine, order
@@ -98,31 +99,27 @@ _SHOWN = 64  # small documents that a model chooses among: the newest
 def merge_small(
     documents: Mapping[str, Document], work: Work, *, known: Collection[str] = ()
 ) -> tuple[list[Document], dict[str, str]]:
-    """Merged documents, and for each id that is gone the id that it went into: the group's oldest.
+    """Merge small documents with similar summaries (Algorithm 1, lines 25-31).
 
-    A model that has left small documents apart (`known`) is asked again when there is another one. Summaries
-    and logs are still to be brought up to date.
+    Returns the merged documents, and for each id that is gone the id that it went into: the group's oldest.
+    A model selects among the similar ones; one that has left them apart (`known`) is asked again when there
+    is another. Summaries and logs are still to be brought up to date.
     """
-    small = [
-        document
-        for document in documents.values()
-        if document.token_count < work.settings.merge_tokens and document.entries
-    ]
-    if len(small) < 2:
+    small, likeness = small_similar(documents, work)
+    if not small:
         return [], {}
     if not work.has_model:
-        chosen = _alike(small, work)
+        chosen = _groups(small, likeness, work)
     elif all(document.id in known for document in small):
         return [], {}
     else:
-        shown = small[-_SHOWN:]
         task = ChooseMerges(
-            documents=tuple(map(CatalogueLine.of, shown)),
+            documents=tuple(map(CatalogueLine.of, small)),
             at_most=work.settings.merge_most,
             token_limit=work.settings.split_tokens,
         )
         answer = work.ask(task)
-        chosen = _alike(shown, work) if answer.degraded else answer.result.groups
+        chosen = _groups(small, likeness, work) if answer.degraded else answer.result.groups
     made: list[Document] = []
     gone: dict[str, str] = {}
     for group in chosen:
@@ -132,26 +129,39 @@ def merge_small(
     return made, gone
 
 
-def _alike(small: Sequence[Document], work: Work) -> list[list[str]]:
-    """Group documents by cosine of centroids, the most alike first; each joins one group at most."""
-    centres = work.document_centres(small)
-    likeness = centres @ centres.T
+def small_similar(documents: Mapping[str, Document], work: Work) -> tuple[list[Document], Vectors]:
+    """SmallSimilarDocs: documents below `merge_tokens` with a summary like another one's.
+
+    Returns them and the (n, n) cosines of their summaries.
+    """
+    small = [one for one in documents.values() if one.token_count < work.settings.merge_tokens]
+    small = [one for one in small if one.entries and one.summary][-_SHOWN:]
+    if len(small) < 2:
+        return [], np.zeros((0, 0), dtype=np.float32)
+    rows = work.lean(work.workbench.vectors([document.summary for document in small]))
+    likeness = rows @ rows.T
     np.fill_diagonal(likeness, -2)
+    similar = np.flatnonzero(likeness.max(axis=1) >= work.settings.merge_similarity)
+    return [small[row] for row in similar], likeness[np.ix_(similar, similar)]
+
+
+def _groups(small: Sequence[Document], likeness: Vectors, work: Work) -> list[list[str]]:
+    """SelectMergeGroups without a model: the most similar pair first; who joins is similar to all in it."""
+    settings = work.settings
     free = np.ones(len(small), dtype=bool)
     groups: list[list[str]] = []
     while True:
         pairs = np.where(free[:, None] & free[None, :], likeness, -2)
         first, second = divmod(int(pairs.argmax()), len(small))
-        if pairs[first, second] < work.settings.merge_similarity:
+        if pairs[first, second] < settings.merge_similarity:
             return groups
         group = [first, second]
         free[group] = False
-        while len(group) < work.settings.merge_most:
-            centre = unit(centres[group].sum(axis=0, keepdims=True))[0]
-            near = np.where(free, centres @ centre, -2)
+        while len(group) < settings.merge_most:
+            near = np.where(free, likeness[group].min(axis=0), -2)
             best = int(near.argmax())
             tokens = sum(small[row].token_count for row in (*group, best))
-            if near[best] < work.settings.merge_similarity or tokens > work.settings.split_tokens:
+            if near[best] < settings.merge_similarity or tokens > settings.split_tokens:
                 break
             group.append(best)
             free[best] = False

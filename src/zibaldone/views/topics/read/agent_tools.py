@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import regex
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from zibaldone.core.validation import shown, whole, words
+from zibaldone.core.validation import shown, words
 from zibaldone.errors import InvalidInput
 from zibaldone.text.words import terms
 from zibaldone.views.topics.read.index import DocumentIndex, ReadingIndex, best_blocks, bm25
@@ -104,123 +104,13 @@ def described(name: str, arguments: type[Arguments]) -> dict[str, Any]:
     schema = arguments.model_json_schema()
     description = schema.pop("description", "")
     schema.pop("title", None)
-    for field in schema["properties"].values():
-        field.pop("title", None)
+    for argument in schema["properties"].values():
+        argument.pop("title", None)
     return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentLine:
-    """One line of a document's body."""
-
-    number: int  # from 1
-    text: str  # cut where it is very long
-    matched: bool = True  # False: shown for its context
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Consecutive lines of a document."""
-
-    doc_id: str
-    heading: tuple[str, ...]  # above the first line, from the topmost down
-    lines: tuple[DocumentLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Grepped:
-    """Lines that a pattern matched."""
-
-    excerpts: tuple[Excerpt, ...]
-    matches: int  # lines shown that match
-    complete: bool  # False: there may be more; the limit or the time was up
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A heading's block."""
-
-    doc_id: str
-    heading: tuple[str, ...]
-    start_line: int
-    end_line: int
-    score: float
-    lines: tuple[DocumentLine, ...]  # of the entries that fit best
-
-
-@dataclass(frozen=True, slots=True)
-class ListedDocument:
-    """A document in the catalogue."""
-
-    doc_id: str
-    title: str
-    summary: str
-    lines: int
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of the catalogue."""
-
-    documents: tuple[ListedDocument, ...]
-    offset: int
-    total: int
-
-
-ToolAnswer = Grepped | Page | Excerpt | tuple[Hit, ...]
-
 LONGEST_ANSWER = 12_000  # characters of one call's answer
 LONGEST_SUMMARY = 200
-
-
-def answer_text(answer: ToolAnswer) -> str:
-    """Render a tool's answer for a model, at most LONGEST_ANSWER characters."""
-    match answer:
-        case Grepped():
-            parts = [_excerpt(shown) for shown in answer.excerpts] or ["no line matches"]
-            parts += [f"({answer.note})"] if answer.note else []
-        case Page():
-            parts = [
-                f"documents {answer.offset + 1} to {answer.offset + len(answer.documents)} of {answer.total}"
-            ]
-            parts = parts if answer.documents else [f"no more: there are {answer.total} documents"]
-            parts += [
-                f"{shown.doc_id} ({shown.lines} lines): {shortened(shown.summary or shown.title)}"
-                for shown in answer.documents
-            ]
-        case Excerpt():
-            parts = [_excerpt(answer)]
-        case _:
-            parts = [_hit_text(shown) for shown in answer] or ["nothing has these words"]
-    text = "\n".join(parts)
-    if len(text) > LONGEST_ANSWER:
-        cut = text.rfind("\n", 0, LONGEST_ANSWER - 100)
-        text = f"{text[:cut]}\n(cut here: ask for less, or read on with read_lines)"
-    return text
-
-
-def shortened(summary: str) -> str:
-    return summary if len(summary) <= LONGEST_SUMMARY else f"{summary[: LONGEST_SUMMARY - 1]}…"
-
-
-def _excerpt(excerpt: Excerpt) -> str:
-    return f"{_where(excerpt.doc_id, excerpt.heading)}\n{_lines(excerpt.lines)}"
-
-
-def _hit_text(hit: Hit) -> str:
-    where = f"{_where(hit.doc_id, hit.heading)}, lines {hit.start_line} to {hit.end_line}"
-    return f"{where}, score {hit.score:.1f}\n{_lines(hit.lines)}"
-
-
-def _where(doc_id: str, heading: Sequence[str]) -> str:
-    return f"[{doc_id}]{' ' if heading else ''}{' > '.join(heading)}"
-
-
-def _lines(lines: Sequence[DocumentLine]) -> str:
-    return "\n".join(f"{line.number}{':' if line.matched else '-'} {line.text}" for line in lines)
-
-
 LONGEST_LINE = 500  # characters; what is longer is cut
 _SECONDS = 0.5  # for all that one pattern is matched against
 _MOST_IN_DOCUMENT = 60  # lines that one grep_doc gives back
@@ -228,11 +118,52 @@ _SNIPPET = 3  # entries of a block that search shows
 _MOST_TERMS = 64
 
 
-class Toolset:
-    """`grep`, `grep_doc`, `search`, `list_docs` and `read_lines`: typed, or by name with `call`.
+@dataclass(slots=True)
+class ToolAnswer:
+    """A tool's answer as a model is shown it, and what of the documents it shows."""
 
-    The methods raise InvalidInput on arguments that make no sense.
-    """
+    parts: list[str] = field(default_factory=list)
+    lines: list[tuple[str, set[int]]] = field(default_factory=list)  # (document, numbers of its lines)
+    listed: set[str] | None = None  # documents of a page of the catalogue
+
+    @property
+    def text(self) -> str:
+        """At most LONGEST_ANSWER characters."""
+        text = "\n".join(self.parts)
+        if len(text) > LONGEST_ANSWER:
+            cut = text.rfind("\n", 0, LONGEST_ANSWER - 100)
+            text = f"{text[:cut]}\n(cut here: ask for less, or read on with read_lines)"
+        return text
+
+    def show(
+        self,
+        index: DocumentIndex,
+        numbers: Sequence[int],
+        start: int,
+        matched: set[int] | None = None,
+        of: str = "",
+    ) -> None:
+        """Add lines of a document, below its id and the heading above `start`; `of` says more of them."""
+        path = next((one.section.path for one in index.regions if one.start <= start <= one.end), ())
+        rows = []
+        for number in numbers:
+            mark = ":" if matched is None or number in matched else "-"
+            rows.append(f"{number}{mark} {_cut(index.lines[number - 1], LONGEST_LINE)}")
+        where = f"[{index.document.id}]{' ' if path else ''}{' > '.join(path)}{of}"
+        self.parts.append("\n".join((where, *(rows or [""]))))
+        self.lines.append((index.document.id, set(numbers)))
+
+
+def shortened(summary: str) -> str:
+    return _cut(summary, LONGEST_SUMMARY)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+class Toolset:
+    """`grep`, `grep_doc`, `search`, `list_docs` and `read_lines`, called by their names."""
 
     def __init__(self, index: ReadingIndex) -> None:
         self._documents: Mapping[str, DocumentIndex] = dict(index.documents)  # of this state: it stays so
@@ -247,69 +178,70 @@ class Toolset:
         The arguments may be an object or its JSON, as chat models give them.
         """
         try:
-            return answer_text(self.invoke(name, arguments))
+            return self.invoke(name, arguments).text
         except InvalidInput as error:
             return f"error: {error}"
 
     def invoke(self, name: str, arguments: Mapping[str, Any] | str | None) -> ToolAnswer:
         """Call a tool by its name. Raises InvalidInput on anything wrong with the call."""
-        given = _validated(name, arguments)
-        answer: ToolAnswer = getattr(self, name)(**given.model_dump())
-        return answer
+        match _validated(name, arguments):
+            case Grep() as given:
+                return _grepped(self._documents.values(), given.pattern, given.limit, given.context_lines)
+            case GrepDoc() as given:
+                held = [self._document(given.doc_id)]
+                return _grepped(held, given.pattern, _MOST_IN_DOCUMENT, given.context_lines)
+            case Search() as given:
+                return self._search(given)
+            case ListDocs() as given:
+                return self._listed(given)
+            case ReadLines() as given:
+                return self._read(given)
+        raise AssertionError(name)
 
-    def grep(self, pattern: str, limit: int = MOST_HITS, context_lines: int = 0) -> Grepped:
-        return _grepped(
-            self._documents.values(), pattern, min(whole("limit", limit), MOST_HITS), context_lines
-        )
-
-    def grep_doc(self, doc_id: str, pattern: str, context_lines: int = 2) -> Grepped:
-        return _grepped([self._document(doc_id)], pattern, _MOST_IN_DOCUMENT, context_lines)
-
-    def search(self, query: str, limit: int = 8) -> tuple[Hit, ...]:
-        """The heading blocks with the best BM25 score, best first; () if none has any of the words."""
+    def _search(self, given: Search) -> ToolAnswer:
+        """The heading blocks with the best BM25 score, best first, by their best entries."""
         held = list(self._documents.values())
-        sought = dict.fromkeys(terms(words("query", query))[:_MOST_TERMS], 1.0)
+        sought = dict.fromkeys(terms(given.query)[:_MOST_TERMS], 1.0)
         if not sought:
-            raise InvalidInput(f"the query {shown(query)} has no word to search for; give content words")
-        entries = dict(zip(self._documents, bm25([one.entries for one in held], sought), strict=True))
-        most = min(max(whole("limit", limit), 1), MOST_HITS)
-        return tuple(
-            _hit(index, number, score, entries[index.document.id])
-            for index, number, score in best_blocks(held, sought)[:most]
-        )
+            raise InvalidInput(
+                f"the query {shown(given.query)} has no word to search for; give content words"
+            )
+        of_entries = dict(zip(self._documents, bm25([one.entries for one in held], sought), strict=True))
+        answer = ToolAnswer()
+        for index, number, score in best_blocks(held, sought)[: given.limit]:
+            region, scores = index.regions[number], of_entries[index.document.id]
+            rows = [row for row, place in enumerate(index.places) if place.partition == number]
+            rows.sort(key=lambda row: (not index.places[row].entry.current, -scores[row], row))
+            lines = sorted(index.places[row].start for row in rows[:_SNIPPET])
+            of = f", lines {region.start} to {region.end}, score {score:.1f}"
+            answer.show(index, lines, region.start, of=of)
+        return answer if answer.parts else ToolAnswer(["nothing has these words"])
 
-    def list_docs(self, offset: int = 0, limit: int = 20) -> Page:
+    def _listed(self, given: ListDocs) -> ToolAnswer:
         """Documents in the order of their ids, CURRENT last."""
-        offset, limit = whole("offset", offset), whole("limit", limit)
-        held = list(self._documents.values())
-        shown_ones = held[max(offset, 0) :][: min(max(limit, 1), MOST_LISTED)]
-        listed = (
-            ListedDocument(
-                indexed.document.id, indexed.document.title, indexed.document.summary, len(indexed.lines)
-            )
-            for indexed in shown_ones
-        )
-        return Page(tuple(listed), max(offset, 0), len(held))
+        held, total = list(self._documents.values())[given.offset :][: given.limit], len(self._documents)
+        parts = [f"documents {given.offset + 1} to {given.offset + len(held)} of {total}"]
+        parts = parts if held else [f"no more: there are {total} documents"]
+        for index in held:
+            summary = shortened(index.document.summary or index.document.title)
+            parts.append(f"{index.document.id} ({len(index.lines)} lines): {summary}")
+        return ToolAnswer(parts, listed={one.document.id for one in held})
 
-    def read_lines(self, doc_id: str, start_line: int, end_line: int) -> Excerpt:
+    def _read(self, given: ReadLines) -> ToolAnswer:
         """Lines of one document, both ends included; at most 100."""
-        index = self._document(doc_id)
-        count = len(index.lines)
-        start_line, end_line = whole("start_line", start_line), whole("end_line", end_line)
-        if not 1 <= start_line <= end_line:
+        index = self._document(given.doc_id)
+        start, count = given.start_line, len(index.lines)
+        if start > given.end_line:
             raise InvalidInput(
-                f"lines {start_line} to {end_line} are no range: count from 1, and give the smaller first"
+                f"lines {start} to {given.end_line} are no range: count from 1, and give the smaller first"
             )
-        if start_line > count:
+        if start > count:
             raise InvalidInput(
-                f"document {doc_id!r} has {count} lines: start_line {start_line} is behind them"
+                f"document {given.doc_id!r} has {count} lines: start_line {start} is behind them"
             )
-        last = min(end_line, start_line + MOST_LINES - 1, count)
-        return Excerpt(
-            doc_id,
-            _heading(index, start_line),
-            tuple(_line(index, number) for number in range(start_line, last + 1)),
-        )
+        answer = ToolAnswer()
+        answer.show(index, range(start, min(given.end_line, start + MOST_LINES - 1, count) + 1), start)
+        return answer
 
     def document(self, doc_id: str) -> DocumentIndex | None:
         """The document, as it was when the tools were made; None if there is none."""
@@ -341,93 +273,38 @@ def _validated(name: str, arguments: Mapping[str, Any] | str | None) -> Argument
         raise InvalidInput(f"the arguments of {name} are not JSON: {error}") from error
 
 
-def _grepped(documents: Iterable[DocumentIndex], pattern: str, limit: int, around: int) -> Grepped:
-    matcher = _matcher(pattern)
-    around = min(max(whole("context_lines", around), 0), MOST_CONTEXT)
-    excerpts: list[Excerpt] = []
-    matches, complete, note = 0, True, ""
-    for index in documents:
-        try:
-            numbers = list(_matching(index, matcher, limit - matches))
-        except TimeoutError:
-            return Grepped(
-                tuple(excerpts),
-                matches,
-                complete=False,
-                note="the time for this pattern is up; make it simpler",
-            )
-        except (MemoryError, RecursionError) as error:
-            raise InvalidInput(
-                f"the pattern {shown(pattern)} takes too much memory; make it simpler"
-            ) from error
-        matches += len(numbers)
-        excerpts += _excerpts(index, numbers, around)
-        if matches >= limit:
-            return Grepped(tuple(excerpts), matches, complete=False, note=f"only the first {limit} are shown")
-    return Grepped(tuple(excerpts), matches, complete, note)
-
-
-class _Matcher:
-    """A pattern with a time limit for all its matching together."""
-
-    def __init__(self, pattern: regex.Pattern[str]) -> None:
-        self._pattern = pattern
-        self._end = time.monotonic() + _SECONDS
-
-    def __call__(self, line: str) -> bool:
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return self._pattern.search(line, timeout=left) is not None
-
-
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    if not words("pattern", pattern) or len(pattern) > LONGEST_PATTERN:
-        raise InvalidInput(f"a pattern has 1 to {LONGEST_PATTERN} characters, not {len(pattern)}")
+def _grepped(documents: Iterable[DocumentIndex], pattern: str, limit: int, around: int) -> ToolAnswer:
+    """Lines that match, with those around them; overlapping ones are shown together."""
+    answer, left, until = ToolAnswer(), limit, time.monotonic() + _SECONDS
     try:
-        return _Matcher(regex.compile(pattern, regex.IGNORECASE))
-    except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        matcher = regex.compile(pattern, regex.IGNORECASE)
+        for index in documents:
+            numbers: list[int] = []
+            for number, line in enumerate(index.lines, 1):
+                seconds = until - time.monotonic()
+                if seconds <= 0:
+                    raise TimeoutError
+                if line and len(numbers) < left and matcher.search(line, timeout=seconds):
+                    numbers.append(number)
+            runs: list[list[int]] = []
+            for number in numbers:
+                low, high = max(1, number - around), min(len(index.lines), number + around)
+                if runs and low <= runs[-1][1] + 1:
+                    runs[-1][1] = high
+                else:
+                    runs.append([low, high])
+            for low, high in runs:
+                answer.show(index, range(low, high + 1), low, set(numbers))
+            left -= len(numbers)
+            if not left:
+                answer.parts.append(f"(only the first {limit} are shown)")
+                return answer
+    except TimeoutError:
+        answer.parts = answer.parts or ["no line matches"]
+        answer.parts.append("(the time for this pattern is up; make it simpler)")
+    except (regex.error, ValueError, OverflowError) as error:
         raise InvalidInput(f"{shown(pattern)} is no regular expression: {error}") from error
-
-
-def _matching(index: DocumentIndex, matches: Callable[[str], bool], most: int) -> Iterator[int]:
-    for number, line in enumerate(index.lines, 1):
-        if most <= 0:
-            return
-        if line and matches(line):
-            yield number
-            most -= 1
-
-
-def _excerpts(index: DocumentIndex, numbers: Sequence[int], around: int) -> Iterator[Excerpt]:
-    """The matching lines with their context; overlapping ones joined."""
-    matched = set(numbers)
-    runs: list[list[int]] = []
-    for number in numbers:
-        low, high = max(1, number - around), min(len(index.lines), number + around)
-        if runs and low <= runs[-1][1] + 1:
-            runs[-1][1] = high
-        else:
-            runs.append([low, high])
-    for low, high in runs:
-        lines = (_line(index, number, matched=number in matched) for number in range(low, high + 1))
-        yield Excerpt(index.document.id, _heading(index, low), tuple(lines))
-
-
-def _hit(index: DocumentIndex, number: int, score: float, scores: Any) -> Hit:
-    region = index.regions[number]
-    rows = [row for row, place in enumerate(index.places) if place.partition == number]
-    best = sorted(rows, key=lambda row: (not index.places[row].entry.current, -scores[row], row))[:_SNIPPET]
-    lines = tuple(_line(index, index.places[row].start) for row in sorted(best))
-    return Hit(index.document.id, region.section.path, region.start, region.end, score, lines)
-
-
-def _heading(index: DocumentIndex, number: int) -> tuple[str, ...]:
-    return next((one.section.path for one in index.regions if one.start <= number <= one.end), ())
-
-
-def _line(index: DocumentIndex, number: int, *, matched: bool = True) -> DocumentLine:
-    text = index.lines[number - 1]
-    return DocumentLine(
-        number, text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 1]}…", matched
-    )
+    except (MemoryError, RecursionError) as error:
+        raise InvalidInput(f"the pattern {shown(pattern)} takes too much memory; make it simpler") from error
+    answer.parts = answer.parts or ["no line matches"]
+    return answer

@@ -16,12 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import regex
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.lexical import Doubles
-from zibaldone.text.words import STOP_WORDS, terms, words
+from zibaldone.text.words import terms, words
 from zibaldone.views.topics.read.index import Name
 from zibaldone.views.topics.read.ranking import RankedEntries
 
@@ -35,10 +34,8 @@ _NOISE = 0.15  # cosine of a word and a sentence that have nothing to do with ea
 _MOST_NAMES = 32  # of a question
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{N}]+)*|[!?,;:]")
 _POSSESSIVE = regex.compile(r"['’]s?$")
-_LIVELY = frozenset("!?")
 _SUBJECT, _VALUE = "\0", "\1"
 _MOST_WORDS = 24  # a longer sentence is no plain statement
-_MOST_PLAIN = 2  # words of a value that is no name
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ class Follower:
         open_ = np.array([term not in taken for _, term in ranked.terms], dtype=bool)
         self._words: Vectors = ranked.embed([form for form, _ in ranked.terms])
         self._vectors: dict[str, Vectors] = {}
-        self._weights = _usual(ranked.weights, np.asarray(ranked.covered.any(axis=1))) * open_
+        self._weights = ranked.weights * open_
         self._whole = max(float(self._weights.sum()), 1e-9)
         self._covers: dict[int, Doubles] = {}
 
@@ -191,12 +188,6 @@ def follow(ranked: RankedEntries) -> Followed:
     return Followed(rows, follower.outdated(chains[:_BELIEVED]), leads)
 
 
-def _usual(weights: Doubles, known: npt.NDArray[np.bool_]) -> Doubles:
-    """Give words that the memory lacks the mean weight of the others: their rarity says nothing."""
-    mean = float(weights[known].mean()) if known.any() else 1.0
-    return np.where(known, weights, mean)
-
-
 def _without(text: str, names: Sequence[Name]) -> str:
     taken = {word.casefold() for name in names for word in name}
     return " ".join(word for word in words(text) if word not in taken)
@@ -232,23 +223,10 @@ def wordings(text: str, subject: Name, names: Sequence[Name]) -> Iterator[tuple[
         return
     others = [name for name in names if name != subject and not set(name) & set(subject)]
     others = [name for name in others if not any(name != more and set(name) < set(more) for more in others)]
-    low = [token.casefold() for token in tokens]
     for name in others:
         left = _replaced(tokens, name, _VALUE)
         if left.count(_VALUE) == 1:
             yield tuple(token.casefold() for token in left), name
-    if others or not _LIVELY.isdisjoint(tokens):
-        return
-    for size in range(1, _MOST_PLAIN + 1):
-        for at in range(len(low) - size + 1):
-            value = tuple(low[at : at + size])
-            left = [*low[:at], _VALUE, *low[at + size :]]
-            if _SUBJECT not in value and STOP_WORDS.isdisjoint((value[0], value[-1])) and _says(left):
-                yield tuple(left), value
-
-
-def _says(wording: Sequence[str]) -> bool:
-    return any(token not in STOP_WORDS and token not in (_SUBJECT, _VALUE) for token in wording)
 
 
 def _replaced(tokens: Sequence[str], name: Name, mark: str) -> list[str]:

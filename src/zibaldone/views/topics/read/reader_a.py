@@ -9,15 +9,7 @@ from datetime import date
 from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Tokenizer
-from zibaldone.views.topics.read.agent_tools import (
-    Excerpt,
-    Grepped,
-    Hit,
-    Page,
-    ToolAnswer,
-    Toolset,
-    answer_text,
-)
+from zibaldone.views.topics.read.agent_tools import ToolAnswer, Toolset
 from zibaldone.views.topics.read.ranking import EntryHit, RankedEntries, ReadingResult, falling, ordered
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, catalogue, likeliest, offline, partitions
 from zibaldone.views.topics.tasks import MOST_CALLS, AgentMove, Call, Called, Round, SearchMemory
@@ -48,11 +40,13 @@ class _Seen:
     documents: set[str] = field(default_factory=set)  # in the catalogue, or listed
     tokens: int = 0
 
-    def take(self, excerpts: Iterable[Excerpt]) -> bool:
-        new = False
-        for excerpt in excerpts:
-            held = self.lines.setdefault(excerpt.doc_id, set())
-            numbers = {line.number for line in excerpt.lines}
+    def take(self, answer: ToolAnswer) -> bool:
+        """Note what an answer shows; returns True if any of it is new."""
+        listed = answer.listed or set()
+        new = not listed <= self.documents
+        self.documents |= listed
+        for doc_id, numbers in answer.lines:
+            held = self.lines.setdefault(doc_id, set())
             new = new or not numbers <= held
             held |= numbers
         return new
@@ -166,14 +160,8 @@ class _AgentSearch:
             answer = self._tools.invoke(call.name, call.arguments)
         except InvalidInput as error:
             return f"error: {error}", False, False
-        text = answer_text(answer)
-        self._seen.tokens += self._tokenizer.count([text])[0]
-        if isinstance(answer, Page):
-            listed = {document.doc_id for document in answer.documents}
-            new = not listed <= self._seen.documents
-            self._seen.documents |= listed
-            return text, new, True
-        return text, self._seen.take(_excerpts(answer)), True
+        self._seen.tokens += self._tokenizer.count([answer.text])[0]
+        return answer.text, self._seen.take(answer), True
 
     def _reading(self, last: AgentMove | None, stopped: str) -> ReadingResult:
         tiers = [self._hits(rows, "picked") for rows in self._chosen(last or AgentMove())]
@@ -247,15 +235,3 @@ class _AgentSearch:
     def _global(self, id_: str, local: Iterable[int]) -> list[int]:
         where = self._index.of_document[id_]
         return [int(where[row]) for row in local]
-
-
-def _excerpts(answer: ToolAnswer) -> list[Excerpt]:
-    match answer:
-        case Grepped():
-            return list(answer.excerpts)
-        case Excerpt():
-            return [answer]
-        case Page():
-            return []
-        case _:
-            return [Excerpt(hit.doc_id, hit.heading, hit.lines) for hit in answer if isinstance(hit, Hit)]

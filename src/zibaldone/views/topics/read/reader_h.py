@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from zibaldone.models.asker import Asker
+from zibaldone.views.topics.library import order
 from zibaldone.views.topics.read.agent_tools import shortened
 from zibaldone.views.topics.read.fact_chains import follow
 from zibaldone.views.topics.read.index import ReadingIndex, best_blocks
@@ -38,8 +39,11 @@ def read_hybrid(ranked: RankedEntries, asker: Asker | None = None, *, user: str)
     first = likely[:_DOCUMENTS]
     if asker is None or not asker.has_model:
         return ReadingResult(offline(ranked), len(index), first)
-    listed = catalogue(index, likely[:_CATALOGUE])
-    task = PickDocuments(ranked.question.text, listed, _DOCUMENTS, likely)
+    shown = [id_ for id_ in likely if id_ != index.current][:_CATALOGUE]
+    if not shown:
+        return ReadingResult(offline(ranked), len(index), first)
+    listed = catalogue(index, sorted(shown, key=order))
+    task = PickDocuments(listed, _DOCUMENTS, ranked.question.text, likely)
     answer = asker.ask(task, user=user, timeout_s=_TIMEOUT_S)
     if answer.degraded:
         return ReadingResult(
@@ -49,7 +53,9 @@ def read_hybrid(ranked: RankedEntries, asker: Asker | None = None, *, user: str)
     chosen = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
     picked = tuple(chosen[:_DOCUMENTS])
     missed = partitions(index, ranked.question.stems, _PARTITIONS, without=picked)
-    entries = _joined(ranked, picked, missed, _PICKED)
+    entries = _joined(
+        ranked, (*picked, index.current), missed, _PICKED
+    )  # CURRENT's too: Algorithm 3, line 17
     return ReadingResult(entries, len(index), picked, model_calls=answer.calls)
 
 

@@ -1,0 +1,250 @@
+"""Infini Memory's tables, over its topic documents alone.
+
+    python -m benchmarks.infini table1 PATH    FC-SH and FC-MH, on the lists of MemoryAgentBench
+    python -m benchmarks.infini table2 PATH    the readers, and no maintenance, on LongMemEval
+    python -m benchmarks.infini table3 PATH    split thresholds, on LongMemEval
+    python -m benchmarks.infini mixing PATH    three conversations of LoCoMo that are unrelated, as one user's
+    python -m benchmarks.infini cost PATH      model calls and tokens of consolidation, on LoCoMo's first
+
+Offline a question scores what `benchmarks.recall` says: the evidence, or the answer, stands in the text. With
+a ZIBALDONE_CHAT_MODEL the view asks it, Infini Memory-A reads too, and answers are judged as by
+`benchmarks.read`; `--record` keeps what it says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from benchmarks import results
+from benchmarks.data import Conversation, Question, load
+from benchmarks.read import read, score
+from benchmarks.recall import judge
+from zibaldone.api import settings
+from zibaldone.cli.compare.evidence import Mean
+from zibaldone.cli.compare.systems import USER, Engine, Equipment, Recalled
+from zibaldone.models.asker import Asker
+from zibaldone.models.base import ChatRequest
+from zibaldone.models.meter import Meter
+from zibaldone.models.recorded import RecordedModel
+from zibaldone.models.static import shared_static_embedder
+from zibaldone.testing import ScriptedModel
+from zibaldone.views.topics import Consolidation
+from zibaldone.views.topics.tasks import Listed, PickDocuments
+
+_H = Consolidation()
+_APART = replace(_H, split_tokens=10**7, merge_tokens=1, route_similarity=1.0, merge_similarity=1.0)
+_SUMMARIES = "summary-only"
+# variant -> its settings, and their accuracy in percent: Table 1's by list, Tables 2 and 3 on LongMemEval
+TABLES: dict[str, dict[str, tuple[Consolidation, dict[str, float]]]] = {
+    "table1": {"A": (Consolidation.paper(), {"sh": 81.0, "mh": 35.0}), "H": (_H, {})},
+    "table2": {
+        "A": (Consolidation.paper(), {"lme": 79.3}),
+        "H": (_H, {"lme": 76.0}),
+        _SUMMARIES: (_H, {"lme": 41.7}),
+        "H without split and merge": (_APART, {"lme": 69.3}),
+    },
+    "table3": {
+        f"split at {most:,}": (replace(_H, split_tokens=most, merge_tokens=999), {"lme": theirs})
+        for most, theirs in ((1000, 74.0), (3000, 74.3), (5000, 76.0), (7000, 70.7), (9000, 69.7))
+    },
+}
+_PAGE = {
+    "command": "python -m benchmarks.infini",
+    "title": "Infini Memory's tables",
+    "note": "Theirs: by gpt-5-mini and a judge; ours: in 1,000 recalled tokens, offline where not judged.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure of one variant."""
+
+    table: str
+    variant: str
+    data: str
+    questions: int
+    measure: str
+    theirs: str
+    ours: str
+    documents: int
+
+
+class Bench:
+    """What the tables share: the parts of a memory, and a model to read and judge where there is one."""
+
+    def __init__(self, folder: Path, record: Path | None, budget: int) -> None:
+        chat = settings.chat()
+        if record is not None:
+            chat = RecordedModel(record, chat, "ask" if chat else "error")
+        self.embedder = shared_static_embedder()
+        self.tools = Equipment(self.embedder, folder, chat=chat)
+        self.asker = Asker(chat, Meter(None), self.embedder)
+        self.budget = budget
+
+    def table(self, name: str, conversations: Sequence[Conversation]) -> Iterator[Row]:
+        """Every variant on every conversation; LongMemEval's count together."""
+        for variant, (config, theirs) in TABLES[name].items():
+            if config.reader == "agentic" and self.tools.chat is None:
+                continue
+            groups: dict[str, list[tuple[str, float]]] = {}
+            documents: Counter[str] = Counter()
+            for conversation in conversations:
+                data = conversation.name if conversation.data == "mab" else "longmemeval"
+                engine = Engine("topics", self.tools, topics=config)
+                engine.take(conversation.messages)
+                groups.setdefault(data, []).extend(self.scores(engine, conversation, variant))
+                documents[data] += len(engine.memory.user(USER).topics.catalogue())
+                engine.close()
+            for data, scored in groups.items():
+                kind = "lme" if data == "longmemeval" else data[:2]
+                for measure in dict.fromkeys(how for how, _ in scored):
+                    mean = Mean.of(value for how, value in scored if how == measure)
+                    assert mean is not None
+                    ours = f"{100 * mean.value:.1f} ± {100 * mean.error:.1f}"
+                    known = str(theirs.get(kind, ""))
+                    yield Row(name, variant, data, mean.questions, measure, known, ours, documents[data])
+
+    def scores(self, engine: Engine, conversation: Conversation, variant: str) -> Iterator[tuple[str, float]]:
+        """(measure, score) of each question."""
+        for question in (one for one in conversation.questions if one.known):
+            if variant == _SUMMARIES:
+                recalled = self.by_summaries(engine, question)
+            else:
+                recalled = engine.recall(question.text, self.budget, question.asked_at)
+            found = judge(conversation, question, "topics", self.budget, recalled, 0.0)
+            if found.evidence is not None:
+                yield "evidence", found.evidence
+            if found.answer is not None:
+                yield "answer in text", found.answer
+            if self.tools.chat is not None:
+                yield "judged", score(question, read(question, recalled.text, self.asker), self.asker)
+
+    def by_summaries(self, engine: Engine, question: Question) -> Recalled:
+        """The documents whose summaries a model picks, or else those most like the question."""
+        topics = engine.memory.user(USER).topics
+        listed = [Listed(id=one.id, summary=one.summary) for one in topics.catalogue() if one.summary]
+        rows = np.asarray(self.embedder.embed([question.text, *(one.summary for one in listed)]))
+        nearest = [listed[at].id for at in np.argsort(-(rows[1:] @ rows[0]), kind="stable")]
+        task = PickDocuments(tuple(listed), 10, question.text, tuple(nearest))
+        held = {document.id: document for document in topics.documents()}
+        picked = self.asker.ask(task, user=question.id).result.documents
+        lines = [entry.text for id_ in picked if id_ in held for entry in held[id_].entries]
+        tokens = np.cumsum([count + 1 for count in self.embedder.count(lines)])
+        lines = lines[: int(np.searchsorted(tokens, self.budget, side="right"))]
+        return Recalled("\n".join(lines), tuple(lines), 0)
+
+    def mixing(self, conversations: Sequence[Conversation]) -> Iterator[Row]:
+        """How far documents mix what unrelated people said, and would with their entries shuffled."""
+        told = [(one.name, message) for one in conversations[:3] for message in one.messages]
+        owner = {seq: name for seq, (name, _) in enumerate(told, 1)}
+        engine = Engine("topics", self.tools, topics=_H)
+        engine.take([replace(message, session=f"{name}/{message.session}") for name, message in told])
+        documents = [
+            [owner[entry.last] for entry in document.entries]
+            for document in engine.memory.user(USER).topics.documents()
+            if document.id != "CURRENT"
+        ]
+        engine.close()
+        shuffled = [name for names in documents for name in names]
+        Random(0).shuffle(shuffled)
+        others = iter(shuffled)
+        mixed = [[next(others) for _ in names] for names in documents]
+        for variant, groups in (("merged by summaries", documents), ("entries shuffled", mixed)):
+            foreign = sum(len(names) - max(Counter(names).values()) for names in groups) / len(shuffled)
+            share = fmean(len(set(names)) > 1 for names in groups)
+            ours = f"{100 * share:.1f} % mix; {100 * foreign:.1f} % of entries are foreign"
+            yield Row("mixing", variant, "three of LoCoMo", 0, "documents", "", ours, len(groups))
+
+    def cost(self, conversations: Sequence[Conversation]) -> Iterator[Row]:
+        """Calls and tokens for each window of Eq. 1, by a model that gives back all that it is shown."""
+        conversation = conversations[0]
+        raw = sum(self.embedder.count([message.content for message in conversation.messages]))
+        for days in (1, 7, 30, 90):
+            spent: list[int] = []
+
+            def answered(request: ChatRequest, spent: list[int] = spent) -> str:
+                text = json.dumps(_plainly(request), ensure_ascii=False)
+                spent.append(sum(self.embedder.count([*(turn.content for turn in request.turns), text])))
+                return text
+
+            engine = Engine(
+                "topics",
+                replace(self.tools, chat=ScriptedModel(answered)),
+                topics=replace(_H, current_window=timedelta(days=days)),
+            )
+            engine.take(conversation.messages)
+            documents = len(engine.memory.user(USER).topics.catalogue())
+            engine.close()
+            per = f"{1000 * len(spent) / len(conversation.messages):.0f} calls, {sum(spent) / raw:.1f} tokens"
+            measure = "calls in 1,000 messages, tokens for each raw one"
+            yield Row("cost", f"a window of {days} days", conversation.name, 0, measure, "", per, documents)
+
+
+def _plainly(request: ChatRequest) -> Any:
+    """An answer of the usual length: every message is a fact, nothing is merged, blocks go round in turn."""
+    given = json.loads(request.turns[-1].content)
+    match request.task.rpartition(".")[2]:
+        case "extract":
+            lines = [line.partition(": ") for session in given["sessions"] for line in session]
+            return {"facts": [{"message": int(head.split()[0]), "text": text} for head, _, text in lines]}
+        case "rewrite_current":
+            numbers = [int(line.split()[0]) for line in given["entries"]]
+            parts = [numbers[at::8] for at in range(min(8, len(numbers)))]
+            return {"sections": [{"heading": "What was said", "entries": part} for part in parts]}
+        case "plan_updates":
+            blocks, ids = [one["block"] for one in given["blocks"]], [one["id"] for one in given["documents"]]
+            if ids:
+                updates = [{"document": id_, "blocks": blocks[at :: len(ids)]} for at, id_ in enumerate(ids)]
+                return {"updates": [one for one in updates if one["blocks"]], "new_documents": []}
+            return {"updates": [], "new_documents": [{"title": "Talk", "blocks": [one]} for one in blocks]}
+        case "rewrite_documents":
+            return {"documents": [_rewritten(**document) for document in given["documents"]]}
+    return {"groups": []}
+
+
+def _rewritten(document: str, title: str, new: list[dict[str, Any]], **_: Any) -> dict[str, Any]:
+    lines = {part["heading"]: [int(line.split()[0]) for line in part["entries"]] for part in new}
+    sections = [{"heading": heading, "entries": numbers} for heading, numbers in lines.items()]
+    return {"document": document, "title": title, "sections": sections}
+
+
+def main() -> None:
+    """Measure one table, and publish it."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.infini", description=__doc__)
+    parser.add_argument("table", choices=[*TABLES, "mixing", "cost"])
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--budget", type=int, default=1000, help="tokens")
+    parser.add_argument("--record", type=Path, help="keep a model's answers here, and do not ask again")
+    parser.add_argument("--output", type=Path, default=results.RESULTS / "infini.json")
+    given = parser.parse_args()
+    data = {"table1": "mab", "mixing": "locomo", "cost": "locomo"}.get(given.table, "longmemeval")
+    with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
+        bench = Bench(Path(folder), given.record, given.budget)
+        conversations = load(data, given.path)
+        if given.table in TABLES:
+            rows = list(bench.table(given.table, conversations))
+        else:
+            rows = list((bench.mixing if given.table == "mixing" else bench.cost)(conversations))
+    for row in rows:
+        print(f"{row.variant}, {row.data}, {row.measure}: {row.ours} (theirs {row.theirs or 'none'})")
+    output: Path = given.output
+    others = json.loads(output.read_text(encoding="utf-8"))["rows"] if output.is_file() else []
+    every = [*(row for row in others if row["table"] != given.table), *map(asdict, rows)]
+    every.sort(key=lambda row: str(row["table"]))
+    results.write(output, {**_PAGE, "rows": every})
+
+
+if __name__ == "__main__":
+    main()

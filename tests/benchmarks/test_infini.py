@@ -1,0 +1,44 @@
+"""Infini Memory's tables: each makes its rows, and leaves those of the others."""
+
+import json
+import sys
+
+import pytest
+
+from benchmarks import infini
+
+
+@pytest.fixture
+def made(monkeypatch, tmp_path, paths):
+    """Make a table; all rows that the file has afterwards."""
+    monkeypatch.delenv("ZIBALDONE_CHAT_MODEL", raising=False)
+
+    def make(table, data):
+        output = tmp_path / "out.json"
+        monkeypatch.setattr(sys, "argv", ["infini", table, str(paths[data]), "--output", str(output)])
+        infini.main()
+        return json.loads(output.read_text())["rows"]
+
+    return make
+
+
+def test_tables(made):
+    """A row for each variant that needs no model, with how it was measured."""
+    rows = made("table1", "mab")
+    assert [(row["variant"], row["data"], row["measure"]) for row in rows] == [("H", "sh", "answer in text")]
+    rows = made("table2", "longmemeval")
+    found = [row for row in rows if (row["table"], row["measure"]) == ("table2", "evidence")]
+    assert [row["variant"] for row in found] == ["H", "summary-only", "H without split and merge"]
+    assert [row["theirs"] for row in found] == ["76.0", "41.7", "69.3"]
+    again = made("table1", "mab")
+    assert again == rows
+
+
+def test_mixing_and_cost(made):
+    """Of documents beside shuffled ones; of the windows of Eq. 1, a longer one never dearer."""
+    own, shuffled = made("mixing", "locomo")
+    assert own["documents"] == shuffled["documents"]
+    rows = [row for row in made("cost", "locomo") if row["table"] == "cost"]
+    calls = [int(row["ours"].split()[0]) for row in rows]
+    assert calls == sorted(calls, reverse=True)
+    assert calls[-1] > 0
