@@ -104,7 +104,8 @@ def main() -> None:
         Column("+-", lambda row: row.against.error, ".3f"),
     ]
     Console(width=140).print(tabulate(f"{given.model.name}, {given.turns} turns", columns, rows))
-    results.write(given.output, {"model": given.model.name, "history_tokens": of.tokens, "rows": rows})
+    page = {"title": "Order of memory between turns, and what a prefix cache shares", "rows": rows}
+    results.write(given.output, page | {"model": given.model.name, "history_tokens": of.tokens})
 
 
 def _following(talk: Conversation, of: KVHistory) -> Iterator[Turn]:

@@ -102,7 +102,7 @@ def main() -> None:
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         "history_tokens": history,
         "questions": options.questions,
-        "arms": arms,
+        "rows": arms,
         "prompt_ms": [ms for _, _, ms in measured],
         "same_as_generate": [same for _, same, _ in measured],
     }

@@ -330,28 +330,28 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 432,
     "adapters": 2_035,
-    "api": 3_923,
-    "cli": 4_375,
+    "api": 3_871,
+    "cli": 4_365,
     "core": 723,
     "engine": 4_329,
     "importers": 3_390,
     "log": 2_500,
     "models": 2_551,
-    "recall": 1_731,
+    "recall": 1_733,
     "search": 2_771,
-    "server": 8_891,
+    "server": 8_896,
     "storage": 4_828,
     "testing": 507,
     "text": 2_860,
     "views": 1_958,
     "views/chunks": 2_800,
-    "views/hierarchy": 3_106,
+    "views/hierarchy": 3_212,
     "views/kvcache": 4_794,
     "views/messages": 218,
     "views/notes": 1_935,
-    "views/topics": 5_551,
+    "views/topics": 5_558,
 }
-TESTS_CEILING = 53_088
+TESTS_CEILING = 53_632
 
 
 def lines_in(path: Path) -> int:

@@ -94,14 +94,14 @@ def _is_old(hit: EntryHit) -> bool:
     return hit.superseded or hit.later is not None
 
 
-def _shown(hit: EntryHit, said: date) -> str:
+def _shown(hit: EntryHit, message_day: date) -> str:
     """An entry's words, with its own time where that is not the day on which it was said, and its mark.
 
     Both stand inside the last sentence: entries of one message may follow each other in a line.
     """
     entry = hit.place.entry
     when = entry.time.text[:10] if entry.time else ""
-    own = [] if said.isoformat().startswith(when) or when in entry.text else [f"({when})"]
+    own = [] if message_day.isoformat().startswith(when) or when in entry.text else [f"({when})"]
     marks = [*own, *([SUPERSEDED] if _is_old(hit) else [])]
     if not marks:
         return entry.text
