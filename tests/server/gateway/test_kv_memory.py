@@ -159,7 +159,6 @@ def test_an_upstream_that_renders_nothing(attached, upstream, status, body):
     "options",
     [
         {"extra_body": {"cache_salt": "mine"}},
-        {"extra_body": {"kv_transfer_params": {"do_remote_decode": True}}},
         {"extra_body": {"echo": True}},
     ],
 )
@@ -170,6 +169,16 @@ def test_requests_that_go_with_text_alone(attached, upstream, options):
     assert {name: sent[name] for name in options["extra_body"]} == options["extra_body"]
     assert len(sent["messages"][-1]["content"]) > len(QUESTION)
     assert "text alone" in report(answer)["reason"]
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/completions"])
+def test_nobody_names_keys_himself(attached, upstream, path):
+    """An engine answers whether a text is the named user's: no client's own scope gets there."""
+    client = attached[1]
+    mine = {"model": "fake", "prompt": "x", "messages": [{"role": "user", "content": QUESTION}]}
+    with pytest.raises(openai.BadRequestError, match="leave them out"):
+        client.post(path, body=mine | {"kv_transfer_params": {"zibaldone": {"user": "bea"}}}, cast_to=object)
+    assert upstream.sent == []
 
 
 def test_pictures_go_with_text(attached, upstream):

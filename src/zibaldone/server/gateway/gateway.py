@@ -31,6 +31,7 @@ from zibaldone.server.gateway.exchange import (
     without_member,
 )
 from zibaldone.server.gateway.json_body import (
+    JsonObject,
     NotAnObject,
     dumped,
     encoded,
@@ -118,6 +119,7 @@ class Gateway:
             body = await in_thread(read_object, data) if len(data) > LONG_BYTES else read_object(data)
         except NotAnObject:
             return await self._relay(request, wire.path, data, _off("the body is no JSON object"))
+        self._check_keys(body)
         principal: Principal = request.state.principal
         options = memory_options(headers, body, principal.memory_mode or self._mode)
         if is_subagent(headers):
@@ -183,7 +185,18 @@ class Gateway:
         headers = request.headers
         has_body = "content-length" in headers or "transfer-encoding" in headers
         path = request.scope["raw_path"].decode("latin-1").removeprefix(_PREFIX)
-        return await self._relay(request, path, request.stream() if has_body else b"", None)
+        content: Content = request.stream() if has_body else b""
+        if has_body and self._services.kv is not None:
+            content = await request.body()
+            with suppress(NotAnObject):
+                self._check_keys(read_object(content))
+        return await self._relay(request, path, content, None)
+
+    def _check_keys(self, body: JsonObject) -> None:
+        """Raises Problem where a client names keys itself: an engine would tell it whose text it guessed."""
+        if self._services.kv is not None and body["kv_transfer_params"]:
+            detail = "kv_transfer_params are the gateway's own here: leave them out, memory comes by itself"
+            raise Problem(400, "invalid-memory", detail)
 
     async def _relay(
         self, request: Request, below: str, content: Content, report: MemoryReport | None

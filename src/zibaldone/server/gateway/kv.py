@@ -29,12 +29,7 @@ if TYPE_CHECKING:
     from zibaldone.api.kv import KVMemory
 
 Render = Callable[[bytes], Awaitable[UpstreamAnswer]]
-_TAKEN = (
-    "kv_transfer_params",
-    "cache_salt",
-    "echo",
-    "prompt_logprobs",
-)  # members that ask for something else
+_TAKEN = ("cache_salt", "echo", "prompt_logprobs")  # members that ask for something else
 
 
 class NoKVMemory(Exception):
