@@ -52,7 +52,7 @@ def test_attention_functions(attention):
     model.set_attn_implementation(attention)
     full = logits(model, IDS)
     tap = Tap(model)
-    cache = tap.prefilled([captured(tap, IDS[:, :CONTEXT])])
+    cache = tap.cache_of([captured(tap, IDS[:, :CONTEXT])])
     found = logits(model, IDS[:, CONTEXT:], cache)
     assert (found - full[:, CONTEXT:]).abs().max() <= 1e-5 * full.abs().max()
     tap.detach()
@@ -85,7 +85,7 @@ def test_threads():
     done.set()
     thread.join()
     assert torch.equal(plain, full)
-    assert torch.allclose(cache.layers[0].keys, tap.prefilled([raw]).layers[0].keys, atol=1e-5)
+    assert torch.allclose(cache.layers[0].keys, tap.cache_of([raw]).layers[0].keys, atol=1e-5)
     assert torch.allclose(found["raw"][1].keys, raw[1].keys, atol=1e-4)
 
 
@@ -93,9 +93,9 @@ def test_a_model_that_cannot_be_verified_is_given_back(monkeypatch):
     """When the check fails the model is left without hooks and with its own attention."""
     model = new_model(FAMILIES["llama"]())
     full, attention = logits(model, IDS), model.config._attn_implementation
-    right = Tap.prefilled
+    right = Tap.cache_of
     wrong = lambda tap, parts, **more: right(tap, parts, 1, **more)  # noqa: E731 - one position too far
-    monkeypatch.setattr(Tap, "prefilled", wrong)
+    monkeypatch.setattr(Tap, "cache_of", wrong)
     with pytest.raises(UnsupportedModel, match="change its logits by"):
         Tap(model)
     assert hooks(model) == 0
@@ -111,7 +111,7 @@ def test_a_model_that_breaks_while_it_is_verified_is_given_back(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr(Tap, "prefilled", broken)
+    monkeypatch.setattr(Tap, "cache_of", broken)
     with pytest.raises(RuntimeError, match="out of memory"):
         Tap(model)
     assert hooks(model) == 0
@@ -127,7 +127,7 @@ def test_a_second_tap_is_refused():
     with pytest.raises(UnsupportedModel):
         Tap(model)
     assert hooks(model) == before
-    cache = first.prefilled([captured(first, IDS[:, :CONTEXT])])
+    cache = first.cache_of([captured(first, IDS[:, :CONTEXT])])
     assert (logits(model, IDS[:, CONTEXT:], cache) - full[:, CONTEXT:]).abs().max() <= 1e-5 * full.abs().max()
     first.detach()
     assert hooks(model) == 0

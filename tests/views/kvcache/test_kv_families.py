@@ -46,7 +46,7 @@ def tap(request):
 def put_back(tap):
     """How far logits behind keys that were captured and put back are from those of the whole text."""
     full = logits(tap.model, TEXT)[:, CONTEXT:]
-    found = logits(tap.model, TEXT[:, CONTEXT:], tap.prefilled([captured(tap, TEXT[:, :CONTEXT])]))
+    found = logits(tap.model, TEXT[:, CONTEXT:], tap.cache_of([captured(tap, TEXT[:, :CONTEXT])]))
     return (found - full).abs().max() / full.abs().max()
 
 

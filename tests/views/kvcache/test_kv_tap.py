@@ -54,7 +54,7 @@ def test_all_blocks_in_order_give_the_full_context(family, dtype):
     tap = tapped(family, dtype)
     full, allowed = noise(family, dtype, IDS, CONTEXT)
     parts = blocks_of(captured(tap, IDS[:, :CONTEXT]))
-    found = logits(tap.model, IDS[:, CONTEXT:], tap.prefilled(parts, final=CONTEXT + QUESTION))
+    found = logits(tap.model, IDS[:, CONTEXT:], tap.cache_of(parts, final=CONTEXT + QUESTION))
     assert full.std() > 0.1
     assert (found - full[:, CONTEXT:]).abs().max().item() <= allowed
 
@@ -72,7 +72,7 @@ def test_turn_by_turn_is_one_pass(family, dtype):
     if dtype == "bf16":  # each turn's pass rounds anew, where stock's chunks were two
         allowed = max(2 * allowed, 0.02 * full.abs().max().item())
     parts = [encoder.prefix, *read_back(chain)]
-    found = logits(tap.model, IDS[:, CONTEXT:], tap.prefilled(parts, final=ids.shape[1]))
+    found = logits(tap.model, IDS[:, CONTEXT:], tap.cache_of(parts, final=ids.shape[1]))
     assert (found - full[:, start:]).abs().max().item() <= allowed
 
 
@@ -82,7 +82,7 @@ def test_a_prefilled_cache_goes_on_catching(family):
     tap = tapped(family)
     whole = captured(tap, IDS)
     with tap.open(), torch.no_grad():
-        cache = tap.prefilled([cut(whole, 0, CONTEXT)], final=IDS.shape[1], raw=True)
+        cache = tap.cache_of([cut(whole, 0, CONTEXT)], final=IDS.shape[1], raw=True)
         mask = torch.ones_like(IDS)
         tap.model(input_ids=IDS[:, CONTEXT:], **cache_argument(tap.model, cache), attention_mask=mask)
     for rest, kv in zip(tap.taken(cache), whole, strict=True):
@@ -104,5 +104,5 @@ def test_turn_by_turn_where_positions_depend_on_the_length():
         return
     encoder = encoder_of(tap)
     parts = [encoder.prefix, *read_back(chained(encoder, IDS[0, :CONTEXT].tolist(), [30]))]
-    found = logits(model, IDS[:, CONTEXT:], tap.prefilled(parts, final=ids.shape[1]))
+    found = logits(model, IDS[:, CONTEXT:], tap.cache_of(parts, final=ids.shape[1]))
     assert (found - full).abs().max() <= 1e-5 * full.abs().max()

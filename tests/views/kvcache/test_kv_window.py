@@ -31,11 +31,11 @@ def test_layers_that_choose_for_themselves_find_no_room(tmp_path):
 def test_nothing_is_pinned_before_a_question_unless_wanted(tmp_path, monkeypatch):
     """Turns are encoded behind the first token and the system prompt either way, the same blocks."""
     parts = []
-    prefilled = Tap.prefilled
+    cache_of = Tap.cache_of
 
     def noted(self, given, *others, **more):
         parts.append(sum(one[0].tokens for one in given))
-        return prefilled(self, given, *others, **more)
+        return cache_of(self, given, *others, **more)
 
     found = {}
     for pinned in (True, False):
@@ -43,7 +43,7 @@ def test_nothing_is_pinned_before_a_question_unless_wanted(tmp_path, monkeypatch
             made, prefix = rig.made(), rig.view.encoder.prefix
             assert prefix is not None
             with monkeypatch.context() as patch:
-                patch.setattr(Tap, "prefilled", noted)
+                patch.setattr(Tap, "cache_of", noted)
                 parts.clear()
                 kv_tokens = rig.ask().kv_tokens
             found[pinned] = made, [tokens - kv_tokens for tokens in parts]

@@ -71,7 +71,7 @@ class Chunk:
 
     @property
     def retained_ratio(self) -> float:
-        """Share of the raw tokens that compression kept."""
+        """Rho (Eq. 1): share of the raw tokens that compression kept."""
         return self.tokens / self.raw_tokens if self.raw_tokens else 1.0
 
 

@@ -205,7 +205,7 @@ class Compactor:
         return self._headed(plain, compressed, source_texts([*pieces, *items]))
 
     def _headed(self, plain: Metadata, by: CompressedGate | Metadata, own: SourceTexts) -> Metadata:
-        """Put those of a model's words first that `own` bears out."""
+        """Plain metadata, headed by a model's keywords, entities and summary where `own` bears them out."""
         summary = " ".join(by.summary.split())
         keywords = [word for word in by.keywords if not own.invented(word)]
         entities = [name for name in by.entities if not own.invented(name)]

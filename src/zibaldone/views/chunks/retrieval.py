@@ -29,7 +29,7 @@ _ROLES = ("user", "assistant", "system", "tool")
 
 
 def target_of(question: Question, dimension: int) -> Target:
-    """BUILDQUERY, line 15: words, vector and days of the question, or whom it asks about."""
+    """Lines 14 and 15, BUILDQUERY: words, vector and days of the question, or whom it asks about."""
     nothing = np.zeros((0, dimension), dtype=np.float32)
     return Target(
         tuple(form for form, _ in question.terms) or question.speakers,
@@ -54,7 +54,7 @@ class RankedItems:
 def rank(
     question: Question, items: Sequence[Item], embedder: WordEmbedder, preferred: Sequence[Item] = ()
 ) -> RankedItems:
-    """SORTBYTIME, line 19, and the scores by which a budget is filled: first by `preferred`, in its order."""
+    """Score items; rows by time, `preferred` first. Line 19's order comes back in `text/rendering`."""
     ordered = tuple(sorted(items, key=lambda item: (item.time, item.sources, item.place, item.id)))
     index = UnitIndex(embedder.dimension, embedder)
     if not ordered:

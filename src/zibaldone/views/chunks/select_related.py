@@ -32,7 +32,7 @@ class Target:
 
 
 class MetadataIndex:
-    """Live chunks by the words of their metadata and by vectors."""
+    """Live chunks, M of lines 6 and 16, by the words of their metadata and by vectors."""
 
     def __init__(self, chunks: Iterable[Chunk] = ()) -> None:
         self._live: dict[int, Chunk] = {}

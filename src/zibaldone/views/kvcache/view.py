@@ -107,7 +107,7 @@ class KVView(KVStore):
         messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: PreparedBlocks,
     ) -> None:
-        """Append to the memory pool: bytes into free slots, then the rows that name them."""
+        """Append to the pool (Algorithm 1, lines 7-8): bytes into free slots, then their rows."""
         pool = self._opened(connection, generation)
         slots = manifest.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)

@@ -73,7 +73,9 @@ def collected(
     block is written. Of the others, when more than `staged_blocks` blocks' worth of a namespace waits, the
     fullest groups are written until no more than that is left.
     """
-    partitions: dict[str, list[RecordPlace]] = {}  # line 13; a generation is one user's
+    partitions: dict[
+        str, list[RecordPlace]
+    ] = {}  # PARTITIONBYUSERSESSION, line 13; a generation is one user's
     for record in records:
         if record.block is None or record.block in due:
             partitions.setdefault(record.namespace, []).append(record)
@@ -86,7 +88,7 @@ def collected(
             groups = _groups(partition, affinity, placement)
         else:
             groups = _groups([r for r in partition if r.block], affinity, placement)  # LLMGROUP
-            groups += _groups([r for r in partition if not r.block], _equal, placement)
+            groups += _groups([r for r in partition if not r.block], _no_affinity, placement)
         groups.sort(key=lambda group: (not any(r.block for r in group), -sum(r.bytes for r in group)))
         for group in groups:
             if excess > 0 or any(record.block for record in group):
@@ -95,7 +97,7 @@ def collected(
     return planned
 
 
-def _equal(ids: Sequence[int]) -> Matrix:
+def _no_affinity(ids: Sequence[int]) -> Matrix:
     return np.zeros((len(ids), len(ids)), dtype=np.float32)
 
 
@@ -106,7 +108,7 @@ def _staged_bytes(records: Sequence[RecordPlace]) -> int:
 def _groups(
     records: Sequence[RecordPlace], affinity: Affinity, placement: Placement, least: float = -np.inf
 ) -> list[list[RecordPlace]]:
-    """PACKINTONEWBLOCKS of SORTBYTIME: groups that each fit into a block, unless a single record does not."""
+    """Groups by affinity (line 15), each packed into one block (lines 5, 17); one record may exceed it."""
     packed = []
     each, room = overhead(1) - overhead(0), placement.block_bytes - overhead(0)
     ordered = sorted(records, key=lambda record: (record.time_us, record.id))

@@ -276,7 +276,7 @@ def read_again(read: Callable[[], T]) -> T:
 
 
 def invalidate(connection: Connection, generation: Generation, keys: Sequence[str | None]) -> None:
-    """Count one more invalid record in each of these blocks; a block without a live one is released."""
+    """Count one more invalid record in each of these blocks; an empty block is marked as released."""
     for key in keys:
         if key is not None:
             this = and_(of(blocks, generation), blocks.c.block == key)
@@ -298,7 +298,7 @@ ORPHAN_AGE_S = 3600.0  # a move takes seconds
 
 
 def release(database: Database, store: RecordStore, user: str | None = None) -> int:
-    """Delete released blocks, of one user or of all, from store and table; returns how many."""
+    """RELEASE, line 23: delete released blocks, a user's or all, from store and table; returns how many."""
     query = select(blocks.c.user, blocks.c.block).where(blocks.c.released == 1)
     if user is not None:
         query = query.where(blocks.c.user == user)

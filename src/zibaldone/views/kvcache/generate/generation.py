@@ -65,7 +65,7 @@ class PromptContext:
         parts = self.parts(encoder)
         held = sum(part[0].tokens for part in parts)
         final = held + len(self.ids) + answer_tokens
-        return Prefilled(encoder.tap.prefilled(parts, final=final, raw=raw), held, self.ids)
+        return Prefilled(encoder.tap.cache_of(parts, final=final, raw=raw), held, self.ids)
 
 
 class LayeredPrompt:

@@ -193,7 +193,7 @@ class LayeredMemory(LayeredPrompt):
     def _choose(self, layer: int, queries: Tensor) -> RawKV:
         """Retrieve(Q, CompK) of Algorithm 1: a layer's blocks for its raw queries (heads, tokens, dim).
 
-        The k best by Eqs. 3 and 4, put in the order of the log.
+        The best by Eqs. 3 and 4, until they have so many tokens; then in the order of the log.
         """
         view, config, boxes = self._view, self._view.config, self._index.boxes[layer]
         scores = box_scores(queries, boxes, view.encoder.tap.shapes[layer].kv_of)

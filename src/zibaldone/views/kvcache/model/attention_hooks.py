@@ -1,4 +1,4 @@
-"""Attention hooks: a model's keys and queries before RoPE, and caches made of such keys.
+"""Decoupled positional encoding (section 3.2.3, Eqs. 5-6): keys and queries before RoPE, and caches of them.
 
 The model's code is not changed. While a tap is open in a thread, every attention layer is handed the identity
 in place of its rotary tables, so its cache receives keys, and its attention function queries, from before
@@ -108,7 +108,7 @@ class RawLayer(DynamicLayer):  # type: ignore[misc, unused-ignore]
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
     ) -> tuple[Tensor, Tensor]:
-        """Store keys from before RoPE, and return all keys rotated, with values."""
+        """Store keys from before RoPE (Eq. 5); return all rotated (Eq. 6), with values."""
         session = _session()
         assert session is not None, "a raw cache is filled under its tap"
         cos, sin = session.tables[self.index]
@@ -262,7 +262,7 @@ class Tap:
             cos, sin = layer.rotary(dummy, with_final[None], *layer.extra_args, **layer.extra_kwargs)
         return cos[:, :-1], sin[:, :-1]
 
-    def prefilled(
+    def cache_of(
         self, parts: Sequence[Raw], start: int = 0, final: int = 0, *, raw: bool = False
     ) -> DynamicCache:
         """An ordinary cache of these parts in sequence, at positions from `start` (Eq. 6).
@@ -382,7 +382,7 @@ class Tap:
             group = query_heads // len(layer.repeated)
             kv_of = tuple(layer.repeated[head // group] for head in range(query_heads))
             layer.shape = replace(layer.shape, kv_of=kv_of)
-        again = self.prefilled([self.taken(cache)], final=2 * PROBE_TOKENS)
+        again = self.cache_of([self.taken(cache)], final=2 * PROBE_TOKENS)
         rest = self.model(
             input_ids=ids[:, PROBE_TOKENS:],
             **cache_argument(self.model, again),
@@ -455,6 +455,7 @@ def _register(original: str) -> str:
                 session.handed[index] = query.shape[1], key.detach()
             if session.inject is not None:
                 key, value = _injected(session, index, query, key, value, session.inject)
+            # Eq. 6: the query's half.
             query = session.tap.rotation(index).apply(query, *session.tables[index])
         return function(module, query, key, value, attention_mask, **kwargs)
 

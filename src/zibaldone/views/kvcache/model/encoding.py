@@ -151,13 +151,13 @@ class Encoder:
         done = sum(tokens_in(part) for part in parts)
         final = done + len(ids)
         with self.tap.open():
-            cache = self.tap.prefilled(parts, final=final, raw=True)
+            cache = self.tap.cache_of(parts, final=final, raw=True)
             for start in range(0, len(ids), _FORWARD_TOKENS):
                 self.tap.forward(ids[start : start + _FORWARD_TOKENS], cache, done + start)
         return tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in self.tap.taken(cache))
 
     def draft(self, session: str, segment: int, tile: Tile, time_us: int, raw: Raw) -> tuple[BlockDraft, Raw]:
-        """A block of these tokens, and its keys and values as they will be read back."""
+        """A block of these tokens with its boxes (line 8), and its keys and values as read back."""
         payload = encode(raw, self.layout)
         back = raw if self.layout.codec == "native" else decode(payload, len(tile.ids), self.layout)
         boxes = (bounding_box(back[layer].keys).contiguous() for layer in self.layers)

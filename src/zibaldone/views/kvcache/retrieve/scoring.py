@@ -1,4 +1,6 @@
-"""Bounding boxes (section 3.2.1, Eq. 2), and relevance of blocks to a question (3.2.2, Eqs. 3-4, Table 1).
+"""Compressed keys (CompK) as bounding boxes (AABB; section 3.2.1, Eq. 2), and relevance of blocks (3.2.2).
+
+Eqs. 3 and 4, Table 1.
 
 I(q, K) = sum_i max(q_i s_max_i, q_i s_min_i) = relu(q) . s_max - relu(-q) . s_min, so that with boxes kept
 as [s_max | s_min] the scores of all blocks are one matrix product with [relu(q) | -relu(-q)].

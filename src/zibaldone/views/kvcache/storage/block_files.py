@@ -1,4 +1,4 @@
-"""Files of the memory pool: blocks, bounding boxes and scoring keys, at fixed slots (section 3.1 d).
+"""Files of the memory pool: blocks and their bounding boxes, at fixed slots (section 3.1 d).
 
 The manifest knows which block is in which slot (manifest.py); these files know slots and bytes alone. A slot
 is only written while no row names it, so that a crash leaves unnamed bytes and never a torn block that is
