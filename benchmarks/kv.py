@@ -160,7 +160,7 @@ ARMS: Mapping[str, Arm] = {
     "unpinned-kv": Arm(MemArt(pinned=False), _recalled),
     "full-context": Arm(PAPER, memory_tokens=10**9),  # with all blocks it is the history as one prompt
     "paper": Arm(PAPER),
-    "paper-rr": Arm(replace(PAPER, **STRATEGIES["rr-max"])),
+    "paper-rr": Arm(MemArt.paper("qwen")),
 }
 
 

@@ -44,9 +44,11 @@ from zibaldone.views.hierarchy.themes import CAP, group
 PAPER, NAIVE = XMemory.paper(), "naive RAG"
 _TOP = 20  # messages of naive RAG
 KINDS = ("multi-hop", "temporal", "open-domain", "single-hop")
+HITS = ("1-hit", "2-hit", "multi-hit")
 _NOTE = (
     "No chat model is asked; where the paper scores answers, evidence recall stands in. A share is a mean"
     " over questions; reassigned, one over semantics; blocks and their tokens, over the covered questions."
+    " Over full: evidence, paired by question with the preset's, and the standard error of that."
 )
 Groups = Sequence[Sequence[int]]
 Made = tuple[int, int, int]  # themes, semantics, reassigned ones of a conversation
@@ -138,12 +140,15 @@ def reassigned(vectors: Vectors, config: XMemory, stored: Sequence[int]) -> int:
     return len(themes.reassigned)
 
 
-def row(name: str, setting: str, asked: Sequence[Asked], made: Sequence[Made]) -> Row:
-    """One row of a table, over all questions of all conversations."""
+def row(name: str, setting: str, asked: Sequence[Asked], made: Sequence[Made], full: Sequence[Asked]) -> Row:
+    """One row of a table, over all questions of all conversations; `full`: the preset's for the same."""
     evidence = Mean.of(one.evidence for one in asked)
     assert evidence
     figures: Row = {"table": name, "setting": setting, "questions": evidence.questions}
     figures |= {"evidence": evidence.value, "error": evidence.error}
+    pairs = [(a.evidence, b.evidence) for a, b in zip(asked, full, strict=True)]
+    over = Mean.of(a - b for a, b in pairs if a is not None and b is not None)
+    figures |= {"over full": over.value if over else "", "its error": over.error if over else ""}
     for kind in KINDS:
         mean = Mean.of(one.evidence for one in asked if one.category == kind)
         figures[kind] = mean.value if mean else ""
@@ -151,14 +156,21 @@ def row(name: str, setting: str, asked: Sequence[Asked], made: Sequence[Made]) -
     themes, semantics, moved = (sum(one) for one in zip(*made, strict=True)) if made else ("", "", "")
     figures |= {"themes": themes, "semantics": semantics}
     figures["reassigned"] = int(moved) / int(semantics) if made else ""
-    hits = np.array([one.hits for one in asked if one.hits])
-    for place, kind in enumerate(("1-hit", "2-hit", "multi-hit")):
-        figures[kind] = float(hits[:, place].mean()) if len(hits) else ""
+    figures |= {kind: [*hits(setting, asked), {}][-1].get(kind, "") for kind in HITS}
     covering = [one for one in asked if one.blocks]
     figures["covered"] = len(covering) / len(asked)
     figures["blocks"] = fmean(one.blocks or 0 for one in covering) if covering else ""
     figures["block tokens"] = fmean(one.block_tokens or 0 for one in covering) if covering else ""
     return figures
+
+
+def hits(setting: str, asked: Sequence[Asked]) -> Iterator[Row]:
+    """Figure 4: shares of blocks by category of question, and of all questions last."""
+    for kind in (*KINDS, "all"):
+        found = [one.hits for one in asked if one.hits and kind in (one.category, "all")]
+        if found:
+            means = dict(zip(HITS, np.mean(found, axis=0).tolist(), strict=True))
+            yield {"setting": setting, "category": kind, "questions": len(found)} | means
 
 
 def measure(
@@ -220,14 +232,16 @@ def main() -> None:
     tables = {name: TABLES[name] for name in given.tables if name != "f"}
     configs = {repr(config): config for settings in tables.values() for config in settings.values()}
     got = {key: measure(config, data, given.budget, given.limit) for key, config in configs.items()}
-    rows = [row(name, own, *got[repr(one)]) for name, some in tables.items() for own, one in some.items()]
-    for name in tables:
-        console.print(_table(f"Table {name}", [each for each in rows if each["table"] == name]))
+    named = [(name, own, got[repr(one)]) for name, some in tables.items() for own, one in some.items()]
+    rows = [row(name, own, *one, got[repr(PAPER)][0]) for name, own, one in named]
+    of_hits = [each for name, own, one in named if name == "4" for each in hits(own, one[0])]
+    shown = {f"Table {name}": [each for each in rows if each["table"] == name] for name in tables}
     of_f = list(objectives(data)) if "f" in given.tables else []
-    if of_f:
-        console.print(_table("f, Eq. 1", of_f))
-    written = {"title": "xMemory", "note": f"{_NOTE} {_finding(of_f)}".strip(), "rows": rows, "f": of_f}
-    results.write(given.output, written)
+    for title, some in (shown | {"Figure 4": of_hits, "f, Eq. 1": of_f}).items():
+        if some:
+            console.print(_table(title, some))
+    written = {"title": "xMemory", "note": f"{_NOTE} {_finding(of_f)}".strip(), "rows": rows}
+    results.write(given.output, written | {"figure 4": of_hits, "f": of_f})
 
 
 def _finding(of_f: Sequence[Row]) -> str:

@@ -1,5 +1,6 @@
 """The page of the four papers: what its rows name exists, and each command knows the options given to it."""
 
+import json
 import re
 import runpy
 import sys
@@ -48,6 +49,17 @@ def test_each_command_exists(command):
 def test_each_file_exists(path):
     """A row's file is there, named from the root, from the package or from its views."""
     assert any((ROOT / base / path).is_file() for base in ("", "src/zibaldone", "src/zibaldone/views")), path
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if "benchmarks/results/" in " ".join(row)], ids=lambda row: row[0]
+)
+def test_a_row_that_names_results_has_the_command_that_made_them(row):
+    """Its command makes these figures, on this many questions, and not others."""
+    spans = re.findall(r"`([^`]+)`", " ".join(row))
+    files = [ROOT / span for span in spans if span.startswith("benchmarks/results/")]
+    made = [json.loads(file.read_text(encoding="utf-8"))["command"] for file in files]
+    assert set(made) <= {span.replace('"', "") for span in spans}  # quoted for a shell
 
 
 def test_each_row_is_whole():

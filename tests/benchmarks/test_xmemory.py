@@ -3,6 +3,8 @@
 import json
 import sys
 
+import pytest
+
 from benchmarks import xmemory
 from benchmarks.data import Conversation, Question
 from zibaldone import Message
@@ -11,18 +13,37 @@ from zibaldone import Message
 def test_each_table_has_its_rows(paths, tmp_path, monkeypatch, capsys):
     """A row for each setting, with evidence and structure, and f beside them."""
     output = tmp_path / "out.json"
-    words = ["xmemory", str(paths["locomo"]), "--tables", "6", "f", "--output", str(output)]
+    words = ["xmemory", str(paths["locomo"]), "--tables", "4", "6", "f", "--output", str(output)]
     monkeypatch.setattr(sys, "argv", words)
     xmemory.main()
     written = json.loads(output.read_text())
-    assert [row["setting"] for row in written["rows"]] == list(xmemory.TABLES["6"])
-    frozen, *_, full = written["rows"]
+    assert [row["setting"] for row in written["rows"]] == [*xmemory.TABLES["4"], *xmemory.TABLES["6"]]
+    frozen, *_, full = written["rows"][len(xmemory.TABLES["4"]) :]
+    assert full["over full"] == full["its error"] == 0.0
+    naive = written["rows"][0]
+    assert naive["over full"] == pytest.approx(naive["evidence"] - full["evidence"])
     assert frozen["reassigned"] == 0
     assert full["semantics"] == frozen["semantics"] > 0
     assert 0 <= full["evidence"] <= 1
     assert {"guided", "default", "singletons"} <= written["f"][0].keys()
     assert "prefers singletons" in written["note"]
     assert "Table 6" in capsys.readouterr().out
+
+
+def test_hits_are_by_category_of_question():
+    """Figure 4: a category's mean over its questions, and that of all last."""
+    kinds = ("multi-hop", "multi-hop", "temporal")
+    shares = ((0.5, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.4, 0.0))
+    asked = [xmemory.Asked(kind, 1.0, 9, own, 1, 9) for kind, own in zip(kinds, shares, strict=True)]
+    multi, temporal, every = xmemory.hits("full", asked)
+    assert (multi["category"], multi["questions"], multi["1-hit"], multi["multi-hit"]) == (
+        "multi-hop",
+        2,
+        0.25,
+        0.5,
+    )
+    assert temporal["2-hit"] == 0.4
+    assert (every["category"], every["questions"]) == ("all", 3)
 
 
 def test_a_block_is_counted_by_the_words_of_the_answer():

@@ -110,6 +110,22 @@ def test_the_model_s_selection_decides_what_is_recalled(opened):
     assert cut.evidence
 
 
+def test_a_recall_within_a_session_has_that_session_as_its_namespace(opened):
+    """Algorithm 1, line 16: M is of T[u][s], so a model selects among its chunks; without one, among all."""
+    shown = []
+
+    def select(given):
+        shown.append(len(given["candidates"]))
+        return {"chunks": []}
+
+    memory = opened(maintained=["chunks"], chunks=PAPER, chat=chunk_model(select_related=select))
+    said(memory, TOPICS[:3], "a")
+    said(memory, TOPICS[2:], "b")
+    for session in ("a", None):
+        recalled(memory, "What about the rent?", session=session)
+    assert shown[-2:] == [3, 7]
+
+
 def test_chunks_that_are_read_together_come_to_lie_together(memory):
     """Algorithm 2, lines 3 to 10: at the next maintenance, and then they stay where they are."""
     said(memory)

@@ -41,6 +41,27 @@ def test_keys_are_those_of_one_plain_pass_over_the_stream(tmp_path):
             assert torch.allclose(made.keys, one.keys, atol=1e-5)
 
 
+def test_the_presets_are_those_of_the_paper_s_two_models():
+    """Section 4.2; what is stored is the same, so one pool serves both."""
+    llama, qwen = MemArt.paper(), MemArt.paper("qwen")
+    assert (llama.block_tokens, llama.top_k, llama.normalization, llama.aggregation) == (
+        16,
+        128,
+        "softmax",
+        "max",
+    )
+    assert (qwen.block_tokens, qwen.top_k, qwen.normalization, qwen.aggregation) == (
+        16,
+        256,
+        "reciprocal_rank",
+        "max",
+    )
+    assert llama.stored == qwen.stored
+    assert MemArt.paper("llama") == llama
+    with pytest.raises(InvalidInput, match="'llama' or 'qwen'"):
+        MemArt.paper("gemma")
+
+
 def _chosen(monkeypatch):
     """By layer, the first token of the memory that it chose, filled while questions are asked."""
     first, choose = {}, LayeredMemory._choose

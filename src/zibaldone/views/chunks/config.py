@@ -20,8 +20,9 @@ class MemAttention:
     memory_budget_tokens: Count = 1536  # B_mem: most that one recall gets from this view
     candidates: Count = 40  # of which a model is shown the metadata; a lexical and dense cut leaves so many
     keywords: Count = 256  # kept of a chunk, for the lexical side; a model is shown the first SHOWN_KEYWORDS
-    # The paper's namespace is (user, session). LoCoMo's sessions have about 700 tokens, so that hardly any
-    # reaches the gate: by default a chunk may span a user's sessions.
+    # The paper's namespace is (user, session): of compaction, and of a recall with Filter(session=...).
+    # LoCoMo's sessions have about 700 tokens, so hardly any reaches the gate: by default a chunk may
+    # span a user's sessions.
     scope: Literal["user", "session"] = "user"
     # The paper's model chooses at recall too. It is shown four times the tokens that a recall returns.
     recall_relevance: Literal["metadata", "model"] = "metadata"
@@ -33,8 +34,9 @@ class MemAttention:
     def paper(cls) -> MemAttention:
         """Make the paper's settings.
 
-        Chunks stay in their session; a model selects among all chunks at recall; chunks are read whole; the
-        memory manager runs Algorithm 2 whole, with `Placement.paper()`.
+        Chunks stay in their session; a model selects among all chunks of the session that a recall's filter
+        names, and of the user where it names none; chunks are read whole; the memory manager runs Algorithm 2
+        whole, with `Placement.paper()`.
         """
         return cls(
             candidates=_ALL_CHUNKS,

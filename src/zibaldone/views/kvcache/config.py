@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import blake2b
 from typing import Literal
 
@@ -23,9 +23,8 @@ _STORED = ("block_tokens", "context_tokens", "segment_tokens", "codec")
 class MemArt:
     """Settings of MemArt. `MemArt.paper()` follows the paper to the letter; the defaults are what works best.
 
-    `select` says what stands before a question: whole turns, as text recall ranks them ("recall"), or what
-    the model's own attention finds, each layer its own blocks ("per_layer", as Algorithm 1). The latter lays
-    all of a user's messages on one grid of blocks, whose first one begins with the pinned prefix.
+    `select`: what stands before a question. "recall": whole turns, as text recall ranks them. "per_layer", as
+    Algorithm 1: each layer's own blocks, of one grid over all messages whose first begins with the prefix.
     """
 
     # How blocks are made (section 3.2.1).
@@ -45,17 +44,17 @@ class MemArt:
 
     def __post_init__(self) -> None:
         if self.select == "per_layer" and self.pinned:
-            raise InvalidInput(
-                "pinned=True puts the prefix before every question, and with select='per_layer' it lies in"
-                " block 0, where each layer can choose it: set pinned=False"
-            )
+            raise InvalidInput("with select='per_layer' the prefix lies in block 0: set pinned=False")
         if self.select == "per_layer" and self.context_tokens is not None:
             raise InvalidInput("select 'per_layer' encodes behind the whole segment: set context_tokens=None")
 
     @classmethod
-    def paper(cls) -> MemArt:
-        """The paper's settings for Llama-3.1-8B (section 4.2): k = 128 blocks of 16, Softmax-Max."""
-        return cls(context_tokens=None, segment_tokens=None, select="per_layer", pinned=False)
+    def paper(cls, model: Literal["llama", "qwen"] = "llama") -> MemArt:
+        """Section 4.2: k = 128, Softmax-Max for Llama-3.1-8B; k = 256, RR-Max for Qwen-2.5-7B."""
+        if model not in ("llama", "qwen"):
+            raise InvalidInput(f"model must be 'llama' or 'qwen', not {model!r}")
+        llama = cls(context_tokens=None, segment_tokens=None, select="per_layer", pinned=False)
+        return llama if model == "llama" else replace(llama, top_k=256, normalization="reciprocal_rank")
 
     @property
     def whole_turns(self) -> bool:
