@@ -194,6 +194,18 @@ def test_memory_that_is_searched_with_a_tool(attached, upstream):
     assert "kv_transfer_params" not in asked(upstream)
 
 
+def test_an_agent_gets_no_keys(attached, upstream):
+    """Its messages' keys were computed behind those of other agents, of whose text something is in them."""
+    kv, client = attached
+    kv.memory.add([{"content": f"{QUESTION} w99", "metadata": {"agent": "planner"}}], user="ann")
+    kv.remember(user="ann")
+    answer = ask(client, extra_headers={"X-Memory-Agent": "planner"})
+    sent = asked(upstream)
+    assert "kv_transfer_params" not in sent
+    assert "w99" in sent["messages"][-1]["content"]
+    assert "memory as text" in report(answer)["reason"]
+
+
 def test_keys_that_are_late():
     """A model that is busy holds no request up."""
     go = threading.Event()

@@ -230,6 +230,9 @@ class GatewayExchange:
     async def _as_keys(
         self, kv: KVPrompts, render: Render, question: str, recalled: Recall
     ) -> dict[str, str]:
+        """Return the members that name what was recalled as keys. Raises NoKVMemory."""
+        if self.scope.agent is not None:
+            raise NoKVMemory("the keys of an agent's messages were computed behind what others said")
         members, self.report.kv_tokens = await kv.members(
             self.body,
             render,
