@@ -12,6 +12,7 @@ import pytest
 from upstream import Reply
 
 from zibaldone.engine.generations import lag
+from zibaldone.errors import StorageUnusable
 from zibaldone.server.gateway.json_body import read_object
 from zibaldone.server.gateway.kv import KVPrompts, NoKVMemory
 
@@ -204,6 +205,23 @@ def test_an_agent_gets_no_keys(attached, upstream):
     assert "kv_transfer_params" not in sent
     assert "w99" in sent["messages"][-1]["content"]
     assert "memory as text" in report(answer)["reason"]
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CUDA out of memory at /srv/memory"), StorageUnusable("no card in /srv/memory")]
+)
+def test_errors_of_a_model_fail_no_request(attached, upstream, monkeypatch, caplog, error):
+    """The request has its memory as text; the report names no path, the log has the error."""
+    kv, client = attached
+
+    def prompt(*_, **__):
+        raise error
+
+    monkeypatch.setattr(kv, "prompt", prompt)
+    answer = ask(client)
+    assert "kv_transfer_params" not in asked(upstream)
+    assert report(answer)["reason"] == f"memory as text: {type(error).__name__}"
+    assert f"{type(error).__name__} of memory as keys" in caplog.text
 
 
 def test_keys_that_are_late():

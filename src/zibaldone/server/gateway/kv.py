@@ -7,12 +7,12 @@ was: tools, streams and the like stay the upstream's. Whatever stands in the way
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from zibaldone.errors import ZibaldoneError
 from zibaldone.server.gateway.json_body import (
     JsonObject,
     NotAnObject,
@@ -23,13 +23,14 @@ from zibaldone.server.gateway.json_body import (
     sequence,
 )
 from zibaldone.server.gateway.upstream import UpstreamAnswer, whole
-from zibaldone.server.problems import Problem
+from zibaldone.server.problems import Problem, log_failure, reason
 
 if TYPE_CHECKING:
     from zibaldone.api.kv import KVMemory
 
 Render = Callable[[bytes], Awaitable[UpstreamAnswer]]
 _TAKEN = ("cache_salt", "echo", "prompt_logprobs")  # members that ask for something else
+_logger = logging.getLogger(__name__)
 
 
 class NoKVMemory(Exception):
@@ -79,8 +80,11 @@ class KVPrompts:
                 prompt = await asyncio.get_running_loop().run_in_executor(self._thread, make)
         except TimeoutError as late:
             raise NoKVMemory("its keys are not ready yet") from late
-        except ZibaldoneError as error:
-            raise NoKVMemory(str(error)) from error
+        except NoKVMemory:
+            raise
+        except Exception as error:  # of a model, a driver or a file: text needs none of them
+            log_failure(_logger, "of memory as keys and values", error)
+            raise NoKVMemory(reason(error)) from error
         if prompt.scope is None:
             raise NoKVMemory("there are no keys of it")
         params = {**prompt.scope.params(), "prompt_token_ids": list(prompt.ids)}
