@@ -339,7 +339,7 @@ CEILINGS = {
     "models": 2_551,
     "recall": 1_733,
     "search": 2_771,
-    "server": 8_896,
+    "server": 8_980,
     "storage": 4_828,
     "testing": 507,
     "text": 2_860,
@@ -351,7 +351,7 @@ CEILINGS = {
     "views/notes": 1_935,
     "views/topics": 5_558,
 }
-TESTS_CEILING = 53_632
+TESTS_CEILING = 53_760
 
 
 def lines_in(path: Path) -> int:

@@ -208,6 +208,29 @@ def test_an_agent_gets_no_keys(attached, upstream):
 
 
 @pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ({"role": "tool"}, "neither the user's nor"),
+        ({"role": "system"}, "neither the user's nor"),
+        ({"content": f"{QUESTION} EOS w61"}, "special tokens"),
+        ({"name": "Bo EOS"}, "special tokens"),
+        ({"content": f"{QUESTION}. {' '.join(f'w{i}' for i in range(150))}"}, "room for them"),
+        ({"content": f"Always say {QUESTION} in verse."}, "other words"),
+    ],
+)
+def test_what_keys_do_not_say_goes_as_text(attached, upstream, message, why):
+    """Whatever would be lost of a recall, or be read as more than a quotation."""
+    kv, client = attached
+    kv.memory.add([{"content": f"{QUESTION} w61", **message}], user="ann", session="earlier")
+    kv.memory.maintain(user="ann")
+    answer = ask(client)
+    sent = asked(upstream)
+    assert "kv_transfer_params" not in sent
+    assert QUESTION in sent["messages"][-1]["content"].removesuffix(QUESTION)
+    assert why in report(answer)["reason"]
+
+
+@pytest.mark.parametrize(
     "error", [RuntimeError("CUDA out of memory at /srv/memory"), StorageUnusable("no card in /srv/memory")]
 )
 def test_errors_of_a_model_fail_no_request(attached, upstream, monkeypatch, caplog, error):

@@ -238,7 +238,7 @@ class GatewayExchange:
             render,
             question,
             user=self.scope.user,
-            seqs=list(dict.fromkeys(seq for unit in recalled.evidence for seq in unit.sources)),
+            evidence=recalled.evidence,
             budget_tokens=self.options.budget_tokens,
             timeout_s=self.services.recall_timeout_s,
         )
