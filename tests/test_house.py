@@ -339,19 +339,19 @@ CEILINGS = {
     "models": 2_551,
     "recall": 1_733,
     "search": 2_771,
-    "server": 8_904,
+    "server": 8_980,
     "storage": 4_828,
     "testing": 507,
     "text": 2_860,
     "views": 1_958,
-    "views/chunks": 2_802,
+    "views/chunks": 2_800,
     "views/hierarchy": 3_212,
-    "views/kvcache": 4_797,
+    "views/kvcache": 4_794,
     "views/messages": 218,
     "views/notes": 1_935,
     "views/topics": 5_558,
 }
-TESTS_CEILING = 53_641
+TESTS_CEILING = 53_760
 
 
 def lines_in(path: Path) -> int:

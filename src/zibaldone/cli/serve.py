@@ -72,7 +72,7 @@ def serve(call: CliCall) -> None:
 
 
 def _attached(name: str, memory: Memory) -> KVMemory:
-    """A KVMemory with a model that only encodes what is said; it may do that on a CPU."""
+    """A KVMemory with a model that only encodes what is said, on the CPU: vLLM has the cards."""
     from zibaldone.api.kv import KVMemory, chat  # the extra is asked for before its libraries are
 
     from transformers import AutoModelForCausalLM, AutoTokenizer  # isort: skip

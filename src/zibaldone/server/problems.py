@@ -120,6 +120,11 @@ def problem_of(error: Exception) -> Problem:
     return Problem(500, "internal", "the server failed: its log says where")
 
 
+def reason(error: BaseException) -> str:
+    """Describe an error: by its text if the caller's input caused it, else by its class."""
+    return str(error) if isinstance(error, InvalidInput) else type(error).__name__
+
+
 def log_failure(logger: logging.Logger, where: str, error: BaseException) -> None:
     """Log an error in one line, or a bug with its traceback.
 

@@ -12,6 +12,7 @@ import pytest
 from upstream import Reply
 
 from zibaldone.engine.generations import lag
+from zibaldone.errors import StorageUnusable
 from zibaldone.server.gateway.json_body import read_object
 from zibaldone.server.gateway.kv import KVPrompts, NoKVMemory
 
@@ -192,6 +193,58 @@ def test_memory_that_is_searched_with_a_tool(attached, upstream):
     """Its rounds go on from the messages: no tokens stand for them."""
     ask(attached[1], extra_body={"memory": {"mode": "both"}})
     assert "kv_transfer_params" not in asked(upstream)
+
+
+def test_an_agent_gets_no_keys(attached, upstream):
+    """Its messages' keys were computed behind those of other agents, of whose text something is in them."""
+    kv, client = attached
+    kv.memory.add([{"content": f"{QUESTION} w99", "metadata": {"agent": "planner"}}], user="ann")
+    kv.remember(user="ann")
+    answer = ask(client, extra_headers={"X-Memory-Agent": "planner"})
+    sent = asked(upstream)
+    assert "kv_transfer_params" not in sent
+    assert "w99" in sent["messages"][-1]["content"]
+    assert "memory as text" in report(answer)["reason"]
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ({"role": "tool"}, "neither the user's nor"),
+        ({"role": "system"}, "neither the user's nor"),
+        ({"content": f"{QUESTION} EOS w61"}, "special tokens"),
+        ({"name": "Bo EOS"}, "special tokens"),
+        ({"content": f"{QUESTION}. {' '.join(f'w{i}' for i in range(150))}"}, "room for them"),
+        ({"content": f"Always say {QUESTION} in verse."}, "other words"),
+    ],
+)
+def test_what_keys_do_not_say_goes_as_text(attached, upstream, message, why):
+    """Whatever would be lost of a recall, or be read as more than a quotation."""
+    kv, client = attached
+    kv.memory.add([{"content": f"{QUESTION} w61", **message}], user="ann", session="earlier")
+    kv.memory.maintain(user="ann")
+    answer = ask(client)
+    sent = asked(upstream)
+    assert "kv_transfer_params" not in sent
+    assert QUESTION in sent["messages"][-1]["content"].removesuffix(QUESTION)
+    assert why in report(answer)["reason"]
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CUDA out of memory at /srv/memory"), StorageUnusable("no card in /srv/memory")]
+)
+def test_errors_of_a_model_fail_no_request(attached, upstream, monkeypatch, caplog, error):
+    """The request has its memory as text; the report names no path, the log has the error."""
+    kv, client = attached
+
+    def prompt(*_, **__):
+        raise error
+
+    monkeypatch.setattr(kv, "prompt", prompt)
+    answer = ask(client)
+    assert "kv_transfer_params" not in asked(upstream)
+    assert report(answer)["reason"] == f"memory as text: {type(error).__name__}"
+    assert f"{type(error).__name__} of memory as keys" in caplog.text
 
 
 def test_keys_that_are_late():

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,7 @@ from kv_rig import PAPER, QUESTION, Rig, line, tokenizer, with_config
 from zibaldone import InvalidInput
 from zibaldone.engine.generations import lag, serving
 from zibaldone.views.kvcache.serving import working
-from zibaldone.views.kvcache.serving.scheduling import SchedulerSide
+from zibaldone.views.kvcache.serving.scheduling import REFUSED, SchedulerSide, content_of
 from zibaldone.views.kvcache.serving.working import PagedLayer, RankShare, WorkerSide
 from zibaldone.views.kvcache.storage.block_files import PoolFiles
 
@@ -151,6 +152,21 @@ def test_the_prompt_is_what_generate_sees(rig):
     assert text == f"BOS PIN {' '.join(f'{one.text} END' for one in prompt.citations)} {QUESTION} END SAY"
 
 
+@pytest.mark.parametrize(
+    ("given", "whole"),
+    [
+        ({"seqs": [1, 2]}, True),
+        ({"seqs": [1, 99]}, False),
+        ({"seqs": [1, 2], "budget_tokens": 8}, False),
+        ({"seqs": [1], "budget_tokens": 6}, False),
+        ({"budget_tokens": 8}, False),
+    ],
+)
+def test_a_prompt_says_what_is_missing(rig, given, whole):
+    """A turn that is not in the pool, or that the budget or the window has no room for."""
+    assert rig.kv.prompt(QUESTION, user="ann", **given).is_whole == whole
+
+
 def test_who_has_no_memory(rig):
     """Is asked without one, and the engine has nothing to do."""
     prompt = rig.kv.prompt(QUESTION, user="nobody")
@@ -176,23 +192,43 @@ def scoped(prompt, **changes):
     return request_of(prompt, kv_transfer_params=params)
 
 
-def test_another_s_memory_is_never_loaded(rig):
-    """Not by another name, nor by another's blocks, nor by another's scope: the text has to be known."""
+def test_another_s_memory_is_never_loaded(rig, caplog):
+    """Not by another name, nor by another's blocks, nor by another's scope; the log says why."""
     ann, zoe = (rig.kv.prompt("w60 w61", user=name) for name in ("ann", "zoe"))
-    assert "does not begin with the tokens" in refused(rig, scoped(ann, user="zoe"))
-    assert "does not begin with the tokens" in refused(
-        rig, request_of(ann, kv_transfer_params=zoe.scope.params(), cache_salt=zoe.salt)
+    for request, why in (
+        (scoped(ann, user="zoe"), "were encoded anew"),
+        (request_of(ann, kv_transfer_params=zoe.scope.params(), cache_salt=zoe.salt), "does not begin with"),
+        (scoped(ann, blocks=[99]), "are gone"),
+        (scoped(ann, blocks=[], content=content_of([])), "are gone"),
+        (scoped(ann, user="nobody"), "has no blocks"),
+        (scoped(ann, fingerprint="another"), "made anew"),
+    ):
+        caplog.clear()
+        assert refused(rig, request) == REFUSED
+        assert why in caplog.text
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_guess_at_a_text_tells_nothing(rig, known, caplog):
+    """With the user's name, block numbers and a salt made of them, the text that is right is no better."""
+    prompt = rig.kv.prompt(QUESTION, user="ann")
+    guessed = replace(prompt.scope, content="guessed", anchor="guessed")
+    ids = list(prompt.ids) if known else [9] * len(prompt.ids)
+    request = request_of(
+        prompt, prompt_token_ids=ids, kv_transfer_params=guessed.params(), cache_salt=guessed.salt()
     )
-    assert "are gone" in refused(rig, scoped(ann, blocks=[99]))
-    assert "has no blocks" in refused(rig, scoped(ann, user="nobody"))
+    assert refused(rig, request) == REFUSED
+    assert "were encoded anew" in caplog.text, "the tokens are not even compared"
 
 
-def test_a_salt_that_would_mix_prefixes_up(rig):
+def test_a_salt_that_would_mix_prefixes_up(rig, caplog):
     """Without the salt, or with that of another choice, the text is computed."""
     prompt = rig.kv.prompt(QUESTION, user="ann")
     for salt in (None, rig.kv.prompt("w60 w61", user="ann").salt, rig.kv.prompt("w1", user="zoe").salt):
         if salt != prompt.salt:
-            assert "cache_salt" in refused(rig, request_of(prompt, cache_salt=salt))
+            caplog.clear()
+            assert refused(rig, request_of(prompt, cache_salt=salt)) == REFUSED
+            assert "cache_salt" in caplog.text
 
 
 def test_the_turn_after_begins_as_the_one_before(rig):
@@ -227,7 +263,7 @@ def test_turns_of_equal_words_share_no_salt(rig):
 
 def test_content_that_has_changed(rig):
     """Blocks that are not what the prompt was put together with are not loaded."""
-    assert "encoded anew" in refused(rig, scoped(rig.kv.prompt(QUESTION, user="ann"), content="another"))
+    assert refused(rig, scoped(rig.kv.prompt(QUESTION, user="ann"), content="another")) == REFUSED
 
 
 @pytest.mark.parametrize("changes", [{"blocks": "all"}, {"user": 3}, {"path": "/"}])
@@ -240,7 +276,7 @@ def test_a_pool_that_was_made_anew(rig):
     """A prompt from before is answered without memory."""
     prompt = rig.kv.prompt(QUESTION, user="ann")
     rig.memory.builds.rebuild(view="kv", user="ann")
-    assert "made anew" in refused(rig, request_of(prompt))
+    assert refused(rig, request_of(prompt)) == REFUSED
 
 
 def test_what_was_forgotten_meanwhile(rig):
@@ -312,14 +348,15 @@ def test_a_memory_of_several_parts(rig, monkeypatch):
         assert torch.equal(values[:, 16:], theirs[:, 16:])
 
 
-def test_another_model_is_not_served(rig):
-    """An engine with another model says so, and computes the text."""
+def test_another_model_is_not_served(rig, caplog):
+    """An engine with another model says so in its log, and computes the text."""
     prompt = rig.kv.prompt(QUESTION, user="ann")
     model, engine = rig.view.encoder.tap.model, Engine(rig)
     config = type(model.config)(**model.config.to_dict() | {"vocab_size": 9})
     engine.scheduler = SchedulerSide(rig.folder, serving, config)
     assert engine.admit(request_of(prompt)) == 0
-    assert "vocab_size" in engine.finish(request_of(prompt))["error"]
+    assert engine.finish(request_of(prompt))["error"] == REFUSED
+    assert "vocab_size" in caplog.text
 
 
 def test_a_folder_without_a_memory(tmp_path):

@@ -31,7 +31,7 @@ from zibaldone.server.gateway.turns import WireTurn, as_partial
 from zibaldone.server.gateway.wire import WireFormat
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
-from zibaldone.server.problems import log_failure
+from zibaldone.server.problems import log_failure, reason
 from zibaldone.server.settings import MemoryMode
 from zibaldone.text.purgeable_cache import sweeping
 
@@ -230,12 +230,15 @@ class GatewayExchange:
     async def _as_keys(
         self, kv: KVPrompts, render: Render, question: str, recalled: Recall
     ) -> dict[str, str]:
+        """Return the members that name what was recalled as keys. Raises NoKVMemory."""
+        if self.scope.agent is not None:
+            raise NoKVMemory("the keys of an agent's messages were computed behind what others said")
         members, self.report.kv_tokens = await kv.members(
             self.body,
             render,
             question,
             user=self.scope.user,
-            seqs=list(dict.fromkeys(seq for unit in recalled.evidence for seq in unit.sources)),
+            evidence=recalled.evidence,
             budget_tokens=self.options.budget_tokens,
             timeout_s=self.services.recall_timeout_s,
         )
@@ -338,11 +341,6 @@ def _once(call: Callable[[], None]) -> Callable[..., None]:
 def without_member(body: JsonObject) -> str:
     """Return the body without the member for memory; unchanged if it has none."""
     return body.rewritten({}, removed=[MEMBER]) if MEMBER in body else body.text
-
-
-def reason(error: BaseException) -> str:
-    """Describe an error: by its text if the caller's input caused it, else by its class."""
-    return str(error) if isinstance(error, InvalidInput) else type(error).__name__
 
 
 def is_retry(headers: Headers) -> bool:

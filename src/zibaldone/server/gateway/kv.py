@@ -7,12 +7,13 @@ was: tools, streams and the like stay the upstream's. Whatever stands in the way
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from zibaldone.errors import ZibaldoneError
+from zibaldone.core import CORRECTS, NOISE, Evidence
 from zibaldone.server.gateway.json_body import (
     JsonObject,
     NotAnObject,
@@ -23,13 +24,17 @@ from zibaldone.server.gateway.json_body import (
     sequence,
 )
 from zibaldone.server.gateway.upstream import UpstreamAnswer, whole
-from zibaldone.server.problems import Problem
+from zibaldone.server.problems import Problem, log_failure, reason
+from zibaldone.text.rendering import mark
 
 if TYPE_CHECKING:
     from zibaldone.api.kv import KVMemory
 
 Render = Callable[[bytes], Awaitable[UpstreamAnswer]]
 _TAKEN = ("cache_salt", "echo", "prompt_logprobs")  # members that ask for something else
+_ROLES = ("user", "assistant")  # whose turns may stand before the client's own instructions
+_IN_OTHER_WORDS = "it is in other words than its messages, or says more of them"
+_logger = logging.getLogger(__name__)
 
 
 class NoKVMemory(Exception):
@@ -41,6 +46,7 @@ class KVPrompts:
 
     def __init__(self, kv: KVMemory) -> None:
         self._kv = kv
+        self._special = _special_tokens(kv.view.encoder.tokenizer)
         self._thread = ThreadPoolExecutor(1, "zibaldone-kv")  # the model is asked one thing at a time
 
     def close(self) -> None:
@@ -55,16 +61,18 @@ class KVPrompts:
         question: str,
         *,
         user: str,
-        seqs: Sequence[int],
+        evidence: Sequence[Evidence],
         budget_tokens: int,
         timeout_s: float,
     ) -> tuple[dict[str, str], int]:
         """Return further members of a chat request, and the tokens of memory that they stand for.
 
-        Raises NoKVMemory.
+        Keys are of whole messages, so these may have twice the budget. Raises NoKVMemory unless they are all
+        that the evidence says as text.
         """
         if any(body[name] for name in _TAKEN) or not _is_text(body):
             raise NoKVMemory("the request has parts that go with text alone")
+        seqs = _messages(evidence)
         try:
             async with asyncio.timeout(timeout_s):
                 rendered = await _rendered(body, render)
@@ -72,17 +80,25 @@ class KVPrompts:
                     self._kv.prompt,
                     question,
                     user=user,
-                    budget_tokens=budget_tokens,
+                    budget_tokens=2 * budget_tokens,
                     seqs=seqs,
                     rendered=rendered,
                 )
                 prompt = await asyncio.get_running_loop().run_in_executor(self._thread, make)
         except TimeoutError as late:
             raise NoKVMemory("its keys are not ready yet") from late
-        except ZibaldoneError as error:
-            raise NoKVMemory(str(error)) from error
-        if prompt.scope is None:
-            raise NoKVMemory("there are no keys of it")
+        except NoKVMemory:
+            raise
+        except Exception as error:  # of a model, a driver or a file: text needs none of them
+            log_failure(_logger, "of memory as keys and values", error)
+            raise NoKVMemory(reason(error)) from error
+        if prompt.scope is None or not prompt.is_whole:
+            raise NoKVMemory("not all of it has keys, or room for them")
+        said = {cited.seq: cited.text for cited in prompt.citations}
+        if any(unit.text not in said.get(unit.sources[0], "") for unit in evidence):
+            raise NoKVMemory(_IN_OTHER_WORDS)
+        if any(one in cited.speaker + cited.text for cited in prompt.citations for one in self._special):
+            raise NoKVMemory("a message in it has special tokens of the model")
         params = {**prompt.scope.params(), "prompt_token_ids": list(prompt.ids)}
         members = {"kv_transfer_params": dumped(params), "cache_salt": dumped(prompt.salt)}
         return members, prompt.memory_tokens
@@ -90,6 +106,22 @@ class KVPrompts:
     async def catch_up(self, user: str) -> None:
         """Encode what was stored, so that the next request finds its keys."""
         await asyncio.get_running_loop().run_in_executor(self._thread, partial(self._kv.remember, user=user))
+
+
+def _messages(evidence: Sequence[Evidence]) -> list[int]:
+    """Return the seqs of evidence that is one message each, of a user or an assistant. Raises NoKVMemory."""
+    for unit in evidence:
+        if unit.standing or len(unit.sources) != 1 or mark(unit) or not unit.is_dated:
+            raise NoKVMemory(_IN_OTHER_WORDS)
+        if unit.role not in _ROLES or not unit.metadata.keys().isdisjoint((CORRECTS, NOISE)):
+            raise NoKVMemory("a message in it is neither the user's nor an assistant's own")
+    return list(dict.fromkeys(unit.sources[0] for unit in evidence))
+
+
+def _special_tokens(tokenizer: Any) -> frozenset[str]:
+    """Return the texts that a tokenizer of Transformers reads as marks, such as the end of a turn."""
+    added = getattr(tokenizer, "added_tokens_decoder", {}).values()
+    return frozenset({str(one) for one in added if one.special} | set(tokenizer.all_special_tokens))
 
 
 async def _rendered(body: JsonObject, render: Render) -> list[int]:

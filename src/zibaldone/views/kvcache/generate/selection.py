@@ -56,6 +56,7 @@ class TurnSelection:
     question: QuestionTokens
     blocks: tuple[KVBlock, ...] = ()  # in the order of the log
     newest: tuple[KVBlock, ...] = ()  # right before the question
+    is_whole: bool = False  # all of the messages that were ranked or given are there
 
     @property
     def shown(self) -> tuple[KVBlock, ...]:
@@ -116,7 +117,9 @@ def select(view: KVView, reader: PoolReader | None, sought: Sought) -> TurnSelec
     left = budget - sum(block.tokens for block in newest)
     standing = seqs_of(newest)
     others = [turns[seq] for seq in ranked if seq in turns and seq not in standing]
-    return TurnSelection(question, _fitting(others, left, sought.kept), newest)
+    fitting = _fitting(others, left, sought.kept)
+    is_whole = turns.keys() == set(ranked) and len(fitting) == sum(map(len, others))
+    return TurnSelection(question, fitting, newest, is_whole)
 
 
 def _last_turns(blocks: Sequence[KVBlock], tokens: int) -> tuple[KVBlock, ...]:

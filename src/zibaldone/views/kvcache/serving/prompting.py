@@ -34,6 +34,7 @@ class KVPrompt:
     user: str
     session: str | None
     blocks: tuple[KVBlock, ...]
+    is_whole: bool = False  # every message of `seqs`, where these were given, is there with all of its tokens
     # Checksum of each block under this salt, by a digest of all tokens up to its end.
     checksums: Mapping[bytes, int | None] = field(default_factory=dict, repr=False)
 
@@ -100,6 +101,7 @@ def prompt_of(
         user=user,
         session=sought.session,
         blocks=blocks,
+        is_whole=selection.is_whole,
         checksums=checksums,
     )
 

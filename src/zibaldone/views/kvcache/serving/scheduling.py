@@ -31,6 +31,8 @@ from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
 
 KEY = "zibaldone"  # our part of a request's kv_transfer_params
 FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_transfer_params and cache_salt"
+# One answer for whatever does not fit, since each of its own would tell a stranger what a memory holds.
+REFUSED = f"the memory that the request names cannot be loaded; the log of vLLM says why. Else {FIX}"
 Number = Annotated[int, Field(strict=True, ge=0, lt=1 << 63)]  # of a row
 
 
@@ -215,57 +217,49 @@ class SchedulerSide:
             scope = KVScope.of(request.kv_transfer_params)
             assert scope is not None
             return _Served(self._plan(scope, list(request.prompt_token_ids or []), request.cache_salt))
+        except InvalidInput as error:  # what the request itself says
+            return _Served(error=str(error))
         except ZibaldoneError as error:
             _logger.warning("request %s is answered without memory: %s", request.request_id, error)
-            return _Served(error=str(error))
+            return _Served(error=REFUSED)
         except Exception:  # the border of an engine: it would end with all of its requests
             _logger.exception("the memory of request %s cannot be read", request.request_id)
-            return _Served(error="the memory cannot be read: the log of vLLM says why")
+            return _Served(error=REFUSED)
 
     def _plan(self, scope: KVScope, prompt: Sequence[int], salt: str | None) -> LoadPlan:
         """Check a request against the pool that it names; blocks without a slot end the plan.
 
-        Whoever asks has to know the text: the prompt must begin with the very tokens of the blocks, and the
-        blocks must be of the user that the scope names. Raises InvalidInput, ForeignKV or BlockMissing for
-        what is to be computed instead; the message names the fix.
+        The tokens come last: nobody but who has the content of the blocks learns whether the prompt begins
+        with their text. Raises ForeignKV, BlockMissing or StorageUnusable for what is to be computed instead;
+        the message is for the log, since it tells whose memory holds what.
         """
-        path = card_path(self._store.root, scope.fingerprint)
-        if path not in self._cards:
-            self._cards[path] = ModelCard.read(path)
-        card = self._cards[path]
-        card.check(self._config)
         with self._database.read(scope.user) as connection:
             generation = self._serving(connection, scope.user, self._store)
             pool = manifest.pool(connection, generation) if generation is not None else None
             rows = manifest.fetch(connection, generation, scope.blocks) if generation is not None else {}
         if generation is None or pool is None:
-            raise InvalidInput(f"user {scope.user!r} has no blocks in this folder: {FIX}")
+            raise BlockMissing(f"user {scope.user!r} has no blocks in this folder")
         if (generation.number, generation.fingerprint) != (scope.generation, scope.fingerprint):
-            raise ForeignKV(
-                f"the blocks of user {scope.user!r} have been made anew since the request was put together:"
-                " call KVMemory.prompt() again"
-            )
-        if gone := [number for number in scope.blocks if number not in rows]:
-            raise BlockMissing(
-                f"blocks {gone[:5]} of user {scope.user!r} are gone since the request was put together: call"
-                " KVMemory.prompt() again"
-            )
+            raise ForeignKV(f"the blocks of user {scope.user!r} have been made anew meanwhile")
+        gone = [number for number in scope.blocks if number not in rows]
+        if gone or not rows:  # anybody knows the content of no blocks
+            raise BlockMissing(f"blocks {gone[:5]} of user {scope.user!r} are gone")
         blocks = [rows[number] for number in scope.blocks]
+        if scope.content != content_of(blocks):
+            raise BlockMissing(f"blocks of user {scope.user!r} were encoded anew meanwhile")
+        if salt != scope.salt():
+            raise ForeignKV("cache_salt is not that of these blocks, so prefixes would be mixed up")
+        path = card_path(self._store.root, scope.fingerprint)
+        if path not in self._cards:
+            self._cards[path] = ModelCard.read(path)
+        card = self._cards[path]
+        card.check(self._config)
         pinned = card.prefix_ids if scope.pinned else ()
         ids = (*pinned, *(token for block in blocks for token in block.tile.ids))
         if tuple(prompt[: len(ids)]) != ids or len(prompt) <= len(ids):
-            raise InvalidInput(
+            raise ForeignKV(
                 f"the prompt does not begin with the tokens of user {scope.user!r}'s blocks, or has none"
-                f" behind them: {FIX}"
-            )
-        if scope.content != content_of(blocks):
-            raise BlockMissing(
-                f"blocks of user {scope.user!r} were encoded anew since the request was put together: call"
-                " KVMemory.prompt() again"
-            )
-        if salt != scope.salt():
-            raise InvalidInput(
-                f"cache_salt is not that of these blocks, so prefixes would be mixed up: {FIX}"
+                " behind them"
             )
         placed = []
         for block in blocks:
