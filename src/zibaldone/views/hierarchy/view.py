@@ -155,7 +155,7 @@ class HierarchyView(RestingView):
             descent.standing.confidence,
             descent.standing.explain,
             "; ".join(line for line in notes if line),
-            model_calls=inclusion.probes if inclusion else 0,
+            model_calls=signal.probes,
         )
 
     def _descent(self, now: Snapshot, question: Question) -> tuple[Descent | None, str]:
