@@ -8,8 +8,11 @@ from datetime import UTC, datetime, timedelta
 from zibaldone.core import Message
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
+from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.episodes import cohesion_text
-from zibaldone.views.hierarchy.nodes import Background, Semantic
+from zibaldone.views.hierarchy.nodes import Semantic
+from zibaldone.views.hierarchy.structure import Structure
+from zibaldone.views.hierarchy.table import State
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
 EMBEDDER = HashEmbedder(64)
@@ -30,19 +33,13 @@ def vectors_of(messages: Sequence[Message]) -> Vectors:
     return EMBEDDER.embed([cohesion_text(message) for message in messages])
 
 
-class Known:
-    """Semantics that are known, by similarity."""
+class Known(Structure):
+    """Semantics all of which are near; episode 7 and semantic 100 come next."""
 
-    def __init__(self, threshold: float = 0.5) -> None:
-        self.threshold = threshold
-        self.semantics: list[Semantic] = []
+    def __init__(self, *known: Semantic) -> None:
+        super().__init__(State(f"e/{EMBEDDER.dimension}", 7, 100), XMemory())
+        self.given = list(known)
 
-    def background(self, episode: int, first_semantic: int) -> Background:
-        """Background of an episode."""
-        return Background(episode, first_semantic, self.known, {}, 0)
-
-    def known(self, vector: Vectors) -> list[Semantic]:
-        """Those above the threshold."""
-        mine = EMBEDDER.embed([one.text for one in self.semantics] or [""])
-        similar = zip(self.semantics, mine @ vector, strict=False)
-        return [one for one, cosine in similar if cosine >= self.threshold]
+    def nearest(self, vector: Vectors) -> list[Semantic]:
+        """All of them."""
+        return self.given

@@ -37,10 +37,11 @@ def sizes(messages, *, ended=True):
 
 def blocks(messages, batches):
     """The seqs of the blocks, with the messages fed in batches of these sizes."""
-    episodes, found, start = OpenEpisodes(64), [], 0
+    episodes, found, start = OpenEpisodes(), [], 0
     for size in [*batches, len(messages)]:
         some = messages[start : start + size]
-        found += episodes.feed(some, vectors_of(some))
+        for message, vector in zip(some, vectors_of(some), strict=True):
+            found += episodes.feed(message, vector, closed)
         start += size
     open_ = {session: [one.seq for one in some] for session, some in episodes.pending.items()}
     return [[one.seq for one in block.messages] for block in found], open_

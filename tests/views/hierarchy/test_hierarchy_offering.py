@@ -31,7 +31,7 @@ from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.node_scores import Levels, levels_of
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
-from zibaldone.views.hierarchy.table import EpisodeRow, SemanticRow, Written
+from zibaldone.views.hierarchy.table import SemanticRow, Written
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.user_cache import UserCache
 
@@ -56,13 +56,13 @@ TALK = [*MUSIC, *GARDEN]
 
 def episode_of(
     number: int, messages: Sequence[Message], narrative: str = "", made_by: str = ""
-) -> EpisodeRow:
+) -> tuple[Episode, Vectors]:
     """Its messages in one block; without a narrative, told by themselves."""
     told = narrative or "\n".join(f"{one.speaker}: {one.content}" for one in messages)
     times = [one.time for one in messages if one.time]
     seqs = tuple(one.seq for one in messages)
     node = Episode(number, messages[0].session, seqs, "a talk", told, min(times), max(times), made_by)
-    return EpisodeRow(node, EMBEDDER.embed([told])[0])
+    return node, EMBEDDER.embed([told])[0]
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class Fact:
 class Held:
     """A hierarchy's contents, and the messages that it was made of."""
 
-    episodes: tuple[EpisodeRow, ...] = ()
+    episodes: tuple[tuple[Episode, Vectors], ...] = ()
     facts: tuple[Fact, ...] = ()
     talked: tuple[Message, ...] = ()
 
     def only(self, *episodes: int) -> Held:
         """These episodes, with what they state."""
         return Held(
-            tuple(one for one in self.episodes if one.episode.id in episodes),
+            tuple(one for one in self.episodes if one[0].id in episodes),
             tuple(one for one in self.facts if one.row.episode in episodes),
             self.talked,
         )
@@ -103,7 +103,9 @@ def semantic_of(number: int, episode: int, *messages: Message, text: str = "", s
     return Fact(row, said, EMBEDDER.embed([one.text for one in said]))
 
 
-def held_of(episodes: Sequence[EpisodeRow], facts: Sequence[Fact], talked: Sequence[Message] = ()) -> Held:
+def held_of(
+    episodes: Sequence[tuple[Episode, Vectors]], facts: Sequence[Fact], talked: Sequence[Message] = ()
+) -> Held:
     """Episodes, and facts of them."""
     return Held(tuple(episodes), tuple(facts), tuple(talked or TALK))
 
@@ -134,7 +136,7 @@ def store(database: Database, generation: Generation, held: Held) -> None:
         ids = [fact.row.id for fact in held.facts]
         state = table.State(
             f"e/{EMBEDDER.dimension}",
-            max((one.episode.id for one in held.episodes), default=0) + 1,
+            max((one.id for one, _ in held.episodes), default=0) + 1,
             max(ids, default=0) + 1,
             table.FIRST_STATEMENT + 10 * (max(ids, default=0) + 1),
         )

@@ -78,12 +78,12 @@ class Reading(NamedTuple):
     """The outcome of one episode."""
 
     episode: Episode
-    semantics: tuple[Semantic, ...]
+    semantics: list[Semantic]
 
 
 def read(chat=None, known=None, *, degraded="", patient=False):
     block = Block(tuple(talk(*TALK)), degraded)
-    return Reading(*reader(chat, patient=patient).read(block, (known or Known()).background(7, 100)))
+    return Reading(*reader(chat, patient=patient).read(block, known or Known()))
 
 
 def asked(chat: ScriptedModel) -> list[str]:
@@ -92,10 +92,7 @@ def asked(chat: ScriptedModel) -> list[str]:
 
 def knows(text: str) -> Known:
     """A memory that finds one semantic near to everything."""
-    memory = Known(threshold=-1)
-    time = datetime(2023, 5, 1, tzinfo=UTC)
-    memory.semantics.append(Semantic(3, 1, (Statement(1, text, text),), time))
-    return memory
+    return Known(Semantic(3, 1, (Statement(1, text, text),), datetime(2023, 5, 1, tzinfo=UTC)))
 
 
 def test_without_a_model_an_episode_is_read_offline():
@@ -319,13 +316,14 @@ def test_no_episode_is_above_the_cap(starts, ended):
 @pytest.mark.parametrize("batch", [1, 7, 40])
 def test_a_model_s_boundaries_do_not_depend_on_batches(batch):
     """It is asked of the same messages whenever they come."""
-    messages = talk(*LONG * 5)
-    episodes, found = OpenEpisodes(64, reader(model()).cut), []
+    messages, episodes, cut = talk(*LONG * 5), OpenEpisodes(), reader(model()).cut
+    found = []
     for start in range(0, len(messages), batch):
         some = messages[start : start + batch]
-        found += episodes.feed(some, vectors_of(some))
-    found += episodes.end()
-    assert [len(block.messages) for block in found] == [4] * 8 + [13]
+        for message, vector in zip(some, vectors_of(some), strict=True):
+            found += episodes.feed(message, vector, cut)
+    assert [len(block.messages) for block in found] == [4] * 7
+    assert len(episodes.pending["1"]) == 17
 
 
 @pytest.fixture

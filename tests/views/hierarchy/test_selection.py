@@ -1,12 +1,10 @@
 """Stage I: the greedy choice of Eq. 4, and the graph that it goes along."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.errors import InvalidInput
-from zibaldone.views.hierarchy.stage_one import StageOne, knn, normalised, pool, representatives
+from zibaldone.views.hierarchy.stage_one import StageOne, knn, normalised, representatives
 
 
 def weights_of(ids, edges):
@@ -79,11 +77,3 @@ def test_an_edge_leads_to_the_nearest_of_all_nodes():
     candidates = np.array([0, 2, 3])
     assert knn(cosines, candidates, 1).tolist() == [[1, 0, 0], [0.8, 1, 0], [0, 0, 1]]
     assert knn(cosines, candidates, 9).tolist() == [[1, 0.8, 0], [0.8, 1, 0], [0, 0, 1]]
-
-
-def test_the_pool_is_of_the_most_relevant():
-    """Best first, of equals the lowest id; a relevance that is not a number is refused."""
-    ids = np.array([13, 10, 12, 11])
-    assert pool(ids, np.array([0.5, 0.9, 0.1, 0.5]), 3).tolist() == [1, 3, 0]
-    with pytest.raises(InvalidInput, match="finite"):
-        pool(ids, np.array([0.1, np.nan, 0, 0]), 3)

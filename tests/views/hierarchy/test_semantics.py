@@ -1,25 +1,17 @@
 """Facts of an episode, told so that they stand alone."""
 
 import pytest
-from hierarchy_talk import Known, talk
+from hierarchy_talk import talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zibaldone.text.facts import facts
 from zibaldone.text.sentences import sentences
-from zibaldone.views.hierarchy.nodes import numbered, statements
+from zibaldone.views.hierarchy.nodes import statements
 
 
 def texts(*lines):
     return [one.text for one in statements(talk(*lines))]
-
-
-def learn(memory, messages, episode=1):
-    """Distil the messages into the memory, as a view would."""
-    background = memory.background(episode, len(memory.semantics) + 1)
-    found = numbered([[one] for one in statements(messages)], messages, background)
-    memory.semantics.extend(found)
-    return found
 
 
 def test_a_fact_is_told_of_its_speaker_with_its_date():
@@ -86,16 +78,15 @@ def lines_of(conversation):
 
 @settings(max_examples=60, deadline=None)
 @given(conversations)
-def test_every_fact_is_in_exactly_one_statement_of_one_semantic(conversation):
+def test_every_fact_is_in_exactly_one_statement(conversation):
     """Word for word in its message; no sentence is in two, and none of the facts is lost."""
-    messages, memory = talk(*lines_of(conversation)), Known()
+    messages = talk(*lines_of(conversation))
     told = facts(messages)
     for message in messages:
         mine = [fact for fact in told if fact.message is message]
         for start, end in sentences(message.content):
             assert sum(fact.start <= start and end <= fact.end for fact in mine) <= 1
-    found = learn(memory, messages)
-    kept = [(one.seq, one.verbatim) for semantic in found for one in semantic.statements]
+    kept = [(one.seq, one.verbatim) for one in statements(messages)]
     assert sorted(kept) == sorted((fact.message.seq, fact.verbatim) for fact in told)
     content = {message.seq: message.content for message in messages}
     assert all(verbatim and verbatim in content[seq] for seq, verbatim in kept)

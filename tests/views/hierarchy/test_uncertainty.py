@@ -26,8 +26,8 @@ from zibaldone.views.hierarchy.uncertainty import (
 local_server = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 STATIC = StaticEmbedder()
 BARE = Context("Where does Bea play?", ("Bea plays the bassoon.",))
-HALL = ShownEpisode(1, "Bea: I play in the town hall.", 10)
-CLUB = ShownEpisode(2, "Bea: The club has closed.", 8)
+HALL = ShownEpisode("Bea: I play in the town hall.")
+CLUB = ShownEpisode("Bea: The club has closed.")
 
 
 class UnsureServer(FakeOpenAIServer):
@@ -123,7 +123,7 @@ class TestReader:
         found = include(
             BARE.question,
             BARE.opening,
-            [RankedEpisode(1, 1.0, 1.0, 0.0), RankedEpisode(2, 1.0, 1.0, 0.0)],
+            [RankedEpisode(1, 1.0, 0.0), RankedEpisode(2, 1.0, 0.0)],
             {1: EpisodeText(HALL.text, 10), 2: EpisodeText(CLUB.text, 8)},
             signal,
             100,
@@ -240,7 +240,7 @@ def test_a_second_witness_gains_less():
     """That is the redundancy: the same terms again settle half of what is left."""
     signal = CoverageSignal({"hall": 1.0})
     once = BARE.with_unit(HALL)
-    twice = once.with_unit(ShownEpisode(3, "The hall again", 3))
+    twice = once.with_unit(ShownEpisode("The hall again"))
     assert signal.gain(BARE, once).value == 0.5
     assert signal.gain(once, twice).value == 0.25
     assert signal.probes == 0
@@ -249,25 +249,25 @@ def test_a_second_witness_gains_less():
 def test_an_unlikely_episode_gains_less():
     """Terms alone are not enough: the weight is how likely the episode is to answer."""
     signal = CoverageSignal({"hall": 1.0})
-    assert signal.gain(BARE, BARE.with_unit(ShownEpisode(1, "hall", 1, weight=0.5))).value == 0.25
+    assert signal.gain(BARE, BARE.with_unit(ShownEpisode("hall", weight=0.5))).value == 0.25
 
 
 def test_semantics_settle_nothing():
     """The opening says what to look for, not what is found."""
     signal = CoverageSignal({"bassoon": 1.0})
-    assert signal.gain(BARE, BARE.with_unit(ShownEpisode(1, "her bassoon", 2))).value == 0.5
+    assert signal.gain(BARE, BARE.with_unit(ShownEpisode("her bassoon"))).value == 0.5
 
 
 @given(st.lists(st.tuples(st.sampled_from(["hall", "town", "club", "other"]), st.floats(0, 1)), max_size=8))
 def test_the_offline_signal_is_submodular(units):
     """It stays between 0 and 1, and a unit never gains more later than at first."""
     signal = CoverageSignal({"hall": 0.5, "town": 0.3, "club": 0.2})
-    last = ShownEpisode(99, "town hall", 2)
+    last = ShownEpisode("town hall")
     context = BARE
     gains = []
-    for number, (text, weight) in enumerate(units):
+    for text, weight in units:
         gains.append(signal.gain(context, context.with_unit(last)).value)
-        context = context.with_unit(ShownEpisode(number, text, 1, weight))
+        context = context.with_unit(ShownEpisode(text, weight))
     gains.append(signal.gain(context, context.with_unit(last)).value)
     assert all(a >= b - 1e-12 >= -1e-9 for a, b in pairwise(gains))
     assert 0 <= signal.uncertainty(context.units) <= 1 + 1e-12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from sqlalchemy import Connection
 
@@ -13,11 +14,10 @@ from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.distil import EpisodeReader
-from zibaldone.views.hierarchy.episodes import Block, Cut, OpenEpisodes, cohesion_text
-from zibaldone.views.hierarchy.nodes import Embed, Episode
-from zibaldone.views.hierarchy.structure import Structure
-from zibaldone.views.hierarchy.table import FIRST_STATEMENT, NAME, EpisodeRow, State, Written
-from zibaldone.views.toolkit import cut
+from zibaldone.views.hierarchy.episodes import Block, OpenEpisodes, cohesion_text
+from zibaldone.views.hierarchy.nodes import Episode
+from zibaldone.views.hierarchy.structure import Structure, open_units
+from zibaldone.views.hierarchy.table import FIRST_STATEMENT, NAME, State, Written
 from zibaldone.views.units import Key
 
 
@@ -25,7 +25,7 @@ from zibaldone.views.units import Key
 class Prepared:
     """Rows that a batch of messages adds and removes."""
 
-    episodes: tuple[EpisodeRow, ...]
+    episodes: tuple[tuple[Episode, Vectors], ...]  # with the vector (d,) of title and narrative
     units: tuple[units.Row, ...]  # statements, and messages that no episode has
     gone: tuple[Key, ...]  # units of messages that an episode has now
     written: Written
@@ -49,8 +49,8 @@ class Builder:
         self.place: ReadUpTo | None = None  # where the log stood when its rows were written
         self._last: Episode | None = None
         self._tokenizer = tokenizer
-        self._open = OpenEpisodes(structure.state.dimension, self._cut)
-        self._episodes: list[EpisodeRow] = []
+        self._open = OpenEpisodes()
+        self._episodes: list[tuple[Episode, Vectors]] = []
         self._statements: list[units.Row] = []
         self._interrupted: list[list[Message]] = []  # in no episode, but followed by one in their session
         self._waiting: list[Message] = []  # read before, and in no episode yet
@@ -82,21 +82,21 @@ class Builder:
             return False
         if self._last is None:
             return True
-        held = table.episodes(connection, generation, state.dimension, [self._last.id]).get(self._last.id)
-        return held is not None and held.episode == self._last
+        held = table.episodes(connection, generation, state.dimension, [self._last.id])
+        return held.get(self._last.id) == self._last
 
     def read(self, messages: Sequence[Message]) -> Iterator[int]:
         """Read the messages that follow in the log; yields the number of messages done so far."""
         for run in self._interrupted:
             start = 0
-            for cut_part in self._cut(run, self._embed(run), ended=True):
+            for cut_part in self.reader.cut(run, self._embed(run), ended=True):
                 self._settle(Block(tuple(run[start : start + cut_part.size]), cut_part.degraded))
                 start += cut_part.size
         waiting = [*self._waiting, *messages]
         before = len(self._waiting)
         self._interrupted, self._waiting = [], []
         for done, (message, row) in enumerate(zip(waiting, self._embed(waiting), strict=True), 1):
-            for block in self._open.feed([message], row[None]):
+            for block in self._open.feed(message, row, self.reader.cut):
                 self._settle(block)
             if done > before:
                 yield done - before
@@ -113,7 +113,7 @@ class Builder:
             self._open_parts[seq] = (*self._open_parts.get(seq, ()), (seq, row.part))
         made, self._episodes = tuple(self._episodes), []
         stated, self._statements = self._statements, []
-        self._last = made[-1].episode if made else self._last
+        self._last = made[-1][0] if made else self._last
         for theme, facts in self.structure.unnamed().items() if made else ():
             name, made_by = self.reader.name(facts)
             if made_by:
@@ -124,31 +124,14 @@ class Builder:
     def _embed(self, messages: Sequence[Message]) -> Vectors:
         return self.reader.embed([cohesion_text(message) for message in messages])
 
-    def _cut(self, pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
-        return self.reader.cut(pending, vectors, ended=ended)
-
     def _settle(self, block: Block) -> None:
         embed = self.reader.embed
-        episode, semantics = self.reader.read(block, self.structure.background())
+        episode, semantics = self.reader.read(block, self.structure)
         (vector,) = embed([f"{episode.title}. {episode.narrative}"])
         stated = embed([said.text for semantic in semantics for said in semantic.statements])
         messages = {message.seq: message for message in block.messages}
         self._statements += self.structure.settle(semantics, stated, messages)
-        self._episodes.append(EpisodeRow(episode, vector))
-
-
-def open_units(messages: Sequence[Message], tokenizer: Tokenizer, embed: Embed) -> list[units.Row]:
-    """Unit rows of messages without an episode, cut as in the messages view."""
-    cuts = cut(messages, tokenizer)
-    texts = [text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)]
-    vectors = iter(embed(texts))
-    return [
-        units.Row(
-            (message.seq,), part, pieces.kind, pieces.tokens[part], next(vectors), pieces.days[part], *span
-        )
-        for message, pieces in zip(messages, cuts, strict=True)
-        for part, span in enumerate(pieces.spans)
-    ]
+        self._episodes.append((episode, vector))
 
 
 def _runs(
@@ -159,17 +142,16 @@ def _runs(
     `sessions`: (seq, session) of all messages up to the cursor, in their order.
     """
     unread = {message.seq: message for message in waiting}
-    runs: dict[str, list[list[Message]]] = {}
-    at_its_end: dict[str, bool] = {}  # whether the session's last message seen has no episode
+    by_session: dict[str, list[int]] = {}
     for seq, session in sessions:
-        of_session = runs.setdefault(session, [])
-        if seq not in unread:
-            at_its_end[session] = False
-            continue
-        if not at_its_end.get(session):
-            of_session.append([])
-        of_session[-1].append(unread[seq])
-        at_its_end[session] = True
-    last = [message for session, some in runs.items() if at_its_end[session] for message in some.pop()]
-    interrupted = sorted((run for some in runs.values() for run in some), key=lambda run: run[0].seq)
-    return interrupted, sorted(last, key=lambda message: message.seq)
+        by_session.setdefault(session, []).append(seq)
+    interrupted: list[list[Message]] = []
+    last: list[Message] = []
+    for seqs in by_session.values():
+        runs = [
+            [unread[seq] for seq in run] for is_open, run in groupby(seqs, unread.__contains__) if is_open
+        ]
+        if seqs[-1] in unread:
+            last += runs.pop()
+        interrupted += runs
+    return sorted(interrupted, key=lambda run: run[0].seq), sorted(last, key=lambda message: message.seq)

@@ -24,8 +24,9 @@ from zibaldone.text.facts import day_of
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views.hierarchy import nodes, tasks
-from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due
-from zibaldone.views.hierarchy.nodes import Background, Episode, Semantic, Statement, numbered
+from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due, time_of
+from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
+from zibaldone.views.hierarchy.structure import Structure
 from zibaldone.views.hierarchy.tasks import Distil, NewFacts, StatedFact, shown_messages
 
 R = TypeVar("R", bound=BaseModel)
@@ -63,43 +64,65 @@ class EpisodeReader:
             start = sum(cut.size for cut in cuts)
         return cuts
 
-    def read(self, block: Block, background: Background) -> tuple[Episode, tuple[Semantic, ...]]:
-        """Make an episode of a block's messages, with the semantics that it adds."""
+    def read(self, block: Block, known: Structure) -> tuple[Episode, list[Semantic]]:
+        """Make an episode of a block's messages, with the semantics that it adds to those that are known."""
         messages, shown = block.messages, shown_messages(block.messages)
-        exchange = _Exchange(self, [block.degraded] if block.degraded else [])
+        made_by, degraded = [], [block.degraded]
+
+        def ask(task: Task[R]) -> tuple[R, str]:
+            result, model, why = self._ask(task)
+            made_by.append(model)
+            degraded.append(why)
+            return result, model
 
         def offline_narrative() -> tasks.Narrated:
-            return tasks.Narrated(
-                title=nodes.title(messages, background.df, background.n), narrative=nodes.narrative(messages)
-            )
+            title = nodes.title(messages, known.df, known.statements)
+            return tasks.Narrated(title=title, narrative=nodes.narrative(messages))
 
         narrate = tasks.Narrate(shown, offline_narrative)
-        narrated, by_model = exchange.ask(narrate)
-        if by_model and (borne_out := narrate.borne_out(narrated)) != narrated:
-            exchange.degraded.append("narrate: less what no message says")
+        narrated, model = ask(narrate)
+        if model and (borne_out := narrate.borne_out(narrated)) != narrated:
+            degraded.append("narrate: less what no message says")
             narrated = borne_out
         offline = nodes.statements(messages)
         facts = [[statement] for statement in offline]
         if self.asker.has_model:
-            known = background.known(self.embed([f"{narrated.title}. {narrated.narrative}"])[0])
-            distil = Distil(shown, exchange.expected(narrated.title, known), lambda: _as_news(offline))
-            news, by_model = exchange.ask(distil)
-            if by_model:
-                facts = _facts(distil, news, messages, offline, exchange.degraded)
-        seqs, times = zip(*((message.seq, message.time) for message in messages if message.time), strict=True)
-        title, text = " ".join(narrated.title.split()), narrated.narrative.strip()
-        by, degraded = ", ".join(dict.fromkeys(exchange.made_by)), "; ".join(exchange.degraded)
-        span = min(times), max(times)
-        episode = Episode(background.episode, messages[0].session, seqs, title, text, *span, by, degraded)
-        return episode, numbered(facts, messages, background)
+            near = known.nearest(self.embed([f"{narrated.title}. {narrated.narrative}"])[0])
+            expected: list[str] = []
+            if near:
+                predict = _predict(narrated.title, near)
+                expected = predict.borne_out(ask(predict)[0]).expected
+            distil = Distil(shown, tuple(expected), lambda: _as_news(offline))
+            news, model = ask(distil)
+            if model:
+                facts = _facts(distil, news, messages, offline, degraded)
+        times = {message.seq: time_of(message) for message in messages}
+        episode = Episode(
+            known.state.next_episode,
+            messages[0].session,
+            tuple(times),
+            " ".join(narrated.title.split()),
+            narrated.narrative.strip(),
+            min(times.values()),
+            max(times.values()),
+            ", ".join(dict.fromkeys(filter(None, made_by))),
+            "; ".join(filter(None, degraded)),
+        )
+        return episode, [
+            Semantic(number, episode.id, tuple(stated), times[stated[0].seq])
+            for number, stated in enumerate(facts, known.state.next_semantic)
+        ]
 
     def name(self, facts: Sequence[str]) -> tuple[str, str]:
         """(name of a theme, the model's that gave it); empty without one."""
-        if not self.asker.has_model:
-            return "", ""
-        answer = self.asker.ask(tasks.NameTheme(tuple(facts)), user=self.user, patient=self.patient)
+        answer, model, _ = self._ask(tasks.NameTheme(tuple(facts)))
+        return answer.name.strip(), model
+
+    def _ask(self, task: Task[R]) -> tuple[R, str, str]:
+        """(answer, the model that gave it or "", why the model's is missing)."""
+        answer = self.asker.ask(task, user=self.user, patient=self.patient)
         model = "" if answer.made_by == OFFLINE else answer.made_by.rpartition("/")[0]
-        return answer.result.name.strip(), model
+        return answer.result, model, answer.degraded
 
     def _divided(self, seen: Sequence[Message], vectors: Vectors, window: Window) -> list[Cut]:
         """Cuts of one window; of a window that goes on the last part stays open."""
@@ -115,11 +138,11 @@ class EpisodeReader:
         if window.whole and window.size < 2 * SHORTEST:
             return offline()
         task = tasks.FindEpisodes(shown_messages(seen), fallback)
-        answer = self.asker.ask(task, user=self.user, patient=self.patient)
-        if answer.degraded or answer.made_by == OFFLINE:
-            return [replace(cut, degraded=answer.degraded) for cut in offline()]
+        starts, model, degraded = self._ask(task)
+        if not model:
+            return [replace(cut, degraded=degraded) for cut in offline()]
         cuts: list[Cut] = []
-        for begin, end in pairwise([0, *task.places(answer.result), len(seen)]):
+        for begin, end in pairwise([0, *task.places(starts), len(seen)]):
             if end == len(seen) and not window.whole:
                 return cuts or offline()
             part = slice(begin, end)
@@ -129,30 +152,9 @@ class EpisodeReader:
         return cuts
 
 
-class _Exchange:
-    """The questions of one episode, who answered them, and what failed."""
-
-    def __init__(self, reader: EpisodeReader, degraded: list[str]) -> None:
-        self.degraded = degraded
-        self.made_by: list[str] = []
-        self._reader = reader
-
-    def ask(self, task: Task[R]) -> tuple[R, bool]:
-        """(answer, True if a model gave it)."""
-        answer = self._reader.asker.ask(task, user=self._reader.user, patient=self._reader.patient)
-        if answer.degraded:
-            self.degraded.append(answer.degraded)
-        if answer.made_by != OFFLINE:
-            self.made_by.append(answer.made_by.rpartition("/")[0])
-        return answer.result, answer.made_by != OFFLINE
-
-    def expected(self, about: str, semantics: Sequence[Semantic]) -> tuple[str, ...]:
-        """Predictions from known statements; () without any, and then no model is asked."""
-        if not semantics:
-            return ()
-        known = tuple(tasks.KnownFact(one.time.date().isoformat(), one.text) for one in semantics)
-        task = tasks.Predict(about, known, lambda: tasks.Expected(expected=[fact.text for fact in known]))
-        return tuple(task.borne_out(self.ask(task)[0]).expected)
+def _predict(title: str, semantics: Sequence[Semantic]) -> tasks.Predict:
+    known = tuple(tasks.KnownFact(one.time.date().isoformat(), one.text) for one in semantics)
+    return tasks.Predict(title, known, lambda: tasks.Expected(expected=[fact.text for fact in known]))
 
 
 def _facts(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -100,7 +100,7 @@ def due(pending: Sequence[Message], *, ended: bool) -> Window | None:
     """The window whose cuts are to be decided; None while it is too early."""
     most = LONGEST + CONTEXT
     for place in range(1, min(len(pending), most)):
-        if abs(_time(pending[place]) - _time(pending[place - 1])) > PAUSE:
+        if abs(time_of(pending[place]) - time_of(pending[place - 1])) > PAUSE:
             return Window(place, True)
     if len(pending) >= most:
         return Window(most, False)
@@ -114,53 +114,34 @@ class OpenEpisodes:
     own session's next message would be too.
     """
 
-    def __init__(self, dimension: int, decide: Decide = closed) -> None:
-        self._decide = decide
-        self._none: Vectors = np.zeros((0, dimension), dtype=np.float32)
-        self._pending: dict[str, list[Message]] = {}
-        self._rows: dict[str, Vectors] = {}
+    def __init__(self) -> None:
+        self.pending: dict[str, list[Message]] = {}  # by session; feed these to resume after a restart
+        self._rows: dict[str, list[Vectors]] = {}
 
-    @property
-    def pending(self) -> Mapping[str, Sequence[Message]]:
-        """Messages without an episode, by session; feed these to resume after a restart."""
-        return self._pending
-
-    def feed(self, messages: Iterable[Message], vectors: Vectors) -> list[Block]:
-        """Blocks that these messages end; they come next in the log, `vectors` are as for `closed`."""
+    def feed(self, message: Message, vector: Vectors, decide: Decide) -> list[Block]:
+        """Blocks that the next message in the log ends; its `vector` (d,) is as for `closed`."""
         blocks: list[Block] = []
-        for message, row in zip(messages, vectors, strict=True):
-            for session in self._in_order():
-                if _time(message) - _time(self._pending[session][-1]) > PAUSE:
-                    blocks += self._take(session, ended=True)
-            self._pending.setdefault(message.session, []).append(message)
-            rows = self._rows.get(message.session, self._none)
-            self._rows[message.session] = np.concatenate([rows, row[None]])
-            blocks += self._take(message.session, ended=False)
-        return blocks
+        # By their first open message: a restart loses the order in which they opened.
+        for session in sorted(self.pending, key=lambda session: self.pending[session][0].seq):
+            if time_of(message) - time_of(self.pending[session][-1]) > PAUSE:
+                blocks += self._take(session, decide, ended=True)
+        self.pending.setdefault(message.session, []).append(message)
+        self._rows.setdefault(message.session, []).append(vector)
+        return blocks + self._take(message.session, decide, ended=False)
 
-    def end(self) -> list[Block]:
-        """Blocks of all open messages, as if nothing were to follow."""
-        return [block for session in self._in_order() for block in self._take(session, ended=True)]
-
-    def _in_order(self) -> list[str]:
-        """Sessions by their first open message; a restart loses the order in which they opened."""
-        return sorted(self._pending, key=lambda session: self._pending[session][0].seq)
-
-    def _take(self, session: str, *, ended: bool) -> list[Block]:
-        open_, start, blocks = self._pending[session], 0, []
-        for cut in self._decide(open_, self._rows[session], ended=ended):
-            blocks.append(Block(tuple(open_[start : start + cut.size]), cut.degraded))
-            start += cut.size
-        if start == len(open_):
-            del self._pending[session], self._rows[session]
-        elif start:
-            self._pending[session] = open_[start:]
-            self._rows[session] = self._rows[session][start:]
+    def _take(self, session: str, decide: Decide, *, ended: bool) -> list[Block]:
+        open_, rows, blocks = self.pending.pop(session), self._rows.pop(session), []
+        for cut in decide(open_, np.stack(rows), ended=ended):
+            blocks.append(Block(tuple(open_[: cut.size]), cut.degraded))
+            open_, rows = open_[cut.size :], rows[cut.size :]
+        if open_:
+            self.pending[session], self._rows[session] = open_, rows
         return blocks
 
 
-def _time(message: Message) -> datetime:
-    assert message.time is not None  # what is stored has one
+def time_of(message: Message) -> datetime:
+    """Time of a message that is stored, and so has one."""
+    assert message.time is not None
     return message.time
 
 

@@ -7,15 +7,15 @@ offline test, and hardly anything is said twice word for word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from zibaldone.core import Message
-from zibaldone.models.base import Vectors
 from zibaldone.text.dated_text import day_in_words, resolved
-from zibaldone.text.facts import Fact, day_of, facts, parties_of
+from zibaldone.text.facts import day_of, facts, parties_of
 from zibaldone.text.titles import NO_STATISTICS, telling
+from zibaldone.views.hierarchy.episodes import time_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,53 +112,19 @@ def _speakers(messages: Sequence[Message], most: int = _SPEAKERS) -> str:
 
 
 def _clock(message: Message) -> str:
-    assert message.time is not None
-    day = day_in_words(message.time.date(), weekday=True).replace(",", "")
-    return f"{day} at {message.time:%H:%M}"
-
-
-MOST_KNOWN = 10  # semantics that an episode is held against
-
-
-Known = Callable[[Vectors], Sequence[Semantic]]  # the nearest of those that are near enough to a vector (d,)
-Embed = Callable[[Sequence[str]], Vectors]
-
-
-@dataclass(frozen=True, slots=True)
-class Background:
-    """Known semantics and statistics that an episode is read against."""
-
-    episode: int  # its id
-    first_semantic: int  # the id of the first new one
-    known: Known
-    df: Mapping[str, int]  # in how many of the `n` known statements each term occurs
-    n: int
+    time = time_of(message)
+    return f"{day_in_words(time.date(), weekday=True).replace(',', '')} at {time:%H:%M}"
 
 
 def statements(messages: Sequence[Message]) -> list[Statement]:
-    """Facts of an episode, each so that it stands alone."""
-    return [_statement(fact) for fact in facts(messages)]
-
-
-def _statement(fact: Fact) -> Statement:
-    """A fact with its speaker, its question and its dates, so that it stands alone."""
-    message, words_as_said = fact.message, " ".join(fact.verbatim.split())
-    sentence = f'{speaker_of(message)}: "{words_as_said}"'
-    if fact.question:
-        sentence = f'Asked "{fact.question}", {sentence}'
-    question_seq = fact.asking.seq if fact.asking else None
-    text = resolved(sentence[0].upper() + sentence[1:], day_of(message))
-    return Statement(message.seq, text, fact.verbatim, fact.start, message.speaker, question_seq)
-
-
-def numbered(
-    facts: Sequence[Sequence[Statement]], messages: Sequence[Message], background: Background
-) -> tuple[Semantic, ...]:
-    """Make a semantic of each fact: its first statement names it, further ones say the same."""
-    times = {message.seq: message.time for message in messages}
-    semantics = []
-    for number, stated in enumerate(facts, background.first_semantic):
-        time = times[stated[0].seq]
-        assert time is not None  # what is stored has one
-        semantics.append(Semantic(number, background.episode, tuple(stated), time))
-    return tuple(semantics)
+    """Facts of an episode, each with its speaker, question and dates, so that it stands alone."""
+    stated = []
+    for fact in facts(messages):
+        message, words_as_said = fact.message, " ".join(fact.verbatim.split())
+        sentence = f'{speaker_of(message)}: "{words_as_said}"'
+        if fact.question:
+            sentence = f'Asked "{fact.question}", {sentence}'
+        question_seq = fact.asking.seq if fact.asking else None
+        text = resolved(sentence[0].upper() + sentence[1:], day_of(message))
+        stated.append(Statement(message.seq, text, fact.verbatim, fact.start, message.speaker, question_seq))
+    return stated

@@ -21,7 +21,7 @@ from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.rendering import line
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.node_scores import Levels, Standing, plain_terms
-from zibaldone.views.hierarchy.stage_one import Pick, knn, normalised, pool, representatives
+from zibaldone.views.hierarchy.stage_one import Pick, knn, normalised, representatives
 from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
 from zibaldone.views.hierarchy.uncertainty import Signal, wanted_terms
 
@@ -116,7 +116,8 @@ def _stage_one(
     stage = config.stage_one
     rows = np.flatnonzero(standing.best_unit >= 0)
     ids, relevance = levels.ids[rows], standing.total[standing.best_unit[rows]]
-    nearest = pool(ids, relevance, stage.pool if config.select else stage.semantics)
+    most = stage.pool if config.select else stage.semantics
+    nearest = np.lexsort((ids, -relevance))[:most]  # of equals the lowest id
     if not config.select:
         relevances = normalised(relevance[nearest]).tolist()
         return tuple(map(Pick, ids[nearest].tolist(), relevances)), ()
@@ -154,9 +155,7 @@ def _themes(
 def _candidates(
     levels: Levels, standing: Standing, picks: Sequence[Pick], config: XMemory
 ) -> tuple[RankedEpisode, ...]:
-    here = np.flatnonzero(standing.episode_inside).tolist()
+    here = np.flatnonzero(standing.episode_inside)
     ids = np.array([standing.episodes[place].part for place in here], dtype=np.int64)
     source = {pick.id: levels.semantics[levels.row_of[pick.id]].episode for pick in picks}
-    known = set(ids.tolist())
-    supporting = [pick for pick in picks if source[pick.id] in known]
-    return candidates(ids, standing.episode_total[here], supporting, source, config.stage_two)
+    return candidates(ids, standing.episode_total[here], picks, source, config.stage_two)

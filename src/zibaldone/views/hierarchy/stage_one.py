@@ -12,11 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zibaldone.errors import InvalidInput
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.views.checked_settings import Count, Share, settings
-
-_SELF = 1.0  # w_ii: a node is as similar to itself as can be
 
 
 @settings
@@ -31,22 +28,12 @@ class StageOne:
     coverage: Share = 1.0  # |C(R)| / |V| that is enough
 
 
-_DEFAULT = StageOne()
-
-
 @dataclass(frozen=True, slots=True)
 class Pick:
     """A representative."""
 
     id: int
     relevance: float  # s~ of Eq. 4: normalised, 0 to 1
-
-
-def pool(ids: Ints, relevance: Doubles, most: int) -> Ints:
-    """Places of the most relevant, best first; of equals the lowest id. The arrays are (n,)."""
-    if not np.isfinite(relevance).all():
-        raise InvalidInput("relevance must be finite: a score that is not a number has no place in an order")
-    return np.lexsort((ids, -relevance))[:most]
 
 
 def knn(cosines: Doubles, candidates: Ints, k: int) -> Doubles:
@@ -61,12 +48,12 @@ def knn(cosines: Doubles, candidates: Ints, k: int) -> Doubles:
     nearest = np.argsort(-others, axis=1, kind="stable")[:, : min(k, others.shape[1] - 1)]
     np.put_along_axis(edges, nearest, np.take_along_axis(others, nearest, axis=1), axis=1)
     weights = np.maximum(edges[:, candidates], 0)
-    weights[own, own] = _SELF
+    weights[own, own] = 1  # w_ii: a node is as similar to itself as can be
     return np.asarray(weights)
 
 
 def representatives(
-    ids: Ints, relevance: Doubles, weights: Doubles, most: int, config: StageOne = _DEFAULT
+    ids: Ints, relevance: Doubles, weights: Doubles, most: int, config: StageOne
 ) -> tuple[Pick, ...]:
     """Eq. 4: greedy, of equal values the lowest id, until the coverage is reached or `most` are chosen.
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from zibaldone.errors import InvalidInput
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.views.checked_settings import Count, Whole, settings
 from zibaldone.views.hierarchy.stage_one import Pick, normalised
@@ -29,16 +28,12 @@ class StageTwo:
     lows: Count = 2  # low gains in a row that end the search
 
 
-_DEFAULT = StageTwo()
-
-
 @dataclass(frozen=True, slots=True)
 class RankedEpisode:
     """A candidate episode and its scores."""
 
     episode: int
-    score: float  # similarity + support
-    similarity: float  # to the query, min-max over all episodes
+    score: float  # similarity to the query, min-max over all episodes, and support
     support: float  # relevance of the most relevant semantic that it is the source of; 0: none is selected
 
 
@@ -56,9 +51,7 @@ class EpisodeText:
 class Inclusion:
     """Result of Stage II."""
 
-    units: tuple[ShownEpisode, ...]  # admitted, in order
     expanded: Mapping[int, bool]  # by admitted episode: True with its messages, in place of its narrative
-    probes: int  # how often a model was asked
     degraded: str  # why the offline signal took over; "" when it did not
 
 
@@ -67,16 +60,12 @@ def candidates(
     similarity: Doubles,
     semantics: Sequence[Pick],
     episode_of: Mapping[int, int],
-    config: StageTwo = _DEFAULT,
+    config: StageTwo,
 ) -> tuple[RankedEpisode, ...]:
     """Candidate episodes, best first: min-max similarity plus semantic support, of equals the lowest id.
 
-    `ids` and `similarity` are (n,), of all episodes; `episode_of` has the source of every selected semantic.
+    `ids` and `similarity` are (n,), of all that may be recalled; `episode_of` has each semantic's source.
     """
-    if not len(ids):
-        return ()
-    if not np.isfinite(similarity).all():
-        raise InvalidInput("similarity must be finite: a score that is not a number has no place in an order")
     support: dict[int, float] = {}
     for pick in semantics:
         episode = episode_of[pick.id]
@@ -84,7 +73,7 @@ def candidates(
     near = np.lexsort((ids, -similarity))[: config.similar]
     chosen = set(ids[near].tolist()) | support.keys()
     ranked = [
-        RankedEpisode(number, own + support.get(number, 0.0), own, support.get(number, 0.0))
+        RankedEpisode(number, own + support.get(number, 0.0), support.get(number, 0.0))
         for number, own in zip(ids.tolist(), normalised(similarity).tolist(), strict=True)
         if number in chosen
     ]
@@ -99,7 +88,7 @@ def include(
     texts: Mapping[int, EpisodeText],
     signal: Signal,
     budget_tokens: int,
-    config: StageTwo = _DEFAULT,
+    config: StageTwo,
 ) -> Inclusion:
     """Admit candidates one after another, each against everything that is admitted already.
 
@@ -116,8 +105,8 @@ def include(
             break
         text = texts[candidate.episode]
         weight = candidate.score / best if best > 0 else 1.0
-        unit = ShownEpisode(candidate.episode, text.narrative, text.narrative_tokens, weight)
-        if unit.tokens > room:
+        unit = ShownEpisode(text.narrative, weight)
+        if text.narrative_tokens > room:
             continue
         gain = signal.gain(context, context.with_unit(unit))
         degraded = degraded or gain.degraded
@@ -128,14 +117,14 @@ def include(
             lows += 1
             continue
         lows, expanded[candidate.episode] = 0, False
-        context, room = context.with_unit(unit), room - unit.tokens
+        context, room = context.with_unit(unit), room - text.narrative_tokens
         more = text.messages_tokens - text.narrative_tokens
         if not text.messages or more > room:
             continue
-        whole = replace(unit, text=text.messages, tokens=text.messages_tokens)
+        whole = replace(unit, text=text.messages)
         wider = replace(context, units=(*context.units[:-1], whole))
         gain = signal.gain(context, wider)
         degraded = degraded or gain.degraded
         if gain.value >= gain.thresholds.expand:
             context, room, expanded[candidate.episode] = wider, room - more, True
-    return Inclusion(context.units, expanded, signal.probes, degraded)
+    return Inclusion(expanded, degraded)

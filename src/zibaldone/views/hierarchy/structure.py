@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.models.base import Vectors
+from zibaldone.models.base import Tokenizer, Vectors
 from zibaldone.search import dense
 from zibaldone.search.clustering import unit
 from zibaldone.text.bounds import as_read
@@ -27,12 +27,14 @@ from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.guided import Themes
-from zibaldone.views.hierarchy.nodes import MOST_KNOWN, Background, Semantic, Statement
+from zibaldone.views.hierarchy.guided import Guided, Themes
+from zibaldone.views.hierarchy.nodes import Semantic, Statement
 from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow, Written
 from zibaldone.views.hierarchy.themes import FETCH, common
-from zibaldone.views.toolkit import days_named
+from zibaldone.views.toolkit import cut, days_named
 from zibaldone.views.units import Key
+
+_MOST_KNOWN = 10  # semantics that an episode is held against
 
 
 class Structure:
@@ -43,7 +45,8 @@ class Structure:
         self.semantics: dict[int, Semantic] = {}
         self.df: Counter[str] = Counter()  # statements by term
         self.statements = 0
-        self.themes = Themes(config.guided, config.theme_cap, state.dimension) if config.guided else None
+        self.is_guided = config.guided is not None
+        self.themes = Themes(config.guided or Guided(), config.theme_cap, state.dimension)  # if it is
         self._vectors: dict[int, bytes] = {}  # of what each semantic is known by, as they are stored
         self._rows: dict[int, SemanticRow] = {}
         self._new: set[int] = set()
@@ -60,20 +63,14 @@ class Structure:
             made._vectors[number] = stated[row.units[0]][1]
             made._count(made.semantics[number].statements)
         named = table.themes(connection, generation)
-        if made.themes is not None:
+        if made.is_guided:
             of = {number: row.theme for number, row in made._rows.items()}
             vectors = dense.from_bytes(list(made._vectors.values()), state.dimension)
             made.themes.restore(of, dict(zip(of, vectors, strict=True)))
             made._stored_themes = {t: (named[t], members) for t, members in made.themes.members.items()}
         return made
 
-    def background(self) -> Background:
-        """Known semantics and term statistics that the next episode is read against."""
-        return Background(
-            self.state.next_episode, self.state.next_semantic, self.known, self.df, self.statements
-        )
-
-    def known(self, vector: Vectors) -> list[Semantic]:
+    def nearest(self, vector: Vectors) -> list[Semantic]:
         """Known semantics nearest to a text's vector (d,), above FETCH, nearest first."""
         if not self.semantics:
             return []
@@ -81,7 +78,7 @@ class Structure:
         rows = dense.from_bytes(list(self._vectors.values()), self.state.dimension)
         shared = common(rows)
         near = (unit(rows - shared) @ unit(vector[None] - shared)[0]).round(4)
-        best = np.lexsort((ids, -near))[:MOST_KNOWN]
+        best = np.lexsort((ids, -near))[:_MOST_KNOWN]
         return [self.semantics[number] for number in ids[best[near[best] >= FETCH]].tolist()]
 
     def settle(
@@ -99,19 +96,14 @@ class Structure:
                 keys.append((statement.seq, self.state.next_unit + len(new)))
                 days = days_named(messages[statement.seq], statement.text)
                 span = statement.start, statement.start + len(statement.verbatim)
-                made = (
-                    statement.sources,
-                    keys[-1][1],
-                    "statement",
-                    0,
-                    vectors[len(new)],
-                )  # tokens: counted when offered
+                # No tokens: they are counted when it is offered.
+                made = statement.sources, keys[-1][1], "statement", 0, vectors[len(new)]
                 new.append(units.Row(*made, days, *span, statement.text))
             self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(first)
             self._rows[semantic.id] = SemanticRow(semantic.id, semantic.episode, semantic.time, tuple(keys))
             self._new.add(semantic.id)
             self._count(semantic.statements)
-            if self.themes is not None:
+            if self.is_guided:
                 self.themes.add(semantic.id, first)
         self.state = replace(
             self.state,
@@ -123,10 +115,9 @@ class Structure:
 
     def unnamed(self) -> dict[int, list[str]]:
         """Texts of each guided theme that no model has named as it is now."""
-        themes = self.themes.members if self.themes is not None else {}
         return {
             theme: [self.semantics[semantic].text for semantic in members]
-            for theme, members in themes.items()
+            for theme, members in self.themes.members.items()
             if self._changed(theme) or not self._stored_themes[theme][0].made_by
         }
 
@@ -135,30 +126,22 @@ class Structure:
 
     def take(self) -> Written:
         """Changes since the last call."""
-        if self.themes is None:
-            written = Written(tuple(self._rows[number] for number in sorted(self._new)))
-        else:
-            written = self._take_themed(self.themes)
-        self._new = set()
-        return written
-
-    def _take_themed(self, themes: Themes) -> Written:
-        moved = {number for number, theme in themes.of.items() if self._rows[number].theme != theme}
-        self._rows |= {number: replace(self._rows[number], theme=themes.of[number]) for number in moved}
-        changed = {theme for theme in themes.members if self._changed(theme)} | self._names.keys()
+        of, themes = self.themes.of, self.themes.members
+        moved = {number for number, theme in of.items() if self._rows[number].theme != theme}
+        self._rows |= {number: replace(self._rows[number], theme=of[number]) for number in moved}
+        changed = {theme for theme in themes if self._changed(theme)} | self._names.keys()
         rows = {theme: self._names.get(theme, ThemeRow(theme)) for theme in sorted(changed)}
-        gone = sorted(self._stored_themes.keys() - themes.members.keys())
+        gone = sorted(self._stored_themes.keys() - themes.keys())
         self._stored_themes = {
             theme: (rows.get(theme) or self._stored_themes[theme][0], members)
-            for theme, members in themes.members.items()
+            for theme, members in themes.items()
         }
-        self._names = {}
         semantics = tuple(self._rows[number] for number in sorted(moved | self._new))
+        self._names, self._new = {}, set()
         return Written(semantics, tuple(rows.values()), tuple(gone))
 
     def _changed(self, theme: int) -> bool:
         """True if a guided theme has other semantics than are stored."""
-        assert self.themes is not None
         stored = self._stored_themes.get(theme)
         return stored is None or stored[1] != self.themes.members[theme]
 
@@ -168,7 +151,20 @@ class Structure:
             self.df.update(set(terms(statement.text)))
 
 
-OpenUnits = Callable[[Sequence[Message], int], list[units.Row]]
+def open_units(
+    messages: Sequence[Message], tokenizer: Tokenizer, embed: Callable[[Sequence[str]], Vectors]
+) -> list[units.Row]:
+    """Unit rows of messages without an episode, cut as in the messages view."""
+    cuts = cut(messages, tokenizer)
+    texts = [text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)]
+    vectors = iter(embed(texts))
+    return [
+        units.Row(
+            (message.seq,), part, pieces.kind, pieces.tokens[part], next(vectors), pieces.days[part], *span
+        )
+        for message, pieces in zip(messages, cuts, strict=True)
+        for part, span in enumerate(pieces.spans)
+    ]
 
 
 def unmade_by(
@@ -180,11 +176,11 @@ def unmade_by(
 
 
 def forget_messages(
-    connection: Connection, generation: Generation, seqs: Sequence[int], open_units: OpenUnits
+    connection: Connection, generation: Generation, seqs: Sequence[int], tokenizer: Tokenizer
 ) -> tuple[int, int]:
     """Remove the messages from episodes and semantics; returns how many (episodes, semantics) went.
 
-    The episodes' other messages stay recallable: `open_units` makes rows of them, without vectors.
+    The episodes' other messages stay recallable: as units without vectors, so that no embedder is asked.
     """
     keys, gone = unmade_by(connection, generation, seqs)
     unsaid = table.messages_of(connection, generation, keys)
@@ -196,7 +192,12 @@ def forget_messages(
     table.remove_episodes(connection, generation, keys)
     table.remove_semantics(connection, generation, gone)
     left = log.fetch(connection, generation.user, sorted(unsaid - set(seqs)))
-    rows = open_units([as_read(left[seq]) for seq in sorted(left)], state.dimension)
+    width = state.dimension
+    rows = open_units(
+        [as_read(left[seq]) for seq in sorted(left)],
+        tokenizer,
+        lambda texts: np.zeros((len(texts), width), dtype=np.float32),
+    )
     units.insert(connection, table.NAME, generation, rows)
     if not rows and not any(table.counts(connection, generation)):
         table.drop(connection, generation)

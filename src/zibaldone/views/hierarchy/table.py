@@ -58,14 +58,6 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeRow:
-    """An episode, and the vector (d,) of its title and narrative."""
-
-    episode: Episode
-    vector: Vectors
-
-
-@dataclass(frozen=True, slots=True)
 class SemanticRow:
     """A semantic without its texts; its statements are units."""
 
@@ -116,28 +108,25 @@ def set_state(connection: Connection, generation: Generation, given: State) -> N
 
 def episodes(
     connection: Connection, generation: Generation, dimension: int, numbers: Sequence[int] | None = None
-) -> dict[int, EpisodeRow]:
+) -> dict[int, Episode]:
     """Episodes by id, rising; all, or those of `numbers`. Raises StorageCorrupt."""
     e = hierarchy_episodes.c
     query = select(hierarchy_episodes).where(of(hierarchy_episodes, generation)).order_by(e.episode)
     rows = list(matching(connection, query, e.episode, numbers))
     only = None if numbers is None else [(row.seq, row.episode) for row in rows]
-    stored, vectors = units.load(connection, EPISODES, generation, dimension, only=only)
-    by_id = {unit.part: (unit, vector) for unit, vector in zip(stored, vectors, strict=True)}
+    stored, _ = units.load(connection, EPISODES, generation, dimension, only=only)
+    by_id = {unit.part: unit for unit in stored}
     by_number = {}
     for row in rows:
         if row.episode not in by_id:
             raise StorageCorrupt(
                 f"episode {row.episode} of {generation.user!r} has lost its text: rebuild it"
             )
-        unit, vector = by_id[row.episode]
+        unit = by_id[row.episode]
         title, _, narrative = unit.text.partition("\n")
         times = from_us(row.start_us), from_us(row.end_us)
-        by_number[row.episode] = EpisodeRow(
-            Episode(
-                row.episode, unit.session, unit.sources, title, narrative, *times, row.made_by, row.degraded
-            ),
-            vector,
+        by_number[row.episode] = Episode(
+            row.episode, unit.session, unit.sources, title, narrative, *times, row.made_by, row.degraded
         )
     return by_number
 
@@ -203,9 +192,12 @@ def whole(row: SemanticRow, stated: Mapping[Key, tuple[Statement, bytes]]) -> Se
         ) from error
 
 
-def write_episodes(connection: Connection, generation: Generation, rows: Sequence[EpisodeRow]) -> None:
+def write_episodes(
+    connection: Connection, generation: Generation, rows: Sequence[tuple[Episode, Vectors]]
+) -> None:
+    """Store episodes, each with the vector (d,) of its title and narrative."""
     narrated, texts = [], []
-    for episode, vector in ((row.episode, row.vector) for row in rows):
+    for episode, vector in rows:
         times = {"start_us": to_us(episode.start), "end_us": to_us(episode.end)}
         own = {"episode": episode.id, "seq": episode.seqs[0], "made_by": episode.made_by}
         narrated.append(key_of(generation) | own | times | {"degraded": episode.degraded})
@@ -283,8 +275,8 @@ def messages_of(connection: Connection, generation: Generation, keys: Sequence[K
     return {seq for seq, _ in keys} | {row.source for row in further}
 
 
-def open_seqs(connection: Connection, generation: Generation) -> list[int]:
-    """Seqs up to the cursor of messages without an episode, rising."""
+def open_messages(connection: Connection, generation: Generation) -> list[Message]:
+    """Messages up to the cursor without an episode, in their order."""
     m = messages.c
     query = select(m.seq).where(
         m.user == generation.user,
@@ -292,11 +284,7 @@ def open_seqs(connection: Connection, generation: Generation) -> list[int]:
         m.seq.not_in(select(units_table.c.seq).where(units.of(EPISODES, generation))),
         m.seq.not_in(select(unit_sources.c.source).where(_of_sources(generation))),
     )
-    return sorted(connection.execute(query).scalars())
-
-
-def open_messages(connection: Connection, generation: Generation) -> list[Message]:
-    by_seq = log.fetch(connection, generation.user, open_seqs(connection, generation))
+    by_seq = log.fetch(connection, generation.user, sorted(connection.execute(query).scalars()))
     return [as_read(by_seq[seq]) for seq in sorted(by_seq)]
 
 

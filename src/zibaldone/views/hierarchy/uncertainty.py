@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import ChatRequest, Turn
@@ -26,9 +25,7 @@ _DRAFT_TOKENS = 20
 class ShownEpisode:
     """An episode as a reader sees it: its narrative, or its messages."""
 
-    episode: int
     text: str
-    tokens: int
     weight: float = 1.0  # 0 to 1: how likely it is to answer, beside the likeliest
 
 
@@ -43,14 +40,10 @@ class Context:
     def with_unit(self, unit: ShownEpisode) -> Context:
         return replace(self, units=(*self.units, unit))
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return (*self.opening, *(unit.text for unit in self.units))
-
     def turns(self) -> tuple[Turn, ...]:
         """Turns of a request; contexts with the same first parts share a prefix."""
-        context = "\n\n".join((*self.parts, f"Question: {self.question}"))
-        return (Turn("system", _instructions()), Turn("user", context))
+        parts = *self.opening, *(unit.text for unit in self.units), f"Question: {self.question}"
+        return (Turn("system", _instructions()), Turn("user", "\n\n".join(parts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +65,6 @@ class Gain:
     degraded: str = ""  # why this is not the model's signal; "" when it is, or none is configured
 
 
-class Signal(Protocol):
-    """Measures gains for one question, asked in the order of admission. Never raises ModelFailed."""
-
-    def gain(self, before: Context, after: Context) -> Gain:
-        """`after` holds all of `before`, with one unit more or its last one changed."""
-
-    @property
-    def probes(self) -> int:
-        """Number of model calls."""
-
-
 class CoverageSignal:
     """The offline signal: the weight of the wanted terms that no admitted unit has spoken of yet.
 
@@ -93,17 +75,17 @@ class CoverageSignal:
 
     DEFAULTS = GainThresholds(admit=0.02, expand=0.1, of_best=0.5)
 
-    def __init__(self, wanted: Mapping[str, float], thresholds: GainThresholds = DEFAULTS) -> None:
+    def __init__(self, wanted: Mapping[str, float]) -> None:
         """`wanted`: terms with weights that sum to 1, see `wanted_terms`."""
-        self._wanted, self._thresholds = dict(wanted), thresholds
+        self._wanted = dict(wanted)
         self._terms: dict[str, frozenset[str]] = {}
 
-    probes = 0
+    probes = 0  # model calls
 
     def gain(self, before: Context, after: Context) -> Gain:
-        """Never below 0 but for rounding, as long as `after` only adds."""
+        """Never below 0 but for rounding: `after` holds all of `before`, and more."""
         fall = self.uncertainty(before.units) - self.uncertainty(after.units)
-        return Gain(fall, COVERAGE, self._thresholds)
+        return Gain(fall, COVERAGE, self.DEFAULTS)
 
     def uncertainty(self, units: Iterable[ShownEpisode]) -> float:
         """Sum over wanted terms of weight times the probability that no unit settles them."""
@@ -145,7 +127,7 @@ class ReaderSignal:
         return len(self._seen)
 
     def gain(self, before: Context, after: Context) -> Gain:
-        """One probe if `before` was probed already, else two."""
+        """One probe if `before` was probed already, else two. Never raises ModelFailed."""
         if not self._failed:
             try:
                 first, second = self._probe(before), self._probe(after)
@@ -176,6 +158,9 @@ class ReaderSignal:
         if left <= 0:
             raise ModelFailed(f"{self._drafter.name!r} took all of the question's {self._timeout_s:g} s")
         return left
+
+
+Signal = CoverageSignal | ReaderSignal  # of one question, asked for gains in the order of admission
 
 
 def wanted_terms(

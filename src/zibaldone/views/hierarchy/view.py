@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
@@ -30,7 +29,7 @@ from zibaldone.views.base import (
     TakeSnapshot,
 )
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo, open_units
+from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.distil import EpisodeReader
 from zibaldone.views.hierarchy.evidence import Gathering
@@ -131,8 +130,7 @@ class HierarchyView(RestingView):
         """Store new episodes and semantics. Raises Stale."""
         if table.state(connection, generation) != prepared.before:
             raise Stale
-        self._write_rows(connection, generation, prepared.prepared)
-        self._keep(connection, generation, prepared.builder, messages[-1].seq)
+        self._store(connection, generation, prepared.prepared, prepared.builder, messages[-1].seq)
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """A compact set of semantics, and episodes where they leave less open."""
@@ -155,7 +153,7 @@ class HierarchyView(RestingView):
             descent.standing.confidence,
             descent.standing.explain,
             "; ".join(line for line in notes if line),
-            model_calls=inclusion.probes if inclusion else 0,
+            model_calls=signal.probes,
         )
 
     def _descent(self, now: Snapshot, question: Question) -> tuple[Descent | None, str]:
@@ -174,14 +172,8 @@ class HierarchyView(RestingView):
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove episodes of these messages with their statements; the other messages are told anew later."""
-
-        def left_open(messages: Sequence[Message], dimension: int) -> list[units.Row]:
-            return open_units(
-                messages, self._tokenizer, lambda texts: np.zeros((len(texts), dimension), dtype=np.float32)
-            )
-
         every = generations(connection, hierarchy_states, user)
-        gone = [forget_messages(connection, generation, seqs, left_open) for generation in every]
+        gone = [forget_messages(connection, generation, seqs, self._tokenizer) for generation in every]
         return counted(_KINDS, gone)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
@@ -221,8 +213,7 @@ class HierarchyView(RestingView):
         with database.write(generation.user) as connection:
             if table.state(connection, generation) != state or _place(connection, generation) != place:
                 return ()  # somebody else has gone on from there: the next time
-            self._write_rows(connection, generation, prepared)
-            self._keep(connection, generation, builder, generation.cursor)
+            self._store(connection, generation, prepared, builder, generation.cursor)
             log.touch(connection, generation.user)
         return ()
 
@@ -255,8 +246,7 @@ class HierarchyView(RestingView):
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
         """Episodes in the order of creation."""
-        rows = table.episodes(connection, generation, self._embedder.dimension).values()
-        return [row.episode for row in rows]
+        return list(table.episodes(connection, generation, self._embedder.dimension).values())
 
     def _builder(
         self, connection: Connection, generation: Generation | None, reader: EpisodeReader
@@ -273,15 +263,20 @@ class HierarchyView(RestingView):
         structure = Structure.load(connection, generation, state, self.config)
         return Builder.load(connection, generation, structure, reader, self._tokenizer)
 
-    def _write_rows(self, connection: Connection, generation: Generation, prepared: Prepared) -> None:
+    def _store(
+        self,
+        connection: Connection,
+        generation: Generation,
+        prepared: Prepared,
+        builder: Builder,
+        cursor: int,
+    ) -> None:
+        """Write rows, and cache the builder that made them for the next batch."""
         units.remove(connection, NAME, generation, prepared.gone)
         units.insert(connection, NAME, generation, prepared.units)
         table.write_episodes(connection, generation, prepared.episodes)
         table.write(connection, generation, prepared.written)
         table.set_state(connection, generation, prepared.state)
-
-    def _keep(self, connection: Connection, generation: Generation, builder: Builder, cursor: int) -> None:
-        """Cache the builder that wrote these rows, for the next batch."""
         builder.place = cursor, _place(connection, generation)[1]
         self._builders.put(
             generation.user, builder, log.state(connection, generation.user), generation.number
