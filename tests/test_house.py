@@ -339,19 +339,19 @@ CEILINGS = {
     "models": 2_551,
     "recall": 1_733,
     "search": 2_771,
-    "server": 8_980,
+    "server": 8_939,
     "storage": 4_828,
     "testing": 507,
     "text": 2_860,
     "views": 1_958,
-    "views/chunks": 2_800,
-    "views/hierarchy": 3_212,
-    "views/kvcache": 4_794,
+    "views/chunks": 2_804,
+    "views/hierarchy": 3_087,
+    "views/kvcache": 4_795,
     "views/messages": 218,
     "views/notes": 1_935,
     "views/topics": 5_558,
 }
-TESTS_CEILING = 53_760
+TESTS_CEILING = 53_775
 
 
 def lines_in(path: Path) -> int:
