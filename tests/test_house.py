@@ -345,7 +345,7 @@ CEILINGS = {
     "text": 2_860,
     "views": 1_958,
     "views/chunks": 2_800,
-    "views/hierarchy": 3_077,
+    "views/hierarchy": 3_074,
     "views/kvcache": 4_794,
     "views/messages": 218,
     "views/notes": 1_935,
