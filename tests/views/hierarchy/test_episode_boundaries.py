@@ -62,14 +62,6 @@ def test_a_pause_is_always_a_boundary():
     assert sizes(together) == [6]
 
 
-def test_words_that_announce_another_subject_are_a_boundary():
-    """With the same talk on both sides, the cut is before "By the way"."""
-    lines = [f"Ann: Tomatoes grow in the garden with basil {i}." for i in range(12)]
-    lines[5] = "Ann: By the way, tomatoes grow in the garden with basil 5."
-    cuts = closed(talk(*lines), vectors_of(talk(*lines)), ended=True)
-    assert cuts[0] == Cut(5)
-
-
 def chatter(seed, n):
     """So many messages of a few words each, by chance."""
     chance = random.Random(seed)

@@ -34,17 +34,8 @@ CONTEXT = 3  # messages on either side that a place is judged by
 _PRICE = 1.1  # of a cut, in standard deviations of the cohesion in sight
 _OVERLONG = 0.15  # what every message beyond LONG costs
 _CUE = 0.5  # what a question just before takes from a place
-_TURN = 1.5  # what words that turn the talk give to it
 _TOO_SHORT = 3.0  # what every message below SHORTEST costs
 
-# Words with which speakers announce another subject. English; without them the dips decide.
-_TURNS = regex.compile(
-    r"^\W*(?:(?:oh|hey|well|so|and|but|yeah|right|ok|okay|ah)\b\W*){0,3}"
-    r"(?:by the way|btw|anyways?|anyhow|speaking of|on (?:another|a different) note|(?:to )?chang(?:e|ing)"
-    r" (?:the )?(?:topics?|subject)|quick question|before I forget|one more thing|in other news|another thing"
-    r"|moving on)\b",
-    regex.IGNORECASE,
-)
 _ASKS = regex.compile(r"[?？؟]\W*(?:\[[^\[\]]*\]\s*)?$")  # a caption may follow
 
 
@@ -148,8 +139,7 @@ def time_of(message: Message) -> datetime:
 def _gains(seen: Sequence[Message], vectors: Vectors) -> list[float]:
     """Gain of a cut before message 1, 2 ..., in standard deviations of the cohesion in the window."""
     gains = -(_standard(_lexical(seen)) + _standard(_cosines(vectors.astype(np.float64)))) / 2
-    for place, (message, after) in enumerate(pairwise(seen)):
-        gains[place] += _TURN * (_TURNS.search(after.content) is not None)
+    for place, message in enumerate(seen[:-1]):
         gains[place] -= _CUE * (_ASKS.search(message.content) is not None)
     return [round(float(gain), 6) for gain in gains]
 

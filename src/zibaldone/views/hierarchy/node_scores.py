@@ -27,7 +27,7 @@ from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow
 from zibaldone.views.units import Key
 from zibaldone.views.user_cache import UserCache
 
-Mark = tuple[int, int, State]  # generation, deletions, ids given next: equal marks mean equal rows
+Mark = tuple[int, int, State | None]  # generation, deletions, ids given next: equal marks mean equal rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,8 @@ class Levels:
 
 def levels_of(cache: UserCache[Levels], connection: Connection, generation: Generation) -> Levels:
     """Levels as of the connection's snapshot."""
-    state = table.state(connection, generation)
-    if state is None:
-        return Levels.of()
     counters = log.state(connection, generation.user)
-    mark = generation.number, counters.deletions, state
+    mark = generation.number, counters.deletions, table.state(connection, generation)
     before = cache.get(generation.user)
     if before is not None and before.mark == mark:
         return before
