@@ -156,7 +156,7 @@ def row(name: str, setting: str, asked: Sequence[Asked], made: Sequence[Made], f
     themes, semantics, moved = (sum(one) for one in zip(*made, strict=True)) if made else ("", "", "")
     figures |= {"themes": themes, "semantics": semantics}
     figures["reassigned"] = int(moved) / int(semantics) if made else ""
-    figures |= {kind: [*hits(setting, asked), {}][-1].get(kind, "") for kind in HITS}
+    figures |= {kind: [{}, *hits(setting, asked)][-1].get(kind, "") for kind in HITS}
     covering = [one for one in asked if one.blocks]
     figures["covered"] = len(covering) / len(asked)
     figures["blocks"] = fmean(one.blocks or 0 for one in covering) if covering else ""

@@ -25,6 +25,10 @@ def test_each_table_has_its_rows(paths, tmp_path, monkeypatch, capsys):
     assert frozen["reassigned"] == 0
     assert full["semantics"] == frozen["semantics"] > 0
     assert 0 <= full["evidence"] <= 1
+    every = [each for each in written["figure 4"] if each["category"] == "all"]
+    assert [each["1-hit"] for each in every] == [
+        row["1-hit"] for row in written["rows"] if row["table"] == "4"
+    ]
     assert {"guided", "default", "singletons"} <= written["f"][0].keys()
     assert "prefers singletons" in written["note"]
     assert "Table 6" in capsys.readouterr().out
