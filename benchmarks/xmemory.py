@@ -37,7 +37,7 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.search import dense
 from zibaldone.text.words import content_words, words
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.guided import Guided, Themes
+from zibaldone.views.hierarchy.guided import Guided, GuidedThemes
 from zibaldone.views.hierarchy.objective import Partition
 from zibaldone.views.hierarchy.themes import CAP, group
 
@@ -133,7 +133,7 @@ def vectors_of(engine: Engine) -> tuple[Vectors, list[int]]:
 
 def reassigned(vectors: Vectors, config: XMemory, stored: Sequence[int]) -> int:
     """Let semantics come once more, to count those whose theme changes; they end as they are stored."""
-    themes = Themes(config.guided or Guided(), config.theme_cap, vectors.shape[1])
+    themes = GuidedThemes(config.guided or Guided(), config.theme_cap, vectors.shape[1])
     for number, vector in enumerate(vectors, 1):
         themes.add(number, vector)
     assert list(themes.of.values()) == list(stored)

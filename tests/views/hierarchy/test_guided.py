@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from zibaldone import Config, Memory, Message, XMemory
 from zibaldone.models.base import ChatRequest
 from zibaldone.testing import ScriptedModel
-from zibaldone.views.hierarchy.guided import Guided, Themes
+from zibaldone.views.hierarchy.guided import Guided, GuidedThemes
 from zibaldone.views.hierarchy.objective import EPSILON, Partition
 
 PAPER = XMemory.paper()
@@ -61,7 +61,7 @@ def test_f_is_the_paper_s(seed, labels):
 def test_f_prefers_singletons():
     """The finding beside Figure 5: every semantic alone scores above the clusters that are there."""
     rows = rows_of(1, 60)
-    themes = Themes(Guided(), 12, 8)
+    themes = GuidedThemes(Guided(), 12, 8)
     for number, row in enumerate(rows):
         themes.add(number, row)
     assert f(rows, [[i] for i in range(60)]) > themes.partition.f()
@@ -128,7 +128,7 @@ def test_a_tiny_theme_is_merged(merge, alone):
     rows = np.eye(4, dtype=np.float32)[[0, 0, 0, 1, 1, 1, 2]]
     rows[6, 1] = 0.7
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    themes = Themes(Guided(merge=merge), 4, 4)
+    themes = GuidedThemes(Guided(merge=merge), 4, 4)
     for number, row in enumerate(rows, 1):
         themes.add(number, row)
     assert (themes.of[7] not in {themes.of[1], themes.of[4]}) is alone
@@ -139,10 +139,10 @@ def test_a_tiny_theme_is_merged(merge, alone):
 def test_restored_themes_go_on_alike(seed):
     """Whatever a process held in memory, the rows alone decide what comes next."""
     rows = rows_of(seed, 80)
-    straight, broken = Themes(Guided(), 6, 8), Themes(Guided(), 6, 8)
+    straight, broken = GuidedThemes(Guided(), 6, 8), GuidedThemes(Guided(), 6, 8)
     for number, row in enumerate(rows, 1):
         straight.add(number, row)
-        again = Themes(Guided(), 6, 8)
+        again = GuidedThemes(Guided(), 6, 8)
         again.restore(broken.of, dict(enumerate(rows[: number - 1], 1)))
         broken = again
         broken.add(number, row)

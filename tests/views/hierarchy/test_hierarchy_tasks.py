@@ -17,7 +17,7 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
-from zibaldone.views.hierarchy.distil import EpisodeReader
+from zibaldone.views.hierarchy.distil import EpisodeMaker
 from zibaldone.views.hierarchy.episodes import LONGEST, Block, Cut, OpenEpisodes, closed
 from zibaldone.views.hierarchy.nodes import (
     Episode,
@@ -69,9 +69,9 @@ def model(**tasks: object) -> ScriptedModel:
     return ScriptedModel(answer)
 
 
-def reader(chat=None, *, patient=False) -> EpisodeReader:
+def reader(chat=None, *, patient=False) -> EpisodeMaker:
     asker = Asker(chat, Meter(None), shared_static_embedder())
-    return EpisodeReader(asker, EMBEDDER, "ann", patient)
+    return EpisodeMaker(asker, EMBEDDER, "ann", patient)
 
 
 class Reading(NamedTuple):

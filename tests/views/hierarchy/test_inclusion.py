@@ -13,7 +13,7 @@ from zibaldone.views.hierarchy.stage_two import (
     candidates,
     include,
 )
-from zibaldone.views.hierarchy.uncertainty import COVERAGE, CoverageSignal, Gain, GainThresholds
+from zibaldone.views.hierarchy.uncertainty import COVERAGE, Gain, GainThresholds, WordSignal
 
 ANY = StageTwo(least=0)
 LIMITS = GainThresholds(admit=0.1, expand=0.3)
@@ -29,7 +29,7 @@ class Scripted:
         self.asked = []
 
     def gain(self, before, after):
-        """As CoverageSignal has it."""
+        """As WordSignal has it."""
         self.asked.append((before, after))
         low, high = (self.uncertainty([u.text for u in c.units]) for c in (after, before))
         return Gain(high - low, self.name, self.thresholds)
@@ -121,7 +121,7 @@ def test_gains_of_two_signals_are_not_compared():
 def test_the_budget_holds(tokens, budget):
     """However large the units are, what is admitted fits and is whole."""
     shown = {i: EpisodeText(f"word{i}", count) for i, count in enumerate(tokens)}
-    signal = CoverageSignal({f"word{i}": 1 / len(tokens) for i in shown})
+    signal = WordSignal({f"word{i}": 1 / len(tokens) for i in shown})
     found = include("q", (), ranked(*shown), shown, signal, budget, StageTwo())
     assert sum(shown[number].narrative_tokens for number in found.expanded) <= budget
 

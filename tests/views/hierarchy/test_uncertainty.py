@@ -17,9 +17,9 @@ from zibaldone.views.hierarchy.uncertainty import (
     COVERAGE,
     NLL,
     Context,
-    CoverageSignal,
     ReaderSignal,
     ShownEpisode,
+    WordSignal,
     wanted_terms,
 )
 
@@ -60,7 +60,7 @@ def reading():
         chat = OpenAIChat("m", base_url=server.base_url, timeout_s=5.0, max_retries=retries)
         made.extend([chat, server])
         meter = Meter(None, ceilings or Ceilings())
-        offline = CoverageSignal({"hall": 0.5, "town": 0.5})
+        offline = WordSignal({"hall": 0.5, "town": 0.5})
         drafter = ChatDrafter(chat, meter, STATIC)
         return ReaderSignal(drafter, offline, "ann", timeout_s=timeout_s), server, meter
 
@@ -174,7 +174,7 @@ class TestReader:
         server.misbehave.append(Misbehaviour.NO_LOGPROBS)
         signal.gain(BARE, BARE.with_unit(HALL))
         asked = len(server.requests)
-        again = ReaderSignal(signal._drafter, CoverageSignal({}), "ann")
+        again = ReaderSignal(signal._drafter, WordSignal({}), "ann")
         assert "no log-probabilities" in again.gain(BARE, BARE.with_unit(HALL)).degraded
         assert len(server.requests) == asked
         assert meter.total("ann").degraded == 1
@@ -193,7 +193,7 @@ def test_all_probes_of_a_question_have_one_deadline(monkeypatch):
             now[0] += 4
             return 1.0
 
-    signal = ReaderSignal(Slow(), CoverageSignal({"hall": 1.0}), "ann")
+    signal = ReaderSignal(Slow(), WordSignal({"hall": 1.0}), "ann")
     inside = BARE.with_unit(HALL)
     gains = [
         signal.gain(BARE, inside),
@@ -216,7 +216,7 @@ def test_whatever_a_client_raises(error):
             raise error
 
     meter = Meter(None)
-    signal = ReaderSignal(ChatDrafter(Raising(), meter, STATIC), CoverageSignal({}), "ann")
+    signal = ReaderSignal(ChatDrafter(Raising(), meter, STATIC), WordSignal({}), "ann")
     gain = signal.gain(BARE, BARE.with_unit(HALL))
     assert gain.signal == COVERAGE
     assert str(error) in gain.degraded
@@ -238,7 +238,7 @@ def test_what_no_mean_can_be_taken_of(tokens):
 
 def test_a_second_witness_gains_less():
     """That is the redundancy: the same terms again settle half of what is left."""
-    signal = CoverageSignal({"hall": 1.0})
+    signal = WordSignal({"hall": 1.0})
     once = BARE.with_unit(HALL)
     twice = once.with_unit(ShownEpisode("The hall again"))
     assert signal.gain(BARE, once).value == 0.5
@@ -248,20 +248,20 @@ def test_a_second_witness_gains_less():
 
 def test_an_unlikely_episode_gains_less():
     """Terms alone are not enough: the weight is how likely the episode is to answer."""
-    signal = CoverageSignal({"hall": 1.0})
+    signal = WordSignal({"hall": 1.0})
     assert signal.gain(BARE, BARE.with_unit(ShownEpisode("hall", weight=0.5))).value == 0.25
 
 
 def test_semantics_settle_nothing():
     """The opening says what to look for, not what is found."""
-    signal = CoverageSignal({"bassoon": 1.0})
+    signal = WordSignal({"bassoon": 1.0})
     assert signal.gain(BARE, BARE.with_unit(ShownEpisode("her bassoon"))).value == 0.5
 
 
 @given(st.lists(st.tuples(st.sampled_from(["hall", "town", "club", "other"]), st.floats(0, 1)), max_size=8))
 def test_the_offline_signal_is_submodular(units):
     """It stays between 0 and 1, and a unit never gains more later than at first."""
-    signal = CoverageSignal({"hall": 0.5, "town": 0.3, "club": 0.2})
+    signal = WordSignal({"hall": 0.5, "town": 0.3, "club": 0.2})
     last = ShownEpisode("town hall")
     context = BARE
     gains = []

@@ -13,7 +13,7 @@ from zibaldone.models.base import Tokenizer, Vectors
 from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
-from zibaldone.views.hierarchy.distil import EpisodeReader
+from zibaldone.views.hierarchy.distil import EpisodeMaker
 from zibaldone.views.hierarchy.episodes import Block, OpenEpisodes, cohesion_text
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.structure import Structure, open_units
@@ -43,7 +43,7 @@ ReadUpTo = tuple[int, int]  # cursor, and the log's counter of deletions, up to 
 class Builder:
     """A generation of one user while it grows. Not to be shared among threads."""
 
-    def __init__(self, structure: Structure, reader: EpisodeReader, tokenizer: Tokenizer) -> None:
+    def __init__(self, structure: Structure, reader: EpisodeMaker, tokenizer: Tokenizer) -> None:
         self.structure = structure
         self.reader = reader  # may be put in the place of another: each call asks in its own way
         self.place: ReadUpTo | None = None  # where the log stood when its rows were written
@@ -61,7 +61,7 @@ class Builder:
         connection: Connection,
         generation: Generation,
         structure: Structure,
-        reader: EpisodeReader,
+        reader: EpisodeMaker,
         tokenizer: Tokenizer,
     ) -> Builder:
         """Restore a builder from its rows and from the log up to the cursor."""

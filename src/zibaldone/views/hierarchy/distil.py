@@ -33,7 +33,7 @@ R = TypeVar("R", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeReader:
+class EpisodeMaker:
     """Cuts, narrates and distils episodes: with a model where there is one, else by plain algorithms.
 
     Raises ModelFailed when the embedder does, ModelUnavailable and QuestionOpen as the asker does.

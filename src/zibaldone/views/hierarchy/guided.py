@@ -21,9 +21,9 @@ class Guided:
     """Settings of guided themes; cosines and counts are the paper's code's, for `text-embedding-3-small`."""
 
     attach: Cosine = 0.62  # to a theme's centroid, at least; below it a semantic begins a theme
-    tiny: Count = 1  # semantics of a theme that is to be merged
+    tiny: Count = 1  # semantics of a theme to be merged, at most
     merge_least: Cosine = 0.5  # of a tiny theme's centroid and that of a theme which it may join
-    k: Count = 10  # edges of a node in the kNN graph, and themes that a tiny one may join
+    k: Count = 10  # themes that a tiny one may join
     split: bool = True  # the ablations of section 5.3
     merge: bool = True
 
@@ -37,7 +37,7 @@ class _Change:
     after: Partition
 
 
-class Themes:
+class GuidedThemes:
     """Every semantic in exactly one theme. What it does next depends on its members and their vectors alone.
 
     The larger part of a theme keeps its id, so as few semantics as can be are reassigned.

@@ -85,7 +85,7 @@ EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A question's scores, in standard deviations; independent of later changes of the indexes."""
+    """A question's scores, in standard deviations or as cosines; later changes of indexes don't matter."""
 
     units: tuple[Unit, ...]  # statements, and messages that no episode has
     total: Doubles  # (u,)

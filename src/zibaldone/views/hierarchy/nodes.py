@@ -1,8 +1,8 @@
 """Nodes of the hierarchy (section 3.2), and how episodes are told without a model (appendix C.1).
 
-Predict-then-correct needs a model: it is shown what the nearest known semantics predict, and answers with
-what is beyond that. Without a model every fact becomes a semantic: the same fact in other words is beyond an
-offline test, and hardly anything is said twice word for word.
+Predict-then-correct (of the paper's code, not its text) needs a model: it is shown what the nearest known
+semantics predict, and answers with what is beyond that. Without a model every fact becomes a semantic: the
+same fact in other words is beyond an offline test, and hardly anything is said twice word for word.
 """
 
 from __future__ import annotations

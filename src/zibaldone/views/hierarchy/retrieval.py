@@ -112,7 +112,7 @@ def _text(levels: Levels, standing: Standing, pick: Pick) -> str:
 def _stage_one(
     levels: Levels, standing: Standing, vectors: Vectors, question: Question, config: XMemory
 ) -> tuple[tuple[Pick, ...], tuple[int, ...]]:
-    """(semantics, guided themes that they were found in); `vectors` (u, d) are the units'."""
+    """(semantics, guided themes): S_q, Eq. 4; if guided, first on T_q. `vectors` (u, d): the units'."""
     stage = config.stage_one
     rows = np.flatnonzero(standing.best_unit >= 0)
     ids, relevance = levels.ids[rows], standing.total[standing.best_unit[rows]]

@@ -1,7 +1,6 @@
 """Stage I (section 3.3, Eq. 4): a compact and diverse selection of themes, then of their semantics.
 
-Themes first finds no more than shuffled themes do, and less than no themes at all (docs/decisions.md): by
-default the semantics stand for themselves.
+Choosing themes first finds less than Eq. 4 on the semantics alone (docs/decisions.md), which is the default.
 
 Coverage pulls away from a dense neighbourhood whose members say the same, relevance pulls towards the query.
 """

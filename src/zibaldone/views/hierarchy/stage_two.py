@@ -1,4 +1,4 @@
-"""Stage II (section 3.3): episodes, as intact units, where they leave less open than what is in already.
+"""Stage II (section 3.3), uncertainty adaptive inclusion: episodes that reduce the reader's uncertainty.
 
 The paper's code tests every episode against the semantics alone; here the base grows with each admission, as
 the paper's text has it, so that the second of two episodes that say the same is not admitted.

@@ -27,7 +27,7 @@ from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.guided import Guided, Themes
+from zibaldone.views.hierarchy.guided import Guided, GuidedThemes
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
 from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow, Written
 from zibaldone.views.hierarchy.themes import FETCH, common
@@ -46,7 +46,7 @@ class Structure:
         self.df: Counter[str] = Counter()  # statements by term
         self.statements = 0
         self.is_guided = config.guided is not None
-        self.themes = Themes(config.guided or Guided(), config.theme_cap, state.dimension)  # if it is
+        self.themes = GuidedThemes(config.guided or Guided(), config.theme_cap, state.dimension)  # if it is
         self._vectors: dict[int, bytes] = {}  # of what each semantic is known by, as they are stored
         self._rows: dict[int, SemanticRow] = {}
         self._new: set[int] = set()

@@ -1,4 +1,6 @@
-"""Tasks of the hierarchy view (appendix C.1). Each has an answer without a model: `offline`.
+"""Tasks of the hierarchy view: of appendix C.1, and `Predict`, which is of the paper's code.
+
+Each has an answer without a model: `offline`.
 
 Docstrings of result classes are in the JSON schema that models are sent: another word is another prompt.
 """

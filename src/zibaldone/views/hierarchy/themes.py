@@ -1,5 +1,7 @@
 """Themes: groups of semantics for people who look around in a memory; recall does without them.
 
+The paper's are in guided.py.
+
 They are made on demand from all semantics, by average linkage inside blocks of similar ones, and depend on
 the semantics, their order and the cap alone. A cosine alone says little: in one embedder two unrelated
 sentences have 0.1, in another 0.7. So what all of a user's semantics have in common is subtracted before they
@@ -26,7 +28,7 @@ from zibaldone.views.hierarchy.nodes import Semantic
 
 CAP = 12  # semantics per theme; appendix B.3
 TOGETHER = 0.35  # mean cosine of the semantics of a theme
-FETCH = 0.52  # cosine of an episode and of a semantic that says what is known of it
+FETCH = 0.52  # least cosine of an episode and a known semantic that it is read against
 _BLOCK = 256  # semantics that are compared with each other
 _FEW = 20  # semantics before which the mean of all is not trusted
 

@@ -65,7 +65,7 @@ class Gain:
     degraded: str = ""  # why this is not the model's signal; "" when it is, or none is configured
 
 
-class CoverageSignal:
+class WordSignal:
     """The offline signal: the weight of the wanted terms that no admitted unit has spoken of yet.
 
     Noisy-or: a unit settles a term that it holds with the probability weight / 2, whatever the others do. So
@@ -102,7 +102,7 @@ class CoverageSignal:
 
 
 class ReaderSignal:
-    """The paper's: how unlikely a model finds its own greedy draft answer, in nats per token.
+    """The reader's uncertainty: mean negative log-likelihood of its greedy draft, in nats per token.
 
     A probe that fails (no model, refusal, no log-probabilities, a ceiling, an open question of a recording)
     hands the rest of the question to the offline signal: two signals' numbers are never subtracted. So does
@@ -111,9 +111,7 @@ class ReaderSignal:
 
     DEFAULTS = GainThresholds(admit=0.05, expand=0.25)
 
-    def __init__(
-        self, drafter: Drafter, offline: CoverageSignal, user: str, *, timeout_s: float = 10.0
-    ) -> None:
+    def __init__(self, drafter: Drafter, offline: WordSignal, user: str, *, timeout_s: float = 10.0) -> None:
         """`timeout_s` is for all probes of the question, from the first on."""
         self._drafter, self._offline, self._user = drafter, offline, user
         self._timeout_s = timeout_s
@@ -160,7 +158,7 @@ class ReaderSignal:
         return left
 
 
-Signal = CoverageSignal | ReaderSignal  # of one question, asked for gains in the order of admission
+Signal = WordSignal | ReaderSignal  # of one question, asked for gains in the order of admission
 
 
 def wanted_terms(

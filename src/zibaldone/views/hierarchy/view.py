@@ -31,7 +31,7 @@ from zibaldone.views.base import (
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.builder import Builder, Prepared, ReadUpTo
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.distil import EpisodeReader
+from zibaldone.views.hierarchy.distil import EpisodeMaker
 from zibaldone.views.hierarchy.evidence import Gathering
 from zibaldone.views.hierarchy.node_scores import Levels, Standing, levels_of
 from zibaldone.views.hierarchy.nodes import Episode
@@ -39,7 +39,7 @@ from zibaldone.views.hierarchy.retrieval import Descent
 from zibaldone.views.hierarchy.structure import Structure, forget_messages, unmade_by
 from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.themes import Theme, themes
-from zibaldone.views.hierarchy.uncertainty import CoverageSignal, ReaderSignal
+from zibaldone.views.hierarchy.uncertainty import ReaderSignal, WordSignal
 from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, cut, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
@@ -115,7 +115,7 @@ class HierarchyView(RestingView):
         """Close episodes, read them, and settle what they say. Raises ModelFailed when the embedder does."""
         if basis is None:
             return None
-        reader = EpisodeReader(self._asker, self._embedder, basis.user, basis.patient)
+        reader = EpisodeMaker(self._asker, self._embedder, basis.user, basis.patient)
         with basis.read() as connection:
             builder = self._builder(connection, basis.generation, reader)
             before = table.state(connection, basis.generation) if basis.generation else None
@@ -143,7 +143,7 @@ class HierarchyView(RestingView):
             messages = log.fetch(now.connection, user, descent.seqs())
             if now.generation is not None and usable(now.generation, self.fingerprint) is None:
                 note = "the hierarchy was made with other settings: messages only, until a rebuild"
-        offline = CoverageSignal(descent.wanted)
+        offline = WordSignal(descent.wanted)
         signal = ReaderSignal(self._drafter, offline, user) if self._drafter else offline
         inclusion = descent.stage_two(messages, signal, self._tokenizer)
         notes = [note, left_out, inclusion.degraded if inclusion else ""]
@@ -197,7 +197,7 @@ class HierarchyView(RestingView):
         """Narrate and distil messages that a forgetting has left without an episode."""
         if generation.fingerprint != self.fingerprint:
             return ()
-        reader = EpisodeReader(self._asker, self._embedder, generation.user, patient)
+        reader = EpisodeMaker(self._asker, self._embedder, generation.user, patient)
         with database.read(generation.user) as connection:
             if (state := table.state(connection, generation)) is None:
                 return ()
@@ -249,7 +249,7 @@ class HierarchyView(RestingView):
         return list(table.episodes(connection, generation, self._embedder.dimension).values())
 
     def _builder(
-        self, connection: Connection, generation: Generation | None, reader: EpisodeReader
+        self, connection: Connection, generation: Generation | None, reader: EpisodeMaker
     ) -> Builder:
         """The cached builder that wrote the generation's rows last, or one loaded from them."""
         first = State(f"{self._embedder.name}/{self._embedder.dimension}")
