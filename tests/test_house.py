@@ -330,7 +330,7 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 432,
     "adapters": 2_035,
-    "api": 3_871,
+    "api": 3_874,
     "cli": 4_365,
     "core": 723,
     "engine": 4_329,
@@ -351,7 +351,7 @@ CEILINGS = {
     "views/notes": 1_935,
     "views/topics": 5_558,
 }
-TESTS_CEILING = 53_760
+TESTS_CEILING = 53_840
 
 
 def lines_in(path: Path) -> int:
