@@ -330,7 +330,7 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 432,
     "adapters": 2_035,
-    "api": 3_871,
+    "api": 3_874,
     "cli": 4_365,
     "core": 723,
     "engine": 4_329,
@@ -339,19 +339,19 @@ CEILINGS = {
     "models": 2_551,
     "recall": 1_733,
     "search": 2_771,
-    "server": 8_939,
+    "server": 8_974,
     "storage": 4_828,
     "testing": 507,
     "text": 2_860,
     "views": 1_958,
     "views/chunks": 2_804,
-    "views/hierarchy": 3_087,
-    "views/kvcache": 4_795,
+    "views/hierarchy": 3_075,
+    "views/kvcache": 4_794,
     "views/messages": 218,
     "views/notes": 1_935,
     "views/topics": 5_558,
 }
-TESTS_CEILING = 53_775
+TESTS_CEILING = 53_873
 
 
 def lines_in(path: Path) -> int:

@@ -77,7 +77,7 @@ def _busy(user: str) -> StorageBusy:
     return StorageBusy(f"others keep forgetting messages of user {user!r}: nothing is lost, call again")
 
 
-class _NotWhole(Exception):
+class _NotWhole(StorageBusy):
     """Blocks of this snapshot wait to be encoded again: something was forgotten since the pool caught up."""
 
 
@@ -155,6 +155,7 @@ class KVMemory:
 
     def close(self) -> None:
         """Write what waits, and detach from the model; idempotent. The Memory stays open."""
+        self._encoder.is_closing = True
         with self.view.model_lock:  # an answer that is under way is given first
             if self._closed:
                 return
@@ -250,6 +251,7 @@ class KVMemory:
         now: TimeLike | None = None,
         after: KVPrompt | None = None,
         rendered: Sequence[int] | None = None,
+        encode: bool = True,
     ) -> KVPrompt:
         """A question for an engine that serves this model and loads the memory itself (`adapters.vllm`).
 
@@ -257,9 +259,11 @@ class KVMemory:
         blocks these are. `max_new_tokens` is what is left free of the window. `after` is the prompt of the
         turn before: its turns that are selected again come first, in its order, so that the engine's prefix
         cache serves them; the others follow in the order of the log. `rendered` are the tokens of a whole
-        prompt, with instructions and tools, that stand behind the memory in place of the question alone.
+        prompt, with instructions and tools, that stand behind the memory in place of the question alone. With
+        `encode=False` the model is not waited for: what has no keys yet is left out.
 
-        Raises InvalidInput when the question does not fit the window, or the settings no engine.
+        Raises InvalidInput when the question does not fit the window, or the settings no engine; without
+        `encode` StorageBusy or BlockMissing, where something was just forgotten.
         """
         self._open()
         count("max_new_tokens", max_new_tokens, least=1)
@@ -272,10 +276,9 @@ class KVMemory:
             sought = replace(sought, rendered=behind_memory(self._encoder, rendered))
 
         def once() -> KVPrompt:
-            with self.view.model_lock:
-                return prompt_of(self.view, self._pool(user)[0], user, sought, after)
+            return prompt_of(self.view, self._pool(user)[0], user, sought, after)
 
-        return self._caught_up(user, once)
+        return self._caught_up(user, once) if encode else read_again(once)
 
     def remember_answer(self, prompt: KVPrompt, text: str) -> tuple[Message, ...]:
         """Store question and answer as messages; the next `remember` encodes them."""

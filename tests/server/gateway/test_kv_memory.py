@@ -1,20 +1,19 @@
 """Memory as keys and values: a request as it was, with tokens and a scope by which an upstream loads."""
 
-import asyncio
 import importlib
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
-import httpx2
 import openai
 import pytest
 from upstream import Reply
 
+from zibaldone import Memory
 from zibaldone.engine.generations import lag
 from zibaldone.errors import StorageUnusable
-from zibaldone.server.gateway.json_body import read_object
-from zibaldone.server.gateway.kv import KVPrompts, NoKVMemory
+from zibaldone.server.gateway.kv import KVPrompts
 
 pytest.importorskip("torch")
 
@@ -247,36 +246,106 @@ def test_errors_of_a_model_fail_no_request(attached, upstream, monkeypatch, capl
     assert f"{type(error).__name__} of memory as keys" in caplog.text
 
 
-def test_keys_that_are_late():
-    """A model that is busy holds no request up."""
-    go = threading.Event()
+def test_no_request_waits_for_encoding(attached, upstream):
+    """While the model is busy, what has keys goes as keys, and what has none as text; later it has some."""
+    kv, client = attached
+    deadline = time.monotonic() + 20
+    ask(client)  # the model's card is written
+    while behind(kv):
+        assert time.monotonic() < deadline
+    with kv.view.model_lock:
+        assert report(ask(client))["kv_tokens"] > 0
+        kv.memory.add([{"content": "w100 w101 w102"}], user="ann", session="earlier")
+        assert "not all of it has keys" in report(ask(client, "w100 w101"))["reason"]
+        assert "kv_transfer_params" not in asked(upstream)
+    while "kv_tokens" not in report(ask(client, "w100 w101")):
+        assert time.monotonic() < deadline
 
-    class Busy:
-        def prompt(self, *_, **__):
-            go.wait(20)
 
-        def close(self):
-            pass
+def test_recall_and_keys_have_one_deadline(rig, serving, upstream, monkeypatch):
+    """A recall that takes most of the time leaves its keys the rest."""
+    from zibaldone.api.kv import KVMemory
 
-    async def render(_):
-        return httpx2.Response(200, json={"token_ids": [1]})
+    def attach(memory):
+        memory.add([rig.line(i) for i in range(6)], user="ann", session="earlier")
+        kv = KVMemory(rig.model(), rig.tokenizer(), memory, format=rig.FORM)
+        kv.remember(user="ann")
+        return kv
 
-    async def members():
-        await prompts.members(
-            read_object(b'{"messages": []}'),
-            render,
-            "q",
-            user="ann",
-            seqs=[1],
-            budget_tokens=9,
-            timeout_s=0.05,
-        )
+    def late(answer):
+        def wait(*given, **options):
+            time.sleep(2)
+            return answer(*given, **options)
 
-    prompts = KVPrompts(Busy())
-    with pytest.raises(NoKVMemory, match="not ready"):
-        asyncio.run(members())
-    go.set()
+        return wait
+
+    monkeypatch.setattr(Memory, "recall", late(Memory.recall))
+    upstream.rendering = late(lambda body: (200, {"token_ids": rendered(rig, body)}))
+    address = serving(upstream=upstream.url, recall_timeout_ms=3500, attach=attach)
+    with openai.OpenAI(
+        base_url=f"{address}/v1", api_key="k", default_headers={"X-Memory-User": "ann"}, max_retries=0
+    ) as client:
+        answer = ask(client)
+    assert "not ready" in report(answer)["reason"]
+    assert report(answer)["citations"]
+
+
+class Encoding:
+    """A KVMemory's part of encoding, whose batches wait until they may go on."""
+
+    def __init__(self, **messages):
+        self.left, self.batches = messages, []
+        self.began, self.go = threading.Semaphore(0), threading.Semaphore(0)
+        self.memory, self.is_closed = self, False
+        tokenizer = SimpleNamespace(all_special_tokens=[])
+        self.view = SimpleNamespace(name="kv", encoder=SimpleNamespace(tokenizer=tokenizer))
+
+    def maintain(self, user, views, progress):
+        assert views == ["kv"]
+        total = self.left[user]
+        while self.left[user]:
+            self.began.release()
+            assert self.go.acquire(timeout=20)
+            self.batches.append(user)
+            self.left[user] -= 1
+            progress(total - self.left[user], total)
+
+    def remember(self, user):
+        self.batches.append(f"{user} is done")
+
+    def close(self):
+        self.is_closed = True
+
+
+def test_users_are_encoded_in_turns_and_once():
+    """A long history holds up no other user, and answers that come meanwhile are one job."""
+    kv = Encoding(bob=3, ann=1)
+    prompts = KVPrompts(kv)
+    prompts.catch_up("bob")
+    assert kv.began.acquire(timeout=20)
+    for _ in range(500):
+        prompts.catch_up("ann")
+    assert prompts._encoding._work_queue.qsize() == 1
+    kv.go.release(4)
+    deadline = time.monotonic() + 20
+    while "bob is done" not in kv.batches and time.monotonic() < deadline:
+        time.sleep(0.01)
     prompts.close()
+    assert kv.batches == ["bob", "ann", "ann is done", "bob", "bob", "bob is done"]
+
+
+def test_the_end_waits_for_no_batch():
+    """What is due is dropped: the next server finds it in the log."""
+    kv = Encoding(bob=9, ann=9)
+    prompts = KVPrompts(kv)
+    prompts.catch_up("bob")
+    prompts.catch_up("ann")
+    assert kv.began.acquire(timeout=20)
+    prompts.close()
+    assert kv.is_closed
+    kv.go.release(9)
+    prompts._encoding.shutdown()
+    assert kv.batches == ["bob"]
 
 
 def test_refusals_are_passed_on(attached, upstream):

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from transformers import GenerationConfig
 
 from zibaldone import Config, Memory
 from zibaldone.api.kv import KVMemory
-from zibaldone.errors import ClosedMemory, InvalidInput, UnsupportedModel
+from zibaldone.errors import ClosedMemory, InvalidInput, StorageBusy, UnsupportedModel
 from zibaldone.testing import FrozenClock
 
 
@@ -170,3 +171,35 @@ def test_an_encrypted_memory_is_refused(tmp_path):
     ):
         KVMemory(model(), tokenizer(), memory, config=CONFIG, format=FORM)
     assert not (tmp_path / "encrypted" / "kv").exists()
+
+
+def test_closing_waits_for_one_pass_of_the_model(rig, monkeypatch):
+    """And for no batch: the next KVMemory encodes the rest."""
+    kv, tap, passes = rig.kv, rig.view.encoder.tap, []
+    began, go = threading.Event(), threading.Event()
+    forward = tap.forward
+
+    def slow(*given):
+        passes.append(1)
+        began.set()
+        go.wait(20)
+        return forward(*given)
+
+    rig.memory.add([line(i) for i in range(20)], user="ann", session="9")
+    monkeypatch.setattr(tap, "forward", slow)
+
+    def encode():
+        with pytest.raises(StorageBusy, match="being closed"):
+            kv.remember(user="ann")
+
+    encoding = threading.Thread(target=encode)
+    encoding.start()
+    assert began.wait(20)
+    closing = threading.Thread(target=kv.close)
+    closing.start()
+    while not rig.view.encoder.is_closing:
+        time.sleep(0.001)
+    go.set()
+    closing.join(20)
+    encoding.join(20)
+    assert len(passes) == 1

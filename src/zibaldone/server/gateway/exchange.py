@@ -183,7 +183,7 @@ class GatewayExchange:
         with self.services.metrics.queued(), self.services.metrics.stage("write_back"):
             await self.services.recorder.store_answer(self.admitted, leaf, turns, answer_id)
         if self.services.kv is not None:
-            self.services.background.start(self.services.kv.catch_up(self.scope.user))
+            self.services.kv.catch_up(self.scope.user)
 
     def _admitted(self, turns: Sequence[WireTurn]) -> Admitted:
         previous = self.wire.continues(self.body)
@@ -213,13 +213,16 @@ class GatewayExchange:
         loop = loop_key(self.scope, self.admitted.session, self.options, turns[: last + 1])
         is_loop = last + 1 < len(turns)
         recall = partial(self._recall, asking, loop, is_loop=is_loop)
+        deadline = asyncio.get_running_loop().time() + self.services.recall_timeout_s
         recalled = await self._within(self.services.recall_timeout_s, recall)
         self.report.recalled = recalled
         if not recalled:
             return {}
         if self.services.kv is not None and self.render is not None:
             try:
-                return await self._as_keys(self.services.kv, self.render, asking.message.content, recalled)
+                return await self._as_keys(
+                    self.services.kv, self.render, asking.message.content, recalled, deadline
+                )
             except NoKVMemory as error:
                 self.report.reasons.append(f"memory as text: {error}")
         given = (self.body, asking.place, recalled.quoted())
@@ -228,7 +231,7 @@ class GatewayExchange:
         return dict(self.wire.with_memory(*given))
 
     async def _as_keys(
-        self, kv: KVPrompts, render: Render, question: str, recalled: Recall
+        self, kv: KVPrompts, render: Render, question: str, recalled: Recall, deadline: float
     ) -> dict[str, str]:
         """Return the members that name what was recalled as keys. Raises NoKVMemory."""
         if self.scope.agent is not None:
@@ -240,7 +243,7 @@ class GatewayExchange:
             user=self.scope.user,
             evidence=recalled.evidence,
             budget_tokens=self.options.budget_tokens,
-            timeout_s=self.services.recall_timeout_s,
+            deadline=deadline,
         )
         return members
 

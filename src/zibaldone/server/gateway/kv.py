@@ -10,10 +10,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zibaldone.core import CORRECTS, NOISE, Evidence
+from zibaldone.errors import BlockMissing, StorageBusy
 from zibaldone.server.gateway.json_body import (
     JsonObject,
     NotAnObject,
@@ -41,18 +43,43 @@ class NoKVMemory(Exception):
     """A request cannot have its memory as keys and values. Argument: why."""
 
 
+class _BatchEnded(Exception):
+    """More of a user's messages are to be encoded."""
+
+
 class KVPrompts:
-    """Prompts for the upstream, by a KVMemory and a thread of its own."""
+    """Prompts for the upstream, by a KVMemory, which a thread keeps in step with the log."""
 
     def __init__(self, kv: KVMemory) -> None:
         self._kv = kv
         self._special = _special_tokens(kv.view.encoder.tokenizer)
-        self._thread = ThreadPoolExecutor(1, "zibaldone-kv")  # the model is asked one thing at a time
+        self._due: set[str] = set()  # users whose messages are to be encoded
+        self._encoding = ThreadPoolExecutor(1, "zibaldone-kv-encode")
+        self._asking = ThreadPoolExecutor(1, "zibaldone-kv-prompt")  # never waits for the model
 
     def close(self) -> None:
-        """Wait for what has begun, and detach from the model."""
-        self._thread.shutdown(cancel_futures=True)
+        """Stop encoding before the model's next pass, and detach from it."""
+        self._encoding.shutdown(wait=False, cancel_futures=True)
+        self._asking.shutdown(wait=False, cancel_futures=True)
         self._kv.close()
+
+    def catch_up(self, user: str) -> None:
+        """Have a user's messages encoded in the background, once for all calls until that begins."""
+        if user not in self._due:
+            self._due.add(user)
+            with suppress(RuntimeError):  # closed meanwhile: the next server encodes them
+                self._encoding.submit(self._encode, user)
+
+    def _encode(self, user: str) -> None:
+        """Encode a batch of a user's messages; the next one comes after the other users' that are due."""
+        self._due.discard(user)
+        try:
+            self._kv.memory.maintain(user=user, views=[self._kv.view.name], progress=_end_batch)
+            self._kv.remember(user=user)  # nothing is left but what is damaged
+        except _BatchEnded:
+            self.catch_up(user)
+        except Exception as error:  # noqa: BLE001 - a thread's border: the next answer begins anew
+            log_failure(_logger, "of encoding messages", error)
 
     async def members(
         self,
@@ -63,18 +90,18 @@ class KVPrompts:
         user: str,
         evidence: Sequence[Evidence],
         budget_tokens: int,
-        timeout_s: float,
+        deadline: float,
     ) -> tuple[dict[str, str], int]:
         """Return further members of a chat request, and the tokens of memory that they stand for.
 
-        Keys are of whole messages, so these may have twice the budget. Raises NoKVMemory unless they are all
-        that the evidence says as text.
+        Keys are of whole messages, so these may have twice the budget. `deadline` is by the event loop's
+        clock. Raises NoKVMemory unless the keys are there, and all that the evidence says as text.
         """
         if any(body[name] for name in _TAKEN) or not _is_text(body):
             raise NoKVMemory("the request has parts that go with text alone")
         seqs = _messages(evidence)
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout_at(deadline):
                 rendered = await _rendered(body, render)
                 make = partial(
                     self._kv.prompt,
@@ -83,19 +110,23 @@ class KVPrompts:
                     budget_tokens=2 * budget_tokens,
                     seqs=seqs,
                     rendered=rendered,
+                    encode=False,
                 )
-                prompt = await asyncio.get_running_loop().run_in_executor(self._thread, make)
-        except TimeoutError as late:
+                prompt = await asyncio.get_running_loop().run_in_executor(self._asking, make)
+        except (TimeoutError, StorageBusy, BlockMissing) as late:
+            self.catch_up(user)
             raise NoKVMemory("its keys are not ready yet") from late
         except NoKVMemory:
             raise
         except Exception as error:  # of a model, a driver or a file: text needs none of them
+            self.catch_up(user)
             log_failure(_logger, "of memory as keys and values", error)
             raise NoKVMemory(reason(error)) from error
         if prompt.scope is None or not prompt.is_whole:
+            self.catch_up(user)
             raise NoKVMemory("not all of it has keys, or room for them")
-        said = {cited.seq: cited.text for cited in prompt.citations}
-        if any(unit.text not in said.get(unit.sources[0], "") for unit in evidence):
+        texts = {cited.seq: cited.text for cited in prompt.citations}
+        if any(unit.text not in texts.get(unit.sources[0], "") for unit in evidence):
             raise NoKVMemory(_IN_OTHER_WORDS)
         if any(one in cited.speaker + cited.text for cited in prompt.citations for one in self._special):
             raise NoKVMemory("a message in it has special tokens of the model")
@@ -103,9 +134,10 @@ class KVPrompts:
         members = {"kv_transfer_params": dumped(params), "cache_salt": dumped(prompt.salt)}
         return members, prompt.memory_tokens
 
-    async def catch_up(self, user: str) -> None:
-        """Encode what was stored, so that the next request finds its keys."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, partial(self._kv.remember, user=user))
+
+def _end_batch(done: int, total: int) -> None:
+    if done < total:
+        raise _BatchEnded
 
 
 def _messages(evidence: Sequence[Evidence]) -> list[int]:

@@ -22,7 +22,7 @@ import torch
 import transformers
 
 from zibaldone.core import Message
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, StorageBusy
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV, Tap
 from zibaldone.views.kvcache.model.inspection import window_of
@@ -80,13 +80,9 @@ class Encoder:
         self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt, layers: Sequence[int]
     ) -> None:
         """`layers` are those whose boxes are kept."""
-        self.tap, self.tokenizer, self.form, self.config, self.layers = (
-            tap,
-            tokenizer,
-            form,
-            config,
-            tuple(layers),
-        )
+        self.tap, self.tokenizer, self.form = tap, tokenizer, form
+        self.config, self.layers = config, tuple(layers)
+        self.is_closing = False
         self.window = window_of(tap.model.config)
         bos = getattr(tokenizer, "bos_token_id", None)
         self.prefix_ids = ((int(bos),) if bos is not None else ()) + tokens_of(tokenizer, form.pinned)
@@ -153,6 +149,8 @@ class Encoder:
         with self.tap.open():
             cache = self.tap.cache_of(parts, final=final, raw=True)
             for start in range(0, len(ids), _FORWARD_TOKENS):
+                if self.is_closing:  # whoever closes waits for one pass, and for no batch
+                    raise StorageBusy("the KVMemory is being closed: the next one encodes the rest")
                 self.tap.forward(ids[start : start + _FORWARD_TOKENS], cache, done + start)
         return tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in self.tap.taken(cache))
 

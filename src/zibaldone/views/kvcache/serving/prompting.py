@@ -78,7 +78,8 @@ def prompt_of(
         blocks = placed(reader, selection.shown)
         path = card_path(view.root, view.fingerprint)
         if not path.is_file():
-            card_of(view.encoder).write(path)
+            with view.model_lock:
+                card_of(view.encoder).write(path)
         generation = reader.pool.generation
         numbers = tuple(block.number for block in blocks)
         anchor, content, checksums = content_of(blocks), content_of(blocks), _checksums(blocks)
