@@ -330,7 +330,7 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 432,
     "adapters": 2_035,
-    "api": 3_874,
+    "api": 3_875,
     "cli": 4_365,
     "core": 723,
     "engine": 4_329,

@@ -160,6 +160,7 @@ class KVMemory:
             if self._closed:
                 return
             self._closed = True
+        self._encoder.is_closing = False  # for answers that wait to be written
         self._writer.close()
         self.memory.admin.detach(self.view)
         self.view.close()

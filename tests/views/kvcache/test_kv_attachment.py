@@ -198,7 +198,7 @@ def test_closing_waits_for_one_pass_of_the_model(rig, monkeypatch):
     closing = threading.Thread(target=kv.close)
     closing.start()
     while not rig.view.encoder.is_closing:
-        time.sleep(0.001)
+        time.sleep(0.001)  # until `close` waits for the pass, which holds the model
     go.set()
     closing.join(20)
     encoding.join(20)
