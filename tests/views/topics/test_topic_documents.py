@@ -202,32 +202,15 @@ def test_a_time_is_as_precise_as_it_was_written(written, start):
 
 
 @often
-@given(bodies, st.integers(1, 6))
-def test_partitions_are_the_whole_body(body, level):
-    """Cut at any level the sections follow each other without a gap, each at the lines that regions says."""
+@given(bodies)
+def test_partitions_are_the_whole_body(body):
+    """The sections follow each other without a gap, each at the lines that regions says."""
     document = Document("x", body=body)
-    cut = document.partitions(level)
+    cut = document.partitions()
     assert tuple(block for section in cut for block in section.body) == document.body
     shown = render_body(document.body).split("\n")
-    for region in regions(document, level):
+    for region in regions(document):
         assert "\n".join(shown[region.start - 1 : region.end]) == render_body(region.section.body)
-
-
-@pytest.mark.parametrize(
-    ("under", "expected"),
-    [
-        (["A"], "# A\n\n- a\n- new\n\n## B\n\n- b\n\n# C"),
-        (["A", "B"], "# A\n\n- a\n\n## B\n\n- b\n- new\n\n# C"),
-        (["A", "X"], "# A\n\n- a\n\n## B\n\n- b\n\n## X\n\n- new\n\n# C"),
-        (["X", "B"], "# A\n\n- a\n\n## B\n\n- b\n\n# C\n\n# X\n\n## B\n\n- new"),
-        ([], "# A\n\n- a\n\n## B\n\n- b\n\n# C\n\n- new"),
-    ],
-)
-def test_entries_go_below_their_headings(under, expected):
-    """At the end of the section's own entries; missing headings are added below those that are there."""
-    document = Document("x", body=parse_body("# A\n- a\n## B\n- b\n# C"))
-    headings = [Heading(title, level) for level, title in enumerate(under, 1)]
-    assert render_body(document.with_entries([Entry("new")], headings).body) == expected
 
 
 def test_merged_entries_keep_their_sources():

@@ -276,7 +276,7 @@ def test_forgotten_edits_leave_no_word():
 @given(documents, documents)
 def test_what_a_person_left_is_what_memory_says(before, after):
     """Whatever was edited: the same words."""
-    before = replace(before, id="topic-0001", aux={})
+    before = replace(before, id="topic-0001")
     after = parse(render(replace(after, id="topic-0001")))
     found = applied(library(before), edited(before, after, first=100))
     made = found.documents.get("topic-0001", Document("topic-0001"))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from topic_steps import fed, filed, numbered, one, said, texts, tools
 
 from zibaldone.core import Message
 from zibaldone.views.topics.forgetting import forget
-from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.library import Library, key_of
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.markdown.text_format import render
@@ -164,17 +163,12 @@ def test_a_document_with_nothing_left_goes() -> None:
     assert step.next_id == library.next_id
 
 
-def test_a_text_that_a_model_merged_is_taken_apart() -> None:
-    """The other's own words come back, and none of the joint text stays."""
-
-    def answers(task: str, inputs: dict[str, Any]) -> Any:
-        if task != "topics.rewrite_current":
-            return "none"
-        joint = {"entries": [1, 2], "text": "I feed the cat Moss and the dog Rex."}
-        return {"sections": [{"heading": "Pets", "lines": [joint]}]}
-
-    library = filed(said("I feed the cat Moss.", "I feed the dog Rex."), tools(answers=answers))
-    assert one(library, "Moss").seq == "1-2"
+def test_an_entry_that_a_model_had_merged_is_taken_apart() -> None:
+    """Earlier versions kept its joint text: the other's own words come back, and none of that stays."""
+    cat, dog = Entry("I feed the cat Moss.", first=1), Entry("I feed the dog Rex.", first=2)
+    joint = Entry("I feed the cat Moss and the dog Rex.", first=1, last=2)
+    stored = Document("topic-0001", body=(Heading("Pets"), joint))
+    library = Library({"topic-0001": stored}, next_id=2, parts={key_of(joint): (cat, dog)})
     left = forget(library, [2], tools())
     assert texts(left) == ["I feed the cat Moss."]
     assert "Rex" not in all_text(left)

@@ -153,7 +153,8 @@ def test_an_index_that_followed_changes_is_the_one_made_anew(
 def test_unchanged_documents_are_not_taken_apart_again() -> None:
     """Only what is new costs."""
     before = ReadingIndex(shelf())
-    after = ReadingIndex(shelf(PEOPLE, FIRMS, GARDEN.with_entries([Entry("Moles came.", first=50)])), before)
+    grown = GARDEN.with_body((*GARDEN.body, Entry("Moles came.", first=50)))
+    after = ReadingIndex(shelf(PEOPLE, FIRMS, grown), before)
     same = [id_ for id_ in after.documents if after.documents[id_] is before.documents[id_]]
     assert same == ["topic-0001", "topic-0002", "CURRENT"]
 

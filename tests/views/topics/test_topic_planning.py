@@ -274,6 +274,17 @@ def test_a_rewriting_of_a_document_is_followed() -> None:
     assert document.summary == "cat; Moss is brushed."
 
 
+def test_entries_that_a_model_would_join_stay_apart() -> None:
+    """Each with its own words and source."""
+
+    def rewrite(one: dict[str, Any]) -> Any:
+        lines = [{"entries": _lines(one), "text": "I feed and brush and love the cat Moss."}]
+        return {"sections": [{"heading": "Moss", "lines": lines}]}
+
+    library = twice_filed(filing(rewrite=rewrite))
+    assert sorted(texts(library)) == sorted(CATS)
+
+
 def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
     """One call for all that a flush changes; an entry that is put into another document stays in its own."""
     calls: list[Any] = []

@@ -4,62 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from zibaldone.views.topics.consolidate.rewrite_checks import (
-    LineWritten,
-    faithful,
-    left_out,
-    line_fault,
-    may_supersede,
-    placed_once,
-)
-from zibaldone.views.topics.markdown.entry import AI, Entry, When
+from zibaldone.views.topics.consolidate.rewrite_checks import left_out, may_supersede
+from zibaldone.views.topics.markdown.entry import Entry, When
 
-DAY = When("2023-05-08")
 GIVEN = {
-    1: Entry("I live in Oslo with 2 cats.", first=1, time=DAY),
-    2: Entry("I live in Oslo with the cats Moss and Fern.", first=2, time=DAY),
-    3: Entry("I do not eat fish.", first=3, time=DAY, source="Ann"),
-    4: Entry("I do not eat fish.", first=4, time=DAY, source=AI),
+    1: Entry("I live in Oslo with 2 cats.", first=1, time=When("2023-05-08")),
     5: Entry("I live in Rome.", first=5, time=When("2023-06-01")),
-    6: Entry("I lived in Bern.", first=6, time=DAY, superseded_by=(9,)),
 }
-ALONE = {number: LineWritten((number,)) for number in GIVEN}
-
-
-def fault(line: LineWritten) -> str:
-    return line_fault(line, [GIVEN[number] for number in line.entries])
-
-
-def test_an_entry_has_its_first_place_only() -> None:
-    """An entry that was not given has none, and a text for several is none for a part of them."""
-    sections = [
-        [LineWritten((1,)), LineWritten((77,)), LineWritten(())],
-        [LineWritten((1, 2), "Both."), ALONE[3]],
-    ]
-    placed, faults = placed_once(GIVEN, sections)
-    assert placed == [[LineWritten((1,))], [LineWritten((2,)), ALONE[3]]]
-    assert len(faults) == 3
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        (LineWritten((1, 2), "I live in Oslo with cats."), "leaves out"),
-        (LineWritten((1, 2)), "leaves out"),
-        (LineWritten((1,), "I live in Oslo with 3 cats."), "leaves out"),
-        (LineWritten((1,), "I live in Oslo, Norway, with 2 cats."), "norway"),
-        (LineWritten((3,), "I eat fish."), "opposite"),
-        (LineWritten((1,), "I do not live in Oslo with 2 cats."), "opposite"),
-        (LineWritten((1,), "I live in Oslo with 2 lovely cats."), "lovely"),
-        (LineWritten((1, 3), "I live in Oslo with 2 cats and do not eat fish."), "different people"),
-        (LineWritten((1, 5), "I live in Oslo with 2 cats and I live in Rome."), "different times"),
-        (LineWritten((1, 6), "I live in Oslo with 2 cats and lived in Bern."), "superseded"),
-    ],
-)
-def test_a_text_that_says_less_more_or_otherwise_is_not_taken(line: LineWritten, why: str) -> None:
-    """Its entries keep their own words, each in a line of its own."""
-    assert why in fault(line)
-    assert faithful(GIVEN, line) == [LineWritten((number,)) for number in line.entries]
 
 
 def test_only_older_entries_are_superseded() -> None:

@@ -40,16 +40,6 @@ def entries(draw: st.DrawFn, text: st.SearchStrategy[str] = lines) -> Entry:
     )
 
 
-json = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**12), 10**12)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | lines,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(nasty, inner, max_size=3),
-    max_leaves=6,
-)
-mappings = st.dictionaries(nasty, json, max_size=3)
 events = st.builds(Event, nasty, times)
 blocks = st.one_of(st.builds(Heading, nasty, st.integers(1, 6)), entries(), entries())
 bodies = st.lists(blocks, max_size=6).map(tuple)
@@ -60,6 +50,5 @@ documents = st.builds(
     token_count=st.integers(0, 10**6),
     created_time=times,
     update_log=st.lists(events, max_size=2).map(tuple),
-    aux=mappings,
     body=bodies,
 )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -70,13 +69,9 @@ def diff(before: Document, after: Document) -> tuple[Edit, ...]:
 
     An entry is the same if its words are, or else its seq and part; a signature taken off is no edit.
     """
-    had, has = (
-        [(path, block) for path, block in one.placed() if isinstance(block, Entry)] for one in (before, after)
-    )
-    shared = Counter(entry for _, entry in had) & Counter(entry for _, entry in has)
-    gone, come = _without(had, shared.copy()), _without(has, shared)
+    gone, come = list(before.placed()), list(after.placed())
     edits: dict[int, Edit] = {}  # by place in `come`
-    for same in (_words, _numbers):
+    for same in (_whole, _words, _numbers):
         for at, (path, entry) in enumerate(come):
             for old in gone if at not in edits and same(entry) else ():
                 if same(old[1]) == same(entry):
@@ -85,9 +80,13 @@ def diff(before: Document, after: Document) -> tuple[Edit, ...]:
                     break
     for at, (path, entry) in enumerate(come):
         edits.setdefault(at, Edit(path, None, entry))
-    paired = [edits[at] for at in range(len(come))]
-    paired = [one for one in paired if one.before is None or one.after != Entry(one.before.text)]
-    return (*paired, *(Edit(path, entry, None) for path, entry in gone))
+    bare = {at for at, one in edits.items() if one.before and one.after == Entry(one.before.text)}
+    made = [edits[at] for at in range(len(come)) if at not in bare and edits[at].before != edits[at].after]
+    return (*made, *(Edit(path, entry, None) for path, entry in gone))
+
+
+def _whole(entry: Entry) -> object:
+    return entry
 
 
 def _words(entry: Entry) -> object:
@@ -194,9 +193,8 @@ def _added(library: Library, request: RequestedEdit, message: Message, workbench
             for section in document.partitions():
                 at += len(section.body)
                 if tuple(map(mark_of, section.path[:depth])) == request.path[:depth]:
-                    return _put(
-                        library, document.with_body((*document.body[:at], new, *document.body[at:])), message
-                    )
+                    body = (*document.body[:at], new, *document.body[at:])
+                    return _put(library, document.with_body(body), message)
     assert message.time is not None
     return append(library, [new], message.time, Work(workbench, library))
 
@@ -264,19 +262,6 @@ def _metadata(doc_id: str, edit: Edit) -> dict[str, Any]:
     if edit.after is not None and (signature := replace(edit.after, text="").line):
         metadata["entry"] = signature
     return metadata
-
-
-def _without(
-    placed: Sequence[tuple[tuple[str, ...], Entry]], shared: Counter[Entry]
-) -> list[tuple[tuple[str, ...], Entry]]:
-    """Entries that are not shared, each as often as it occurs."""
-    rest = []
-    for path, entry in placed:
-        if shared[entry] > 0:
-            shared[entry] -= 1
-        else:
-            rest.append((path, entry))
-    return rest
 
 
 def _listed(value: object) -> Iterator[object]:

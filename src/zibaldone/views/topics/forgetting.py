@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from zibaldone.text.words import content_words, terms
 from zibaldone.views.topics.consolidate.extraction import answer_alone
-from zibaldone.views.topics.consolidate.summaries import finished, title
+from zibaldone.views.topics.consolidate.summaries import logged, summed_up, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench, groups
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
@@ -41,7 +41,7 @@ def forget(
     work.survey([one for doc_id, one in changed.items() if doc_id != CURRENT], [])
     removed = [doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries]
     written = [
-        finished(_retitled(document, words.get(doc_id, frozenset()), work), work, "forgotten", None)
+        logged(summed_up(_retitled(document, words.get(doc_id, frozenset()), work), work), "forgotten", None)
         for doc_id, document in changed.items()
         if doc_id != CURRENT and doc_id not in removed
     ]
@@ -128,7 +128,7 @@ def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Docume
         heading, depth = section.heading, len(section.path)
         if heading and heading.title in stale:
             below = [entry for one in sections if one.path[:depth] == section.path for entry in one.entries]
-            body += [Heading(title(section.entries or below, work), heading.level), *section.blocks]
+            body += [Heading(title(section.entries or below, work), heading.level), *section.entries]
         else:
             body += section.body
     return document.with_body(body)

@@ -111,7 +111,6 @@ def _document(row: Row[Any]) -> Document:
         row.token_count,
         When(row.created_time) if row.created_time else None,
         tuple(_event(one) for one in json.loads(row.update_log)),
-        json.loads(row.aux),
         parse_body(row.body),
     )
 
@@ -129,7 +128,7 @@ def _to_row(generation: Generation, document: Document) -> dict[str, Any]:
         "token_count": document.token_count,
         "created_time": str(document.created_time or ""),
         "update_log": json.dumps(events, ensure_ascii=False),
-        "aux": json.dumps(dict(document.aux), ensure_ascii=False),
+        "aux": "{}",
         "body": render_body(document.body),
     }
 

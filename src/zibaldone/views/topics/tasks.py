@@ -6,7 +6,7 @@ result classes are in the JSON schema that models are sent: another word is anot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from zibaldone.models.dividing import TaskAboutMany
 from zibaldone.models.task import NOT_SENT, Task, TaskResult
-from zibaldone.views.topics.consolidate.rewrite_checks import LineWritten
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.entry import Entry
 
@@ -46,8 +45,13 @@ class SectionWritten(TaskResult):
     """A heading with what stands below it."""
 
     heading: str
-    entries: list[int] = Field(default=[])  # that stay as they are
-    lines: list[Line] = Field(default=[])
+    entries: list[int] = Field(default=[])
+    lines: list[Line] = Field(default=[])  # that may be one entry: here they stay apart, in their own words
+
+    @property
+    def numbers(self) -> list[int]:
+        """Numbers of all entries that it names."""
+        return [*self.entries, *(number for line in self.lines for number in line.entries)]
 
 
 class Superseding(TaskResult):
@@ -162,14 +166,9 @@ class RewriteCurrent(Task[Rewritten]):
     max_tokens = 8192
 
     entries: tuple[str, ...]
-    given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
 
     def offline(self) -> Rewritten:
         return Rewritten(sections=[])
-
-    def check(self, result: Rewritten) -> None:
-        """Raises ValueError if none of the named entries was given."""
-        _check_places(result.sections, self.given)
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,10 @@ class PlanUpdates(Task[Planned]):
             raise ValueError(f"there are no documents {sorted(unknown)}: name ids that are listed")
         groups = [one.blocks for one in result.updates] + [one.blocks for one in result.new_documents]
         placed = [number for group in groups for number in group]
-        _check_numbers(placed, [one.block for one in self.blocks], "blocks")
+        if sorted(placed) != [one.block for one in self.blocks]:
+            raise ValueError(
+                f"blocks {placed[:64]}: every one that was given goes to one place, and no other"
+            )
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,6 @@ class RewriteDocuments(TaskAboutMany[DocumentsRewritten]):
     max_tokens = 8192
 
     documents: tuple[DocumentOpened, ...]
-    given: Mapping[int, Entry] = field(metadata=NOT_SENT, compare=False)
     failed: int = field(default=0, metadata=NOT_SENT, compare=False)
 
     @property
@@ -226,16 +227,6 @@ class RewriteDocuments(TaskAboutMany[DocumentsRewritten]):
 
     def offline(self) -> DocumentsRewritten:
         return DocumentsRewritten(documents=[])
-
-    def check(self, result: DocumentsRewritten) -> None:
-        """Raises ValueError if none of the named documents or entries was given."""
-        known = {one.document for one in self.documents}
-        if result.documents and known.isdisjoint(one.document for one in result.documents):
-            raise ValueError(
-                f"there are no documents {[one.document for one in result.documents][:8]}: name ids that are"
-                f" listed, each of {sorted(known)[:8]}"
-            )
-        _check_places([part for one in result.documents for part in one.sections], self.given)
 
 
 @dataclass(frozen=True)
@@ -269,12 +260,6 @@ class ChooseMerges(Task[Groups]):
                 raise ValueError(f"the group {group} has {total} tokens; at most {self.token_limit}")
 
 
-def lines_of(part: SectionWritten) -> list[LineWritten]:
-    """A section's lines, in the form in which they are compared with the entries."""
-    alone = [LineWritten((number,)) for number in part.entries]
-    return [*alone, *(LineWritten(tuple(line.entries), line.text.strip()) for line in part.lines)]
-
-
 def shown_entries(numbered: Mapping[int, Entry]) -> tuple[str, ...]:
     """Entries as a model sees them, a line each: number (seq, time, speaker, "superseded") text.
 
@@ -298,22 +283,6 @@ def shown_sections(numbered: Mapping[int, Entry], headings: Mapping[int, str]) -
     for number, entry in numbered.items():
         sections.setdefault(headings.get(number, ""), {})[number] = entry
     return tuple(SectionShown(heading, shown_entries(entries)) for heading, entries in sections.items())
-
-
-def _check_places(sections: Sequence[SectionWritten], given: Mapping[int, Entry]) -> None:
-    """Raises ValueError when entries are named, and none of them was given."""
-    named = [number for part in sections for line in lines_of(part) for number in line.entries]
-    if named and given.keys().isdisjoint(named):
-        raise ValueError(f"there are no entries {named[:8]}: name only those that were given")
-
-
-def _check_numbers(placed: Sequence[int], known: Sequence[int], what: str) -> None:
-    if unknown := sorted(set(placed) - set(known)):
-        raise ValueError(f"there are no {what} {unknown[:8]}: use the numbers that were given")
-    if lost := sorted(set(known) - set(placed)):
-        raise ValueError(f"{what} {lost[:8]} go nowhere: every one must be placed")
-    if len(set(placed)) < len(placed):
-        raise ValueError(f"{what} are placed twice: every one goes to one place")
 
 
 MOST_CALLS = 6  # tools that one round may call; what is more is told so

@@ -6,18 +6,17 @@ and CURRENT is flushed at the same places however messages are batched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from zibaldone.core import Message
-from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.resizing import merge_small, split
 from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up
-from zibaldone.views.topics.consolidate.workbench import Sameness, Work, Workbench, sameness
-from zibaldone.views.topics.library import CURRENT, Key, Library, key_of, order
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench, sameness
+from zibaldone.views.topics.library import CURRENT, Library, key_of, order
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
 
@@ -36,15 +35,6 @@ def append(library: Library, entries: Sequence[Entry], time: datetime, work: Wor
     return replace(library, current=grown, opened=library.opened or time)
 
 
-def is_full(library: Library, settings: Consolidation) -> bool:
-    return library.current.token_count >= settings.current_threshold_tokens
-
-
-def is_due(library: Library, now: datetime, settings: Consolidation) -> bool:
-    """True if CURRENT's window is over (Eq. 1); `now` is the time of the next message, or the clock's."""
-    return library.opened is not None and now - library.opened >= settings.current_window
-
-
 def add(library: Library, message: Message, entries: Sequence[Entry], workbench: Workbench) -> Library:
     """The library with one more message, whose entries these are.
 
@@ -52,16 +42,16 @@ def add(library: Library, message: Message, entries: Sequence[Entry], workbench:
     embedder does not answer, and what the asking of a model raises: the library given is as it was.
     """
     assert message.time is not None  # what is stored has one
-    if is_due(library, message.time, workbench.settings):
-        library = flush(library, workbench)
-    work = Work(workbench, library)
-    grown = append(library, entries, message.time, work)
-    return flush(grown, workbench) if is_full(grown, workbench.settings) else grown
+    library = flush_due(library, message.time, workbench)
+    grown = append(library, entries, message.time, Work(workbench, library))
+    full = grown.current.token_count >= workbench.settings.current_threshold_tokens
+    return flush(grown, workbench) if full else grown
 
 
 def flush_due(library: Library, now: datetime, workbench: Workbench) -> Library:
-    """Flush CURRENT if its window is over by the clock, though nobody writes."""
-    return flush(library, workbench) if is_due(library, now, workbench.settings) else library
+    """Flush CURRENT if its window is over (Eq. 1); `now` is the time of the next message, or the clock's."""
+    due = library.opened is not None and now - library.opened >= workbench.settings.current_window
+    return flush(library, workbench) if due else library
 
 
 def flush(library: Library, workbench: Workbench) -> Library:
@@ -106,10 +96,9 @@ class _Shelf:
             if len(parts) == 1:
                 changes[doc_id] = list(portions)
                 continue
-            near = {part: self.documents[part] for part in parts}
+            near = self.work.centres(self.documents[part].entries for part in parts)
             for portion in portions:
-                centre = self.work.centres([portion.entries])[0]
-                best = list(near)[int((self.work.document_centres(near.values()) @ centre).argmax())]
+                best = parts[int((near @ self.work.centres([portion.entries])[0]).argmax())]
                 changes.setdefault(best, []).append(portion)
         self._rewrite([(self.documents[doc_id], some) for doc_id, some in changes.items()], "updated")
         for name, portions in planned.new.items():
@@ -147,40 +136,30 @@ class _Shelf:
         old = self.before.documents
         written = [one for doc_id, one in self.documents.items() if old.get(doc_id) is not one]
         removed = [doc_id for doc_id in old if doc_id not in self.documents]
-        numbers = [int(doc_id.rpartition("-")[2]) for doc_id in self.documents if doc_id not in old]
-        next_id = int(self.work.new_id().rpartition("-")[2])
-        assert all(number < next_id for number in numbers)
         return replace(
             self.before.with_documents(written, removed),
             current=Document(CURRENT),
             opened=None,
-            next_id=next_id,
+            next_id=int(self.work.new_id().rpartition("-")[2]),
             parts=self.work.parts,
         )
 
     def fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
         """Merge entries that a document has already into the ones there; returns the others."""
-        left = []
-        known: dict[str, dict[Key, Entry]] = {}
-        known_entries: dict[Sameness, tuple[str, Entry]] = {}
-        for document in self.documents.values():
-            for key, entry in self.work.workbench.profile(document).by_sameness.items():
-                known_entries.setdefault(key, (document.id, entry))
-        for entry in entries:
-            if there := known_entries.get(sameness(entry)):
-                home, same = there
-                known.setdefault(home, {})[key_of(same)] = self.work.merge([same, entry])
-            else:
-                left.append(entry)
-        for doc_id, changed in known.items():
-            self._change(doc_id, changed)
-        return left
-
-    def _change(self, doc_id: str, changed: Mapping[Key, Entry]) -> None:
-        """Replace entries of a document in their places."""
-        document = self.documents[doc_id]
-        self.documents[doc_id] = document.map_entries(lambda entry: (changed.get(key_of(entry), entry),))
-        self.events.setdefault(doc_id, _Event("updated"))
+        left = {sameness(entry) or (str(n),): entry for n, entry in enumerate(entries)}
+        for document in list(self.documents.values()):
+            known = self.work.workbench.profile(document).by_sameness
+            changed = {
+                key_of(known[key]): self.work.merge([known[key], left.pop(key)])
+                for key in [key for key in left if key in known]
+            }
+            if changed:
+                body = [
+                    changed.get(key_of(one), one) if isinstance(one, Entry) else one for one in document.body
+                ]
+                self.documents[document.id] = document.with_body(body)
+                self.events.setdefault(document.id, _Event("updated"))
+        return list(left.values())
 
     def _rewrite(self, changes: Sequence[tuple[Document, Sequence[Portion]]], event: str) -> None:
         for rewritten, summary in rewrite_documents(changes, self.work):

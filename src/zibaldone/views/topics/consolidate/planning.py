@@ -133,7 +133,7 @@ def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], wor
         return list(documents.values())
     centres = work.centres([portion.entries for portion in portions])
     ids = list(documents)
-    likeness = work.document_centres(documents.values()) @ centres.T
+    likeness = work.centres(one.entries for one in documents.values()) @ centres.T
     best = np.argsort(-likeness.max(axis=1), kind="stable")[:_SHOWN_DOCUMENTS]
     return [documents[ids[row]] for row in sorted(best.tolist())]
 

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from dataclasses import replace
 
 import numpy as np
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.clustering import halves
-from zibaldone.views.topics.consolidate.summaries import content_tokens, title, tokens_of
-from zibaldone.views.topics.consolidate.workbench import Work
+from zibaldone.views.topics.consolidate.rewriting import Portion, body_of, portions_of
+from zibaldone.views.topics.consolidate.summaries import title, tokens_of
+from zibaldone.views.topics.consolidate.workbench import Work, cluster
 from zibaldone.views.topics.library import CatalogueLine, order
-from zibaldone.views.topics.markdown.document import Block, Document, Heading
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.tasks import ChooseMerges
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Blocks that stay together, with the headings above them."""
-
-    above: tuple[Heading, ...]
-    blocks: tuple[Block, ...]
-    tokens: int
-
-    @property
-    def entries(self) -> list[Entry]:
-        return [block for block in self.blocks if isinstance(block, Entry)]
 
 
 def split(document: Document, work: Work) -> list[Document]:
@@ -38,59 +24,37 @@ def split(document: Document, work: Work) -> list[Document]:
     """
     if tokens_of(document, work) <= work.settings.split_tokens:
         return [document]
-    groups = _parted(_sections(document, work), work)
+    groups = _parted(portions_of(document), work)
     if len(groups) < 2:
         return [document]
-    groups.sort(key=lambda group: -sum(piece.tokens for piece in group))
+    groups.sort(key=lambda group: -_tokens(group, work))
     made = []
     for number, group in enumerate(groups):
-        entries = [entry for piece in group for entry in piece.entries]
-        body = _body(group, title(entries, work) if entries else document.title)
+        name = title([entry for portion in group for entry in portion.entries], work)
+        body = body_of(
+            name, [replace(one, title=name) if one.title == document.title else one for one in group]
+        )
         part = replace(document, body=body) if number == 0 else Document(work.new_id(), body=body)
         made.append(replace(part, token_count=tokens_of(part, work)))
     return made
 
 
-def _parted(pieces: list[_Piece], work: Work) -> list[list[_Piece]]:
-    """Halve pieces until each group fits; a section that is too big alone is parted entry by entry."""
-    if sum(piece.tokens for piece in pieces) <= work.settings.split_tokens * 0.9:  # headings come on top
-        return [pieces]
-    most = max(piece.tokens for piece in pieces)
-    if len(pieces) < 2 or most * 2 > sum(piece.tokens for piece in pieces):
-        pieces = [_piece(piece.above, (block,), work) for piece in pieces for block in piece.blocks]
-    if len(pieces) < 2:
-        return [pieces]
-    vectors = work.centres([piece.entries for piece in pieces])
-    sides = halves(vectors, [piece.tokens for piece in pieces])
-    return [group for side in sides for group in _parted([pieces[row] for row in side], work)]
+def _parted(portions: list[Portion], work: Work) -> list[list[Portion]]:
+    """Halve portions until each group fits; one that is too big alone is parted entry by entry."""
+    total = _tokens(portions, work)
+    if total <= work.settings.split_tokens * 0.9:  # headings come on top
+        return [portions]
+    if len(portions) < 2 or max(work.tokens(one.entries) for one in portions) * 2 > total:
+        portions = [Portion(one.title, (entry,)) for one in portions for entry in one.entries]
+    if len(portions) < 2:
+        return [portions]
+    sizes = [work.tokens(one.entries) for one in portions]
+    sides = halves(work.centres([one.entries for one in portions]), sizes)
+    return [group for side in sides for group in _parted([portions[row] for row in side], work)]
 
 
-def _sections(document: Document, work: Work) -> list[_Piece]:
-    """One piece for each non-empty section; the document's title is dropped."""
-    parts = []
-    above: list[Heading] = []
-    for section in document.partitions():
-        if section.heading:
-            above = [
-                *(heading for heading in above if heading.level < section.heading.level),
-                section.heading,
-            ]
-        if section.blocks:
-            parts.append(_piece(tuple(above[1:]), section.blocks, work))
-    return parts
-
-
-def _piece(above: tuple[Heading, ...], blocks: tuple[Block, ...], work: Work) -> _Piece:
-    return _Piece(above, blocks, content_tokens(blocks, work))
-
-
-def _body(group: Sequence[_Piece], name: str) -> tuple[Block, ...]:
-    """The pieces below one title, each below its own headings."""
-    body = Document("", body=(Heading(name, 1),))
-    for piece in group:
-        above = tuple(Heading(one.title, max(one.level, 2)) for one in piece.above)
-        body = body.with_entries(piece.blocks, (Heading(name, 1), *above))
-    return body.body
+def _tokens(portions: Sequence[Portion], work: Work) -> int:
+    return sum(work.tokens(portion.entries) for portion in portions)
 
 
 _SHOWN = 64  # small documents that a model chooses among: the newest
@@ -98,41 +62,36 @@ _SHOWN = 64  # small documents that a model chooses among: the newest
 
 def merge_small(
     documents: Mapping[str, Document], work: Work, *, known: Collection[str] = ()
-) -> tuple[list[Document], dict[str, str]]:
+) -> tuple[list[Document], set[str]]:
     """Merge small documents with similar summaries (Algorithm 1, lines 25-31).
 
-    Returns the merged documents, and for each id that is gone the id that it went into: the group's oldest.
-    A model selects among the similar ones; one that has left them apart (`known`) is asked again when there
-    is another. Summaries and logs are still to be brought up to date.
+    Returns the merged documents, each with its group's oldest id, and the ids that are gone. A model selects
+    among the similar ones; one that has left them apart (`known`) is asked again when there is another.
+    Summaries and logs are still to be brought up to date.
     """
-    small, likeness = small_similar(documents, work)
-    if not small:
-        return [], {}
-    if not work.has_model:
-        chosen = _groups(small, likeness, work)
-    elif all(document.id in known for document in small):
-        return [], {}
-    else:
-        task = ChooseMerges(
-            documents=tuple(map(CatalogueLine.of, small)),
-            at_most=work.settings.merge_most,
-            token_limit=work.settings.split_tokens,
+    small, vectors = _small_similar(documents, work)
+    if not small or (work.has_model and all(document.id in known for document in small)):
+        return [], set()
+    answer = (
+        work.ask(
+            ChooseMerges(
+                documents=tuple(map(CatalogueLine.of, small)),
+                at_most=work.settings.merge_most,
+                token_limit=work.settings.split_tokens,
+            )
         )
-        answer = work.ask(task)
-        chosen = _groups(small, likeness, work) if answer.degraded else answer.result.groups
-    made: list[Document] = []
-    gone: dict[str, str] = {}
-    for group in chosen:
-        first, *others = sorted(group, key=order)
-        made.append(_merged([documents[doc_id] for doc_id in (first, *others)], work))
-        gone |= dict.fromkeys(others, first)
-    return made, gone
+        if work.has_model
+        else None
+    )
+    groups = _groups(small, vectors, work) if answer is None or answer.degraded else answer.result.groups
+    made = [_merged([documents[doc_id] for doc_id in sorted(group, key=order)], work) for group in groups]
+    return made, {doc_id for group in groups for doc_id in group} - {one.id for one in made}
 
 
-def small_similar(documents: Mapping[str, Document], work: Work) -> tuple[list[Document], Vectors]:
+def _small_similar(documents: Mapping[str, Document], work: Work) -> tuple[list[Document], Vectors]:
     """SmallSimilarDocs: documents below `merge_tokens` with a summary like another one's.
 
-    Returns them and the (n, n) cosines of their summaries.
+    Returns them and the (n, d) vectors of their summaries.
     """
     small = [one for one in documents.values() if one.token_count < work.settings.merge_tokens]
     small = [one for one in small if one.entries and one.summary][-_SHOWN:]
@@ -142,64 +101,27 @@ def small_similar(documents: Mapping[str, Document], work: Work) -> tuple[list[D
     likeness = rows @ rows.T
     np.fill_diagonal(likeness, -2)
     similar = np.flatnonzero(likeness.max(axis=1) >= work.settings.merge_similarity)
-    return [small[row] for row in similar], likeness[np.ix_(similar, similar)]
+    return [small[row] for row in similar], rows[similar]
 
 
-def _groups(small: Sequence[Document], likeness: Vectors, work: Work) -> list[list[str]]:
-    """SelectMergeGroups without a model: the most similar pair first; who joins is similar to all in it."""
+def _groups(small: Sequence[Document], vectors: Vectors, work: Work) -> list[list[str]]:
+    """SelectMergeGroups without a model; what a group has above `merge_most` is left for the next time."""
     settings = work.settings
-    free = np.ones(len(small), dtype=bool)
-    groups: list[list[str]] = []
-    while True:
-        pairs = np.where(free[:, None] & free[None, :], likeness, -2)
-        first, second = divmod(int(pairs.argmax()), len(small))
-        if pairs[first, second] < settings.merge_similarity:
-            return groups
-        group = [first, second]
-        free[group] = False
-        while len(group) < settings.merge_most:
-            near = np.where(free, likeness[group].min(axis=0), -2)
-            best = int(near.argmax())
-            tokens = sum(small[row].token_count for row in (*group, best))
-            if near[best] < settings.merge_similarity or tokens > settings.split_tokens:
-                break
-            group.append(best)
-            free[best] = False
-        groups.append([small[row].id for row in group])
+    sizes = [document.token_count for document in small]
+    groups = cluster(vectors, sizes, settings.merge_similarity, settings.split_tokens)
+    return [[small[row].id for row in group[: settings.merge_most]] for group in groups if len(group) > 1]
 
 
 def _merged(documents: Sequence[Document], work: Work) -> Document:
-    """The oldest document with the bodies of all: each one's title becomes a heading below a new title.
+    """The oldest document with the sections of all below a new title.
 
     What stands alone in its document stands directly below the title: a heading for it would tell little.
     """
-    entries = [entry for document in documents for entry in document.entries]
-    body: list[Block] = [Heading(title(entries, work), 1)]
-    lone = [document for document in documents if len(document.entries) == 1]
-    body += [document.entries[0] for document in lone]
-    lowered = [_lowered(document) for document in documents if document not in lone]
-    # Entries below no subheading come first, or they would seem to belong below the one before them.
-    body += [block for blocks in lowered for block in _before_headings(blocks)]
-    body += [block for blocks in lowered for block in blocks[len(_before_headings(blocks)) :]]
-    made = replace(documents[0], body=tuple(body))
+    name = title([entry for document in documents for entry in document.entries], work)
+    portions = [
+        Portion(name if len(document.entries) == 1 else one.title, one.entries)
+        for document in documents
+        for one in portions_of(document)
+    ]
+    made = documents[0].with_body(body_of(name, portions))
     return replace(made, token_count=tokens_of(made, work))
-
-
-def _before_headings(blocks: Sequence[Block]) -> list[Block]:
-    return list(takewhile(lambda block: not isinstance(block, Heading), blocks))
-
-
-def _lowered(document: Document) -> list[Block]:
-    """Body of a document with its headings one level down, below its own title."""
-    blocks: list[Block] = []
-    for place, block in enumerate(document.body):
-        if isinstance(block, Heading):
-            follows = document.body[place + 1] if place + 1 < len(document.body) else None
-            if block.level == 1 and isinstance(follows, Heading):
-                continue  # a title with nothing directly below it says what its headings say
-            blocks.append(Heading(block.title, max(2, block.level)))
-        else:
-            if not blocks and isinstance(block, Entry):
-                blocks.append(Heading(document.title, 2))
-            blocks.append(block)
-    return blocks

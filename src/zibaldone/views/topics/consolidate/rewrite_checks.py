@@ -1,67 +1,19 @@
-"""Checks of a model's rewriting, entry by entry, against the entries that it was given.
-
-Each entry has one place: the first that it is given, or its own. A line whose text its entries do not bear
-out keeps their own words, and the rest stands.
-"""
+"""Checks of a model's answers against the entries that it was given, or those of a plain extraction."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 import regex
 
-from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
+from zibaldone.text.faithfulness import names_and_numbers
 from zibaldone.text.salience import PHATIC
 from zibaldone.text.titles import is_party
 from zibaldone.text.words import as_written, terms, words
-from zibaldone.views.topics.consolidate.workbench import sameness
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
 _NUMBER = regex.compile(r"\p{N}")
 _VALUE_ALONE = 1  # content words beside a value, in what says no more than that
-
-
-@dataclass(frozen=True, slots=True)
-class LineWritten:
-    """An entry of the output: the numbers of the input entries that it stands for, and its text.
-
-    An empty text: the words of the newest of them.
-    """
-
-    entries: tuple[int, ...]
-    text: str = ""
-
-
-def placed_once(
-    given: Collection[int], sections: Sequence[Sequence[LineWritten]]
-) -> tuple[list[list[LineWritten]], list[str]]:
-    """The sections' lines with each given entry at its first place only, and the faults of the others.
-
-    A number that was not given is left out, and so is a line without any. What is in no line, is not here.
-    """
-    used: set[int] = set()
-    faults: list[str] = []
-    placed: list[list[LineWritten]] = []
-    for lines in sections:
-        kept: list[LineWritten] = []
-        for line in lines:
-            numbers = tuple(n for n in dict.fromkeys(line.entries) if n in given and n not in used)
-            used.update(numbers)
-            if len(numbers) < len(line.entries) or not numbers:
-                faults.append(f"{line.entries}: not given, or in another line")
-            if numbers:  # a text for several does not fit some of them
-                kept.append(LineWritten(numbers, line.text if numbers == line.entries else ""))
-        placed.append(kept)
-    return placed, faults
-
-
-def faithful(given: Mapping[int, Entry], line: LineWritten) -> list[LineWritten]:
-    """[line] if it says what its entries say; else a line for each of them, in its own words."""
-    entries = [given[number] for number in line.entries]
-    if line_fault(line, entries):
-        return [LineWritten((number,)) for number in line.entries]
-    return [line]
 
 
 def may_supersede(given: Mapping[int, Entry], older: int, newer: int) -> bool:
@@ -92,30 +44,6 @@ def left_out(
         if not wanted <= there:
             missing.append(entry)
     return missing
-
-
-def line_fault(line: LineWritten, entries: Sequence[Entry]) -> str:
-    """Reason why a line does not say what its entries say; "" if it does."""
-    if len(entries) == 1 and not line.text:
-        return ""
-    if len({entry.current for entry in entries}) > 1:
-        return "it mixes superseded entries with current ones"
-    if len({entry.source for entry in entries if entry.by_person}) > 1:
-        return "it mixes what different people said"
-    same = len({sameness(entry) for entry in entries}) == 1
-    if not same and len({entry.time for entry in entries}) > 1:
-        return "it mixes entries of different times"
-    text = line.text or max(entries, key=lambda entry: entry.recency).text
-    covered, exact = set(terms(text)), names_and_numbers(text) | set(words(text))
-    for entry in entries:
-        own = set(terms(entry.text))
-        if lost := (names_and_numbers(entry.text) - exact) | (own - covered - PHATIC):
-            return f"it leaves out {sorted(lost)} of {entry.text[:60]!r}"
-        if fault := SourceTexts([text]).refusal(entry.text):
-            return f"it leaves out what an entry {fault}"
-    return SourceTexts([entry.text for entry in entries], " ".join(e.source or "" for e in entries)).refusal(
-        text
-    )
 
 
 def _is_call(word: str, parties: frozenset[str]) -> bool:

@@ -1,4 +1,8 @@
-"""RewriteCurrent and RewriteDoc of Algorithm 1; a model's text is kept only if its entries bear it out."""
+"""RewriteCurrent and RewriteDoc of Algorithm 1.
+
+A model puts entries in order and marks what is superseded; entries keep their own words, those that it would
+join into one too, and its headings and summaries are kept only if the entries bear them out.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.views.topics.consolidate.rewrite_checks import (
-    LineWritten,
-    faithful,
-    may_supersede,
-    placed_once,
-)
+from zibaldone.views.topics.consolidate.rewrite_checks import may_supersede
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
@@ -27,7 +26,6 @@ from zibaldone.views.topics.tasks import (
     RewriteCurrent,
     RewriteDocuments,
     Rewritten,
-    lines_of,
     shown_entries,
     shown_sections,
 )
@@ -51,7 +49,9 @@ def rewrite_current(entries: Sequence[Entry], work: Work) -> list[Portion]:
     """REWRITE_CURRENT: entries in blocks; duplicates and contradictions are resolved before."""
     if not work.has_model:
         return grouped(entries, work)
-    return [one for batch in _batches(entries, work) for one in _rewritten(batch, work)]
+    sizes = [work.tokens([entry]) for entry in entries]
+    batches = bundles(entries, sizes, work.settings.split_tokens * _BATCH)
+    return [one for batch in batches for one in _rewritten(batch, work)]
 
 
 def grouped(entries: Sequence[Entry], work: Work) -> list[Portion]:
@@ -109,7 +109,7 @@ class _Change:
     def of(cls, document: Document, portions: Sequence[Portion], first: int, work: Work) -> _Change:
         old = document.entries
         new = [entry for portion in portions for entry in portion.entries]
-        own = [path[-1] if path else "" for path, one in document.placed() if isinstance(one, Entry)]
+        own = [path[-1] if path else "" for path, _ in document.placed()]
         return cls(
             document,
             portions,
@@ -145,11 +145,7 @@ class _Change:
 
 
 def _task(changes: Sequence[_Change], failed: int) -> RewriteDocuments:
-    return RewriteDocuments(
-        documents=tuple(change.opened() for change in changes),
-        given={number: entry for change in changes for number, entry in change.entries.items()},
-        failed=failed,
-    )
+    return RewriteDocuments(documents=tuple(change.opened() for change in changes), failed=failed)
 
 
 def _nearest(old: Sequence[Entry], new: Sequence[Entry], headings: Sequence[str], work: Work) -> list[int]:
@@ -177,52 +173,48 @@ def inserted(document: Document, portions: Sequence[Portion], work: Work, name: 
 
     `name` is the title that was planned for a new document.
     """
-    if not document.body:
+    if not document.entries:
         name = name or _name(portions, work)
         lone = [Portion(name, block.entries) for block in portions if len(block.entries) == 1]
-        return document.with_body(
-            body_of(name, [*lone, *(block for block in portions if len(block.entries) > 1)])
-        )
+        placed = [*lone, *(block for block in portions if len(block.entries) > 1)]
+        return document.with_body(body_of(name, placed))
     for portion in portions:
-        document = document.with_entries(portion.entries, _place(document, portion, work))
+        heading = _place(portions_of(document), portion, document.title, work)
+        placed = [*portions_of(document), Portion(heading, portion.entries)]
+        document = document.with_body(body_of(document.title, placed))
     return document
+
+
+def portions_of(document: Document) -> list[Portion]:
+    """Sections of a document that have entries; those below its title alone have its title."""
+    sections = [section for section in document.partitions() if section.entries]
+    return [Portion(section.title or document.title, section.entries) for section in sections]
 
 
 def realised(
     result: Rewritten, numbered: Mapping[int, Entry], headings: Mapping[int, str], work: Work
 ) -> list[Portion]:
-    """A model's sections as portions, as far as the entries bear them out, with the entries' metadata.
+    """A model's sections as portions, with its headings as far as the entries bear them out.
 
-    Entries that it does not name stand below their own headings.
+    An entry stands at its first place; one that it does not name, below its own heading.
     """
-    places, _ = placed_once(numbered, [lines_of(part) for part in result.sections])
-    line_of = {n: line for lines in places for line in lines for n in line.entries}
     marked = dict(numbered)
     for pair in result.superseded:
-        apart = pair.older not in line_of or line_of[pair.older] != line_of.get(pair.newer)
-        if apart and may_supersede(numbered, pair.older, pair.newer):
+        if may_supersede(numbered, pair.older, pair.newer):
             newer, older = superseding(marked[pair.newer], marked[pair.older])
             marked |= {pair.newer: newer, pair.older: older}
-    sections: dict[str, list[LineWritten]] = {}
-    for part, lines in zip(result.sections, places, strict=True):
-        if lines:
-            entries = [marked[n] for line in lines for n in line.entries]
+    left = dict(numbered)
+    sections: dict[str, list[int]] = {}
+    for part in result.sections:
+        if named := [number for number in part.numbers if left.pop(number, None)]:
             there = part.heading in headings.values()
+            entries = [marked[number] for number in named]
             name = part.heading if there else heading_of(part.heading, entries, "")
-            sections.setdefault(name or title(entries, work), []).extend(lines)
-    for number in numbered.keys() - line_of.keys():
+            sections.setdefault(name or title(entries, work), []).extend(named)
+    for number in left:
         name = headings.get(number, "") or title([marked[number]], work)
-        sections.setdefault(name, []).append(LineWritten((number,)))
-    return [Portion(name, tuple(_written(lines, numbered, marked, work))) for name, lines in sections.items()]
-
-
-def _written(
-    lines: Iterable[LineWritten], numbered: Mapping[int, Entry], marked: Mapping[int, Entry], work: Work
-) -> Iterator[Entry]:
-    """Merged entries of these lines, in the order of their numbers."""
-    for line in sorted(lines, key=lambda line: min(line.entries)):
-        for true in faithful(numbered, line):
-            yield work.merge([marked[n] for n in true.entries], true.text)
+        sections.setdefault(name, []).append(number)
+    return [Portion(name, tuple(marked[n] for n in sorted(numbers))) for name, numbers in sections.items()]
 
 
 def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
@@ -310,51 +302,29 @@ def _name(portions: Sequence[Portion], work: Work) -> str:
     return title([entry for portion in portions for entry in portion.entries], work)
 
 
-def _place(document: Document, portion: Portion, work: Work) -> tuple[Heading, ...]:
-    sections = [section for section in document.partitions() if section.path and section.entries]
-    for section in sections:
-        if section.title == portion.title:
-            return tuple(Heading(name) for name in section.path)
-    if sections:
-        centres = work.centres([portion.entries, *(section.entries for section in sections)])
-        likeness = centres[1:] @ centres[0]
-        best = int(likeness.argmax())
-        least = work.settings.group_similarity / (1 if len(portion.entries) > 1 else 2)
-        if likeness[best] >= least:
-            return tuple(Heading(name) for name in sections[best].path)
-    if not document.headings:
-        return (Heading(portion.title, 1),)
-    top = document.headings[0]
-    if len(portion.entries) == 1:  # directly below the title: a heading of its own would tell nothing more
-        return (top,)
-    return (top, Heading(portion.title, min(top.level + 1, 6)))
+def _place(placed: Sequence[Portion], portion: Portion, name: str, work: Work) -> str:
+    """The heading for a portion; `name`, the document's title, is that of a lone entry like no other."""
+    headings = list(dict.fromkeys(one.title for one in placed))
+    if portion.title in headings:
+        return portion.title
+    below = [
+        [entry for one in placed if one.title == heading for entry in one.entries] for heading in headings
+    ]
+    centres = work.centres([portion.entries, *below])
+    likeness = centres[1:] @ centres[0]
+    best = int(likeness.argmax())
+    several = len(portion.entries) > 1
+    if likeness[best] >= work.settings.group_similarity / (1 if several else 2):
+        return headings[best]
+    return portion.title if several else name
 
 
 def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
     offline = grouped(entries, work)
     numbered = dict(enumerate(entries, 1))
-    task = RewriteCurrent(entries=shown_entries(numbered), given=numbered)
-    answer = work.ask(task)
+    answer = work.ask(RewriteCurrent(shown_entries(numbered)))
     if answer.degraded:
         return offline
     number = {id(entry): n for n, entry in numbered.items()}
     headings = {number[id(entry)]: one.title for one in offline for entry in one.entries}
     return realised(answer.result, numbered, headings, work)
-
-
-def _batches(entries: Sequence[Entry], work: Work) -> list[list[Entry]]:
-    """Entries in order, in batches of similar size; none above the limit unless one entry is."""
-    limit = work.settings.split_tokens
-    total = work.tokens(entries)
-    if total <= limit * _BATCH:
-        return [list(entries)]
-    even = total / -(-total // limit)
-    batches: list[list[Entry]] = []
-    filled = even
-    for entry in entries:
-        if filled >= even:
-            batches.append([])
-            filled = 0
-        batches[-1].append(entry)
-        filled += work.tokens([entry])
-    return batches

@@ -12,7 +12,7 @@ from zibaldone.text.sentences import passages
 from zibaldone.text.titles import Likeness, headline, telling, without_captions
 from zibaldone.text.words import words
 from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.markdown.document import Block, Document, Event, Heading
+from zibaldone.views.topics.markdown.document import Document, Event, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
 
 _KEYWORDS = 8
@@ -33,12 +33,13 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
     if not current:
         return ""
     rows = work.workbench.vectors([entry.text for entry in current])
-    telling_something = np.array([_states(entry) for entry in current])
-    likeness = rows @ rows.mean(axis=0)
-    central = current[int((likeness + telling_something).argmax())]
+    stating = np.array([_states(entry) for entry in current])
+    central = current[int((rows @ rows.mean(axis=0) + stating).argmax())]
     text = own_words(central.text)
     central_line = f"{central.source}: {text}" if central.source else text
-    return fitted(f"{', '.join(_telling(current, work, _KEYWORDS))}; {central_line}", work)
+    likeness, parties, texts = _about(current, work)
+    keywords = telling(texts, _KEYWORDS, parties=parties, df=work.df, n=work.entries, likeness=likeness)
+    return fitted(f"{', '.join(keywords)}; {central_line}", work)
 
 
 def own_words(text: str) -> str:
@@ -62,12 +63,6 @@ def fitted(text: str, work: Work) -> str:
     return line if len(spans) < 2 else line[: spans[0][1]].rstrip(" ,;") + "…"
 
 
-def _telling(entries: Sequence[Entry], work: Work, room: int) -> list[str]:
-    """Keywords that tell these entries from the user's others; see `telling`."""
-    likeness, parties, texts = _about(entries, work)
-    return telling(texts, room, parties=parties, df=work.df, n=work.entries, likeness=likeness)
-
-
 def _about(entries: Sequence[Entry], work: Work) -> tuple[Likeness, frozenset[str], list[str]]:
     """(similarity of phrases to the entries, words of speakers' names, texts)."""
 
@@ -77,11 +72,6 @@ def _about(entries: Sequence[Entry], work: Work) -> tuple[Likeness, frozenset[st
 
     speakers = frozenset(word for entry in entries for word in words(entry.source or ""))
     return likeness, speakers, [own_words(entry.text) for entry in entries]
-
-
-def finished(document: Document, work: Work, event: str, time: When | None, text: str = "") -> Document:
-    """Renew a document's tokens, summary (`text`, or an offline one) and update log."""
-    return logged(summed_up(document, work, text), event, time)
 
 
 def summed_up(document: Document, work: Work, text: str = "") -> Document:
@@ -103,9 +93,5 @@ def logged(document: Document, event: str, time: When | None) -> Document:
 
 def tokens_of(document: Document, work: Work) -> int:
     """Tokens of a document's headings and entries, without metadata."""
-    return content_tokens(document.body, work)
-
-
-def content_tokens(blocks: Sequence[Block], work: Work) -> int:
-    """Tokens of blocks, without metadata."""
-    return sum(work.workbench.tokens([one.title if isinstance(one, Heading) else one.text for one in blocks]))
+    said = [one.title if isinstance(one, Heading) else one.text for one in document.body]
+    return sum(work.workbench.tokens(said))

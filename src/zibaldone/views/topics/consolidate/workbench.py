@@ -88,7 +88,7 @@ def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
 
 R = TypeVar("R", bound=BaseModel)
 _FEW = 20  # entries before which the mean of all is not trusted
-_REMEMBERED = 50_000  # texts whose vectors and token counts are kept
+_REMEMBERED = 50_000  # texts whose vectors are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class DocumentProfile:
 class Workbench:
     """Caches of one user, kept from step to step; not to be shared among threads.
 
-    `embed` gives (n, d) unit rows and raises ModelFailed; `ask` answers a task, None is the offline answer.
+    `embed` gives (n, d) unit rows and raises ModelFailed; `ask` answers a task, None is no model.
     """
 
     def __init__(
@@ -115,9 +115,8 @@ class Workbench:
         settings: Consolidation | None = None,
     ) -> None:
         self.count, self.settings = count, settings or Consolidation()
-        self._embed, self._ask = embed, ask
+        self._embed, self.ask = embed, ask
         self._vectors: dict[str, Vectors] = {}
-        self._tokens: dict[str, int] = {}
         self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}  # by id
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
@@ -135,12 +134,7 @@ class Workbench:
         )
 
     def tokens(self, lines: Sequence[str]) -> list[int]:
-        if len(self._tokens) > _REMEMBERED:
-            self._tokens.clear()
-        if missing := [line for line in dict.fromkeys(lines) if line not in self._tokens]:
-            counts = self.count(missing)
-            self._tokens |= {line: tokens + 1 for line, tokens in zip(missing, counts, strict=True)}
-        return [self._tokens[line] for line in lines]
+        return [tokens + 1 for tokens in self.count(lines)]
 
     def profile(self, document: Document) -> DocumentProfile:
         """Statistics of a document, computed once for each body."""
@@ -157,15 +151,6 @@ class Workbench:
         self._profiles[document.id] = (document.body, made)
         return made
 
-    @property
-    def has_model(self) -> bool:
-        return self._ask is not None
-
-    def answer(self, task: Task[R]) -> TaskAnswer[R]:
-        if self._ask is None:
-            return TaskAnswer(task.offline(), "", "offline")
-        return self._ask(task)
-
 
 class Work:
     """One step: the workbench, and the parts of the entries that the step merges."""
@@ -180,19 +165,21 @@ class Work:
 
     @property
     def has_model(self) -> bool:
-        return self.workbench.has_model
+        return self.workbench.ask is not None
 
     def ask(self, task: Task[R]) -> TaskAnswer[R]:
-        return self.workbench.answer(task)
+        """Ask the model, which there has to be."""
+        assert self.workbench.ask is not None
+        return self.workbench.ask(task)
 
     def new_id(self) -> str:
         return next(self._ids)
 
-    def merge(self, entries: Sequence[Entry], text: str = "") -> Entry:
-        """Merge entries into one, and remember its parts; an empty `text` keeps the words of the newest."""
-        if len(entries) == 1 and text in {"", entries[0].text}:
+    def merge(self, entries: Sequence[Entry]) -> Entry:
+        """Merge entries into one with the words of the newest, and remember its parts."""
+        if len(entries) == 1:
             return entries[0]
-        whole = merged(entries, text or None)
+        whole = merged(entries)
         parts = tuple(part for entry in entries for part in self.parts.get(key_of(entry), (entry,)))
         for entry in entries:
             self.parts.pop(key_of(entry), None)
@@ -235,11 +222,6 @@ class Work:
         return self.lean(
             np.stack([self.workbench.total(group) for group in listed]), [len(group) for group in listed]
         )
-
-    def document_centres(self, documents: Iterable[Document]) -> Vectors:
-        """(n, d) centroids of documents, see `lean`."""
-        profiles = [self.workbench.profile(document) for document in documents]
-        return self.lean(np.stack([one.total for one in profiles]), [one.entries for one in profiles])
 
 
 @remembered(50_000)

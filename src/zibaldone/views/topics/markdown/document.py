@@ -19,9 +19,8 @@ All values are immutable; `parse` reads a document, `render` writes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from zibaldone.views.topics.markdown.entry import Entry, When, known
 
@@ -43,11 +42,11 @@ Block = Heading | Entry
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with the blocks below it, up to the next heading that `partitions` cuts at."""
+    """A heading with the blocks below it, up to the next heading."""
 
     path: tuple[str, ...]  # titles from the topmost heading down to its own; () before the first heading
     heading: Heading | None
-    blocks: tuple[Block, ...]  # without `heading` itself
+    entries: tuple[Entry, ...]
 
     @property
     def title(self) -> str:
@@ -55,13 +54,9 @@ class Section:
         return self.path[-1] if self.path else ""
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
-        return tuple(block for block in self.blocks if isinstance(block, Entry))
-
-    @property
     def body(self) -> tuple[Block, ...]:
-        """Blocks with the heading in front."""
-        return (self.heading, *self.blocks) if self.heading else self.blocks
+        """Entries with the heading in front."""
+        return (self.heading, *self.entries) if self.heading else self.entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,6 @@ class Document:
     token_count: int = 0  # of what it says, without metadata, by whoever has the tokenizer
     created_time: When | None = None
     update_log: tuple[Event, ...] = ()
-    aux: Mapping[str, Any] = field(default_factory=dict, hash=False)  # JSON
     body: tuple[Block, ...] = ()
 
     def __post_init__(self) -> None:
@@ -106,11 +100,11 @@ class Document:
         """Title of the first heading that has one; else the id."""
         return next((heading.title for heading in self.headings if heading.title), self.id)
 
-    def partitions(self, level: int = 6) -> tuple[Section, ...]:
-        """The body cut at every heading of this level or above; in order, and together the whole body."""
-        cuts: list[tuple[tuple[Heading, ...], list[Block]]] = []
+    def partitions(self) -> tuple[Section, ...]:
+        """The body cut at every heading; in order, and together the whole body."""
+        cuts: list[tuple[tuple[Heading, ...], list[Entry]]] = []
         for block in self.body:
-            if isinstance(block, Heading) and block.level <= level:
+            if isinstance(block, Heading):
                 above = cuts[-1][0] if cuts else ()
                 cuts.append(((*(h for h in above if h.level < block.level), block), []))
             else:
@@ -122,11 +116,11 @@ class Document:
             for path, blocks in cuts
         )
 
-    def placed(self) -> Iterator[tuple[tuple[str, ...], Block]]:
-        """Every block with the titles above it (a heading's own included)."""
+    def placed(self) -> Iterator[tuple[tuple[str, ...], Entry]]:
+        """Every entry with the titles above it."""
         for section in self.partitions():
-            for block in section.body:
-                yield section.path, block
+            for entry in section.entries:
+                yield section.path, entry
 
     def with_body(self, body: Iterable[Block]) -> Document:
         return replace(self, body=tuple(body))
@@ -137,30 +131,6 @@ class Document:
         for block in self.body:
             body.extend(change(block) if isinstance(block, Entry) else (block,))
         return self.with_body(_without_empty(body))
-
-    def with_entries(self, entries: Iterable[Block], under: Iterable[Heading] = ()) -> Document:
-        """Insert blocks at the end of the section below these headings (topmost first), or at the end.
-
-        Headings that there are not yet are added, below those that there are.
-        """
-        at, missing = self._place(tuple(under))
-        return self.with_body((*self.body[:at], *missing, *entries, *self.body[at:]))
-
-    def _place(self, under: tuple[Heading, ...]) -> tuple[int, tuple[Heading, ...]]:
-        """(place in the body where the section with these headings ends, headings missing there)."""
-        sections = self.partitions()
-        titles = tuple(heading.title for heading in under)
-        for depth in range(len(titles), 0, -1):
-            wanted = titles[:depth]
-            places = [number for number, section in enumerate(sections) if section.path == wanted]
-            if not places:
-                continue
-            end = places[0] + 1
-            if depth < len(titles):  # a missing subheading goes below all that there are
-                while end < len(sections) and sections[end].path[:depth] == wanted:
-                    end += 1
-            return sum(len(section.body) for section in sections[:end]), under[depth:]
-        return len(self.body), under
 
 
 def one_line(text: str) -> str:

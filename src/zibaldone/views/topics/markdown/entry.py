@@ -113,29 +113,17 @@ class When:
         return cls(moment.isoformat(timespec=precise).replace("+00:00", "Z"))
 
     @property
-    def value(self) -> date | datetime | None:
-        """The date or the aware datetime (UTC where no offset is written); of a year or month its first day.
-
-        None when the text is no time.
-        """
-        if partial := _DATE.fullmatch(self.text):
-            try:
-                return date(*(int(part or 1) for part in partial.groups()))
-            except ValueError:
-                return None
+    def start(self) -> datetime | None:
+        """The first moment it may mean, aware (UTC where no offset is written); None when it is no time."""
+        partial = _DATE.fullmatch(self.text)
         try:
+            if partial:
+                year, month, day = (int(part or 1) for part in partial.groups())
+                return datetime(year, month, day, tzinfo=UTC)
             moment = datetime.fromisoformat(self.text)
         except ValueError:
             return None
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-    @property
-    def start(self) -> datetime | None:
-        """The first moment it may mean, aware: by this times of unlike precision can be ordered."""
-        value = self.value
-        if value is None or isinstance(value, datetime):
-            return value
-        return datetime(value.year, value.month, value.day, tzinfo=UTC)
 
     def __str__(self) -> str:
         return self.text
@@ -207,7 +195,7 @@ class Entry:
         return f"{signature} {self.text}".strip(" ")
 
 
-def merged(entries: Sequence[Entry], text: str | None = None) -> Entry:
+def merged(entries: Sequence[Entry]) -> Entry:
     """Merge entries that say the same: fields of the most recent one, sources of all.
 
     What superseded one of them superseded the merged entry only if it superseded all.
@@ -217,7 +205,6 @@ def merged(entries: Sequence[Entry], text: str | None = None) -> Entry:
     gone = all(entry.superseded_by for entry in entries)
     return replace(
         holds,
-        text=holds.text if text is None else text,
         first=min(seqs, default=0),
         last=max(seqs, default=0),
         sources=tuple(seq for entry in entries for seq in entry.sources),

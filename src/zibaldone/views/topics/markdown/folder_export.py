@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from zibaldone.errors import InvalidImport, InvalidInput
+from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import When
-from zibaldone.views.topics.markdown.text_format import front_matter, read_front_matter, render
+from zibaldone.views.topics.markdown.text_format import front_matter, render
 
 INDEX = "index.md"
 _NAME_CHARACTERS = 60
@@ -28,17 +28,18 @@ def write_folder(folder: Path, documents: Sequence[Document], user: str, time: W
     texts = {names[one.id]: render(one) for one in documents}
     try:
         earlier = list(folder.iterdir()) if folder.exists() else []
-        if earlier and _fields(folder / INDEX).get("owner") != owner_of(user):
+        index = folder / INDEX
+        if earlier and not (index.is_file() and f"\nowner: {owner_of(user)}\n" in _text(index)):
             raise InvalidInput(
                 f"{str(folder)!r} is neither empty nor an export of user {user!r}: choose a new folder"
             )
         folder.mkdir(parents=True, exist_ok=True)
         # First: what is written by halves can be replaced.
-        (folder / INDEX).write_text(_index(documents, names, user, time), encoding="utf-8", newline="")
+        index.write_text(_index(documents, names, user, time), encoding="utf-8", newline="")
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="")
         for path in earlier:
-            if path.suffix == ".md" and path.name not in {*texts, INDEX} and "token_count" in _fields(path):
+            if path.suffix == ".md" and path.name not in {*texts, INDEX} and "\ntoken_count: " in _text(path):
                 path.unlink()
     except OSError as error:
         raise InvalidInput(
@@ -77,9 +78,5 @@ def _index(documents: Sequence[Document], names: Mapping[str, str], user: str, t
     return "\n".join(lines) + "\n"
 
 
-def _fields(path: Path) -> dict[str, str]:
-    """The front matter of a file; {} for one that is not there, or has none that can be read."""
-    try:
-        return read_front_matter(path.read_bytes().decode())[0] if path.is_file() else {}
-    except (UnicodeDecodeError, InvalidImport):
-        return {}
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")

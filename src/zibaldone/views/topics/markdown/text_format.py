@@ -99,8 +99,8 @@ class Region:
     end: int
 
 
-def render(document: Document, **more: str) -> str:
-    """The whole document, ending in a line break; `more` adds fields of front matter."""
+def render(document: Document) -> str:
+    """The whole document, ending in a line break."""
     fields = {
         "id": document.id,
         "summary": document.summary,
@@ -109,7 +109,7 @@ def render(document: Document, **more: str) -> str:
         "update_log": [{"time": str(one.time or ""), "event": one.event} for one in document.update_log],
     }
     body = render_body(document.body)
-    return front_matter(fields | more) + (f"\n{body}\n" if body else "")
+    return front_matter(fields) + (f"\n{body}\n" if body else "")
 
 
 def front_matter(fields: dict[str, Any]) -> str:
@@ -130,11 +130,11 @@ def render_body(blocks: Iterable[Block]) -> str:
     return "".join(pieces)
 
 
-def regions(document: Document, level: int = 6) -> tuple[Region, ...]:
-    """Sections of a document, cut at this level, with their lines in the rendered body."""
+def regions(document: Document) -> tuple[Region, ...]:
+    """Sections of a document with their lines in the rendered body."""
     placed: list[Region] = []
     start = 1
-    for section in document.partitions(level):
+    for section in document.partitions():
         end = start + render_body(section.body).count("\n")
         placed.append(Region(section, start, end))
         start = end + 2  # after an empty line

@@ -59,9 +59,8 @@ class Follower:
         self._talking = {word for speaker in self._index.speakers for word in words(speaker)}
         self.starts = self._real(self._index.casing.names(ranked.question.text)[:_MOST_NAMES])
         taken = {term for name in self.starts for term in terms(" ".join(name))}
-        open_ = np.array([term not in taken for _, term in ranked.terms], dtype=bool)
-        self._words: Vectors = ranked.embed([form for form, _ in ranked.terms])
-        self._vectors: dict[str, Vectors] = {}
+        open_ = np.array([term not in taken for _, term in ranked.question.terms], dtype=bool)
+        self._words: Vectors = ranked.embed([form for form, _ in ranked.question.terms])
         self._weights = ranked.weights * open_
         self._whole = max(float(self._weights.sum()), 1e-9)
         self._covers: dict[int, Doubles] = {}
@@ -144,17 +143,13 @@ class Follower:
         """Compute how far these entries cover each word of the question, by terms or by vectors."""
         rows = [row for row in rows if row not in self._covers]
         wordings = [_without(self._index.places[row].entry.text, self._named(row)) for row in rows]
+        if not rows:
+            return
         distinct = list(dict.fromkeys(wordings))
-        vectors = self._embedded(distinct)
-        cosines = {text: self._words @ vectors[text] for text in distinct}
+        cosines = dict(zip(distinct, self._ranked.embed(distinct) @ self._words.T, strict=True))
         for row, text in zip(rows, wordings, strict=True):
             near = np.clip((cosines[text] - _NOISE) / (1 - _NOISE), 0, 1)
             self._covers[row] = np.maximum(self._ranked.covered[:, row], near)
-
-    def _embedded(self, texts: Iterable[str]) -> dict[str, Vectors]:
-        if new := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
-            self._vectors.update(zip(new, self._ranked.embed(new), strict=True))
-        return self._vectors
 
     def outdated(self, chains: Sequence[Chain]) -> dict[int, int]:
         """Entries that a later one replaces, as seen from the names that these chains went through.

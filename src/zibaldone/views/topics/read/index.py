@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ import regex
 from zibaldone.search.lexical import Doubles, Ints, LexicalIndex, inverse_frequency, saturated
 from zibaldone.text.words import STOP_WORDS, terms
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.markdown.document import Block, Document
+from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.markdown.text_format import Region, regions, render_body
 
@@ -53,17 +53,8 @@ class Casing:
             # What follows a name with a capital is part of it, as in `Acme Works`.
             goes_on = at > 0 and marks[at - 1] and token[:1].isupper() and token.isalpha()
             marks.append(goes_on or self._is_name(tokens, at))
-        runs: list[tuple[int, int]] = []
-        at = 0
-        while at < len(tokens):
-            if not marks[at]:
-                at += 1
-                continue
-            end = at
-            while end < len(tokens) and marks[end]:
-                end += 1
-            runs.append((at, end))
-            at = end
+        edges = [at for at, (last, mark) in enumerate(pairwise([False, *marks, False])) if last != mark]
+        runs = list(zip(edges[::2], edges[1::2], strict=True))
         joined = [
             (start, end)
             for (start, stop), (again, end) in pairwise(runs)
@@ -155,18 +146,13 @@ def best_blocks(
     return [(documents[place], number, -score) for score, place, number in sorted(order)]
 
 
-def _places(document: Document, parts: Sequence[Region]) -> list[EntryPlace]:
-    places = []
-    end = -1
-    before: Block | None = None
+def _places(document: Document, parts: Sequence[Region]) -> Iterator[EntryPlace]:
     for number, region in enumerate(parts):
-        for block in region.section.body:
-            start = end + (1 if isinstance(block, Entry) and isinstance(before, Entry) else 2)
-            end = start + render_body([block]).count("\n")
-            before = block
-            if isinstance(block, Entry):
-                places.append(EntryPlace(document.id, region.section.path, number, block, start, end))
-    return places
+        start = region.start + (2 if region.section.heading else 0)  # after an empty line
+        for entry in region.section.entries:
+            end = start + entry.line.count("\n")
+            yield EntryPlace(document.id, region.section.path, number, entry, start, end)
+            start = end + 1
 
 
 class ReadingIndex:

@@ -107,12 +107,7 @@ class RankedEntries:
     total: Doubles
     unit: Ints  # (n,) row of each entry's unit; -1 for none
     covered: Doubles  # (m, n) how far each of the question's m words, or one like it, is in each entry
-    weights: Doubles  # (m,) of the words
-
-    @property
-    def terms(self) -> tuple[tuple[str, str], ...]:
-        """(form, term) of the m words, in the question's order."""
-        return self.question.terms
+    weights: Doubles  # (m,) of the words, in the question's order
 
     @property
     def question(self) -> Question:
