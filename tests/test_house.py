@@ -349,9 +349,9 @@ CEILINGS = {
     "views/kvcache": 4_794,
     "views/messages": 218,
     "views/notes": 1_935,
-    "views/topics": 5_558,
+    "views/topics": 5_216,
 }
-TESTS_CEILING = 53_873
+TESTS_CEILING = 53_784
 
 
 def lines_in(path: Path) -> int:

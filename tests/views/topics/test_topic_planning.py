@@ -13,7 +13,7 @@ from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 from zibaldone.errors import ModelUnavailable
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
-from zibaldone.views.topics.consolidate.rewriting import Portion, rewrite_documents, summary_fault
+from zibaldone.views.topics.consolidate.rewriting import DraftBlock, rewrite_documents, summary_fault
 from zibaldone.views.topics.consolidate.summaries import summary
 from zibaldone.views.topics.consolidate.workbench import Work, cluster
 from zibaldone.views.topics.library import Library
@@ -27,10 +27,10 @@ MANY = [f"I repaired bicycle number {n} of school {n % 7} in Oslo." for n in ran
 Answers = Callable[[str, dict[str, Any]], Any]
 
 
-def portions(*groups: list[str]) -> list[Portion]:
+def portions(*groups: list[str]) -> list[DraftBlock]:
     numbers = iter(range(1, 1000))
     return [
-        Portion(f"Group {place}", tuple(Entry(text, first=next(numbers)) for text in group))
+        DraftBlock(f"Group {place}", tuple(Entry(text, first=next(numbers)) for text in group))
         for place, group in enumerate(groups, 1)
     ]
 
@@ -40,11 +40,11 @@ def everything(planned: Plan) -> list[Entry]:
     return sorted((e for place in places for one in place for e in one.entries), key=lambda e: e.first)
 
 
-def all_of(given: list[Portion]) -> list[Entry]:
+def all_of(given: list[DraftBlock]) -> list[Entry]:
     return [entry for one in given for entry in one.entries]
 
 
-def planned_by(answers: Answers, given: list[Portion], documents: dict[str, Document]) -> Plan:
+def planned_by(answers: Answers, given: list[DraftBlock], documents: dict[str, Document]) -> Plan:
     return plan(given, documents, Work(tools(answers=answers), Library(documents)))
 
 

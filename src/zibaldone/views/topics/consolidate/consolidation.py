@@ -13,7 +13,12 @@ from datetime import datetime
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.planning import Plan, plan
 from zibaldone.views.topics.consolidate.resizing import merge_small, split
-from zibaldone.views.topics.consolidate.rewriting import Portion, inserted, rewrite_current, rewrite_documents
+from zibaldone.views.topics.consolidate.rewriting import (
+    DraftBlock,
+    inserted,
+    rewrite_current,
+    rewrite_documents,
+)
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench, sameness
 from zibaldone.views.topics.library import CURRENT, Library, key_of, order
@@ -55,11 +60,11 @@ def flush_due(library: Library, now: datetime, workbench: Workbench) -> Library:
 
 
 def flush(library: Library, workbench: Workbench) -> Library:
-    """File CURRENT into the documents, and empty it."""
+    """Lines 14 to 32: file CURRENT into the documents, and empty it."""
     if not library.current.entries:
         return library
     work = Work(workbench, library)
-    shelf = _Shelf(library, work)
+    shelf = _Flush(library, work)
     entries = shelf.fold_known(work.folded(library.current.entries))
     portions = rewrite_current(entries, work)
     shelf.carry_out(plan(portions, shelf.documents, work))
@@ -75,7 +80,7 @@ class _Event:
     summary: str = ""  # a model's, if it wrote one
 
 
-class _Shelf:
+class _Flush:
     """The documents during one flush."""
 
     def __init__(self, library: Library, work: Work) -> None:
@@ -90,7 +95,7 @@ class _Shelf:
 
         A new one has the blocks as they are: nothing is in it that they could be put in order with.
         """
-        changes: dict[str, list[Portion]] = {}
+        changes: dict[str, list[DraftBlock]] = {}
         for doc_id, portions in sorted(planned.updates.items(), key=lambda item: order(item[0])):
             parts = self._split(doc_id)
             if len(parts) == 1:
@@ -107,7 +112,7 @@ class _Shelf:
             self.events[document.id] = _Event("created", planned.summaries.get(name, ""))
 
     def tidy(self) -> None:
-        """Split, merge, and renew summaries, token counts and update logs."""
+        """RefreshLibraryMetadata, lines 25 to 32: split, merge, renew summaries, counts and logs."""
         for doc_id, document in list(self.documents.items()):
             if doc_id in self.events or document.token_count > self.work.settings.split_tokens:
                 self._split(doc_id)
@@ -132,7 +137,7 @@ class _Shelf:
             self.documents[doc_id] = summed_up(document, self.work, self.events[doc_id].summary)
 
     def closed(self) -> Library:
-        """The library with CURRENT empty."""
+        """Clear, line 23: the library with CURRENT empty."""
         old = self.before.documents
         written = [one for doc_id, one in self.documents.items() if old.get(doc_id) is not one]
         removed = [doc_id for doc_id in old if doc_id not in self.documents]
@@ -161,7 +166,7 @@ class _Shelf:
                 self.events.setdefault(document.id, _Event("updated"))
         return list(left.values())
 
-    def _rewrite(self, changes: Sequence[tuple[Document, Sequence[Portion]]], event: str) -> None:
+    def _rewrite(self, changes: Sequence[tuple[Document, Sequence[DraftBlock]]], event: str) -> None:
         for rewritten, summary in rewrite_documents(changes, self.work):
             self.documents[rewritten.id] = rewritten
             self.events[rewritten.id] = _Event(event, summary)

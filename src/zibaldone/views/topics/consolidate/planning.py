@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from zibaldone.models.base import Vectors
-from zibaldone.views.topics.consolidate.rewriting import Portion, heading_of, summary_fault
+from zibaldone.views.topics.consolidate.rewriting import DraftBlock, heading_of, summary_fault
 from zibaldone.views.topics.consolidate.summaries import summary, title
 from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.library import CatalogueLine
@@ -22,8 +22,8 @@ _FILLED = 0.8  # of split_tokens: how much a new document may have when it is ma
 
 @dataclass(slots=True)
 class Plan:
-    updates: dict[str, list[Portion]] = field(default_factory=dict)  # by document id
-    new: dict[str, list[Portion]] = field(default_factory=dict)  # by title
+    updates: dict[str, list[DraftBlock]] = field(default_factory=dict)  # by document id
+    new: dict[str, list[DraftBlock]] = field(default_factory=dict)  # by title
     summaries: dict[str, str] = field(default_factory=dict)  # of new ones by title, "" where nobody wrote one
 
     def add(self, other: Plan) -> None:
@@ -35,11 +35,12 @@ class Plan:
                 own.setdefault(place, []).extend(portions)
 
 
-def plan(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:
+def plan(portions: Sequence[DraftBlock], documents: Mapping[str, Document], work: Work) -> Plan:
     """Assign every portion to one place.
 
     A model is shown no more than `split_tokens` at a time: content above that is cut between headings, and a
     portion above it between entries. Without a model all is planned at once.
+    Both of the paper's limits are `split_tokens`.
     """
     if not work.has_model:
         return _routed(portions, documents, work)
@@ -49,26 +50,28 @@ def plan(portions: Sequence[Portion], documents: Mapping[str, Document], work: W
     return whole
 
 
-def chunks(portions: Sequence[Portion], work: Work) -> list[list[Portion]]:
+def chunks(portions: Sequence[DraftBlock], work: Work) -> list[list[DraftBlock]]:
     """SplitByHeading, then RecursiveFallbackSplit: in order, none above the limit unless an entry is."""
     limit = work.settings.split_tokens
     pieces = [piece for one in portions for piece in _pieces(one, limit, work)]
     return list(bundles(pieces, [work.tokens(piece.entries) for piece in pieces], limit))
 
 
-def _pieces(portion: Portion, limit: int, work: Work) -> list[Portion]:
+def _pieces(portion: DraftBlock, limit: int, work: Work) -> list[DraftBlock]:
     if work.tokens(portion.entries) <= limit or len(portion.entries) < 2:
         return [portion]
     middle = len(portion.entries) // 2
     return [
         piece
         for half in (portion.entries[:middle], portion.entries[middle:])
-        for piece in _pieces(Portion(portion.title, half), limit, work)
+        for piece in _pieces(DraftBlock(portion.title, half), limit, work)
     ]
 
 
-def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work, depth: int) -> Plan:
-    """The model's plan; if it is invalid twice, plans of the halves, and in the end a document each."""
+def _safely(
+    portions: Sequence[DraftBlock], documents: Mapping[str, Document], work: Work, depth: int
+) -> Plan:
+    """PlanUpdate, lines 12 to 17: the model's plan, or plans of halves, and in the end a document each."""
     near = _nearest(portions, documents, work)
     task = PlanUpdates(
         blocks=tuple(
@@ -97,16 +100,16 @@ def _safely(portions: Sequence[Portion], documents: Mapping[str, Document], work
     return _realised(answer.result, portions)
 
 
-def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> Plan:
+def _routed(portions: Sequence[DraftBlock], documents: Mapping[str, Document], work: Work) -> Plan:
     """Plan by similarity of summaries; portions that no document is like make new ones, like with like."""
     plan = Plan()
     if not portions:
         return plan
-    rows = _summaries([summary(portion.entries, work) for portion in portions], work)
+    rows = _summary_vectors([summary(portion.entries, work) for portion in portions], work)
     rest = list(range(len(portions)))
     if documents:
         ids = list(documents)
-        likeness = rows @ _summaries([one.summary for one in documents.values()], work).T
+        likeness = rows @ _summary_vectors([one.summary for one in documents.values()], work).T
         best = likeness.argmax(axis=1)
         rest = [row for row in rest if likeness[row, best[row]] < work.settings.route_similarity]
         left = set(rest)
@@ -122,12 +125,12 @@ def _routed(portions: Sequence[Portion], documents: Mapping[str, Document], work
     return plan
 
 
-def _summaries(texts: Sequence[str], work: Work) -> Vectors:
-    """(n, d) see `Work.lean`."""
-    return work.lean(work.workbench.vectors(texts))
+def _summary_vectors(texts: Sequence[str], work: Work) -> Vectors:
+    """(n, d) vectors of summaries, centred on what is common."""
+    return work.centred(work.workbench.vectors(texts))
 
 
-def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], work: Work) -> list[Document]:
+def _nearest(portions: Sequence[DraftBlock], documents: Mapping[str, Document], work: Work) -> list[Document]:
     """The documents that a model is shown, by rising id."""
     if len(documents) <= _SHOWN_DOCUMENTS:
         return list(documents.values())
@@ -138,7 +141,7 @@ def _nearest(portions: Sequence[Portion], documents: Mapping[str, Document], wor
     return [documents[ids[row]] for row in sorted(best.tolist())]
 
 
-def _realised(planned: Planned, portions: Sequence[Portion]) -> Plan:
+def _realised(planned: Planned, portions: Sequence[DraftBlock]) -> Plan:
     plan = Plan()
     for update in planned.updates:
         plan.add(Plan(updates={update.document: [portions[n - 1] for n in update.blocks]}))

@@ -9,7 +9,7 @@ import numpy as np
 
 from zibaldone.models.base import Vectors
 from zibaldone.search.clustering import halves
-from zibaldone.views.topics.consolidate.rewriting import Portion, body_of, portions_of
+from zibaldone.views.topics.consolidate.rewriting import DraftBlock, body_of, portions_of
 from zibaldone.views.topics.consolidate.summaries import title, tokens_of
 from zibaldone.views.topics.consolidate.workbench import Work, cluster
 from zibaldone.views.topics.library import CatalogueLine, order
@@ -32,28 +32,28 @@ def split(document: Document, work: Work) -> list[Document]:
     for number, group in enumerate(groups):
         name = title([entry for portion in group for entry in portion.entries], work)
         body = body_of(
-            name, [replace(one, title=name) if one.title == document.title else one for one in group]
+            name, [replace(block, title=name) if block.title == document.title else block for block in group]
         )
         part = replace(document, body=body) if number == 0 else Document(work.new_id(), body=body)
         made.append(replace(part, token_count=tokens_of(part, work)))
     return made
 
 
-def _parted(portions: list[Portion], work: Work) -> list[list[Portion]]:
+def _parted(portions: list[DraftBlock], work: Work) -> list[list[DraftBlock]]:
     """Halve portions until each group fits; one that is too big alone is parted entry by entry."""
     total = _tokens(portions, work)
     if total <= work.settings.split_tokens * 0.9:  # headings come on top
         return [portions]
-    if len(portions) < 2 or max(work.tokens(one.entries) for one in portions) * 2 > total:
-        portions = [Portion(one.title, (entry,)) for one in portions for entry in one.entries]
+    if len(portions) < 2 or max(work.tokens(block.entries) for block in portions) * 2 > total:
+        portions = [DraftBlock(block.title, (entry,)) for block in portions for entry in block.entries]
     if len(portions) < 2:
         return [portions]
-    sizes = [work.tokens(one.entries) for one in portions]
-    sides = halves(work.centres([one.entries for one in portions]), sizes)
+    sizes = [work.tokens(block.entries) for block in portions]
+    sides = halves(work.centres([block.entries for block in portions]), sizes)
     return [group for side in sides for group in _parted([portions[row] for row in side], work)]
 
 
-def _tokens(portions: Sequence[Portion], work: Work) -> int:
+def _tokens(portions: Sequence[DraftBlock], work: Work) -> int:
     return sum(work.tokens(portion.entries) for portion in portions)
 
 
@@ -85,7 +85,7 @@ def merge_small(
     )
     groups = _groups(small, vectors, work) if answer is None or answer.degraded else answer.result.groups
     made = [_merged([documents[doc_id] for doc_id in sorted(group, key=order)], work) for group in groups]
-    return made, {doc_id for group in groups for doc_id in group} - {one.id for one in made}
+    return made, {doc_id for group in groups for doc_id in group} - {block.id for block in made}
 
 
 def _small_similar(documents: Mapping[str, Document], work: Work) -> tuple[list[Document], Vectors]:
@@ -93,11 +93,11 @@ def _small_similar(documents: Mapping[str, Document], work: Work) -> tuple[list[
 
     Returns them and the (n, d) vectors of their summaries.
     """
-    small = [one for one in documents.values() if one.token_count < work.settings.merge_tokens]
-    small = [one for one in small if one.entries and one.summary][-_SHOWN:]
+    small = [document for document in documents.values() if document.token_count < work.settings.merge_tokens]
+    small = [document for document in small if document.entries and document.summary][-_SHOWN:]
     if len(small) < 2:
         return [], np.zeros((0, 0), dtype=np.float32)
-    rows = work.lean(work.workbench.vectors([document.summary for document in small]))
+    rows = work.centred(work.workbench.vectors([document.summary for document in small]))
     likeness = rows @ rows.T
     np.fill_diagonal(likeness, -2)
     similar = np.flatnonzero(likeness.max(axis=1) >= work.settings.merge_similarity)
@@ -119,9 +119,9 @@ def _merged(documents: Sequence[Document], work: Work) -> Document:
     """
     name = title([entry for document in documents for entry in document.entries], work)
     portions = [
-        Portion(name if len(document.entries) == 1 else one.title, one.entries)
+        DraftBlock(name if len(document.entries) == 1 else block.title, block.entries)
         for document in documents
-        for one in portions_of(document)
+        for block in portions_of(document)
     ]
     made = documents[0].with_body(body_of(name, portions))
     return replace(made, token_count=tokens_of(made, work))

@@ -38,15 +38,15 @@ _BATCH = 1.5  # of split_tokens: a CURRENT beyond this is shown to a model in pa
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class DraftBlock:
     """A block of REWRITE_CURRENT: entries for one heading."""
 
     title: str
     entries: tuple[Entry, ...]
 
 
-def rewrite_current(entries: Sequence[Entry], work: Work) -> list[Portion]:
-    """REWRITE_CURRENT: entries in blocks; duplicates and contradictions are resolved before."""
+def rewrite_current(entries: Sequence[Entry], work: Work) -> list[DraftBlock]:
+    """RewriteCurrent (line 14): entries in blocks, duplicates merged before; a model marks contradictions."""
     if not work.has_model:
         return grouped(entries, work)
     sizes = [work.tokens([entry]) for entry in entries]
@@ -54,20 +54,20 @@ def rewrite_current(entries: Sequence[Entry], work: Work) -> list[Portion]:
     return [one for batch in batches for one in _rewritten(batch, work)]
 
 
-def grouped(entries: Sequence[Entry], work: Work) -> list[Portion]:
+def grouped(entries: Sequence[Entry], work: Work) -> list[DraftBlock]:
     """Blocks by similarity, in the order of each one's first entry."""
     if not entries:
         return []
-    vectors = work.lean(_in_context(entries, work))
+    vectors = work.centred(_in_context(entries, work))
     sizes = work.workbench.tokens([entry.text for entry in entries])
     groups = cluster(vectors, sizes, work.settings.group_similarity, work.settings.split_tokens / 2)
     groups = _without_lone(groups, vectors, sizes, work)
     blocks = [tuple(entries[row] for row in group) for group in groups]
-    return [Portion(title(block, work), block) for block in blocks]
+    return [DraftBlock(title(block, work), block) for block in blocks]
 
 
 def rewrite_documents(
-    changes: Sequence[tuple[Document, Sequence[Portion]]], work: Work
+    changes: Sequence[tuple[Document, Sequence[DraftBlock]]], work: Work
 ) -> Iterator[tuple[Document, str]]:
     """Existing documents, each with its new portions, and the model's summary ("" without one).
 
@@ -98,7 +98,7 @@ class _Change:
     """New entries of a document, or none for a merged one; all entries are numbered."""
 
     document: Document
-    portions: Sequence[Portion]
+    portions: Sequence[DraftBlock]
     offline: Document
     entries: Mapping[int, Entry]  # its own, then the new ones
     headings: Mapping[int, str]  # what each stands below, or is to
@@ -106,7 +106,7 @@ class _Change:
     new: Sequence[int]
 
     @classmethod
-    def of(cls, document: Document, portions: Sequence[Portion], first: int, work: Work) -> _Change:
+    def of(cls, document: Document, portions: Sequence[DraftBlock], first: int, work: Work) -> _Change:
         old = document.entries
         new = [entry for portion in portions for entry in portion.entries]
         own = [path[-1] if path else "" for path, _ in document.placed()]
@@ -168,32 +168,32 @@ def _nearest(old: Sequence[Entry], new: Sequence[Entry], headings: Sequence[str]
     return sorted(int(row) for row in np.argsort(-best, kind="stable")[:room])
 
 
-def inserted(document: Document, portions: Sequence[Portion], work: Work, name: str = "") -> Document:
+def inserted(document: Document, portions: Sequence[DraftBlock], work: Work, name: str = "") -> Document:
     """Insert each portion below the most similar heading, or a new one; a lone entry below the title.
 
     `name` is the title that was planned for a new document.
     """
     if not document.entries:
         name = name or _name(portions, work)
-        lone = [Portion(name, block.entries) for block in portions if len(block.entries) == 1]
+        lone = [DraftBlock(name, block.entries) for block in portions if len(block.entries) == 1]
         placed = [*lone, *(block for block in portions if len(block.entries) > 1)]
         return document.with_body(body_of(name, placed))
     for portion in portions:
         heading = _place(portions_of(document), portion, document.title, work)
-        placed = [*portions_of(document), Portion(heading, portion.entries)]
+        placed = [*portions_of(document), DraftBlock(heading, portion.entries)]
         document = document.with_body(body_of(document.title, placed))
     return document
 
 
-def portions_of(document: Document) -> list[Portion]:
+def portions_of(document: Document) -> list[DraftBlock]:
     """Sections of a document that have entries; those below its title alone have its title."""
     sections = [section for section in document.partitions() if section.entries]
-    return [Portion(section.title or document.title, section.entries) for section in sections]
+    return [DraftBlock(section.title or document.title, section.entries) for section in sections]
 
 
 def realised(
     result: Rewritten, numbered: Mapping[int, Entry], headings: Mapping[int, str], work: Work
-) -> list[Portion]:
+) -> list[DraftBlock]:
     """A model's sections as portions, with its headings as far as the entries bear them out.
 
     An entry stands at its first place; one that it does not name, below its own heading.
@@ -214,7 +214,7 @@ def realised(
     for number in left:
         name = headings.get(number, "") or title([marked[number]], work)
         sections.setdefault(name, []).append(number)
-    return [Portion(name, tuple(marked[n] for n in sorted(numbers))) for name, numbers in sections.items()]
+    return [DraftBlock(name, tuple(marked[n] for n in sorted(numbers))) for name, numbers in sections.items()]
 
 
 def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:
@@ -241,7 +241,7 @@ def summary_fault(text: str, entries: Iterable[Entry]) -> str:
     return known.refusal(sentence if mark else text)
 
 
-def body_of(name: str, portions: Iterable[Portion]) -> tuple[Block, ...]:
+def body_of(name: str, portions: Iterable[DraftBlock]) -> tuple[Block, ...]:
     """A title, and below it a subheading for each portion but an only one, or one of the title's name."""
     blocks: list[Block] = [Heading(name, 1)]
     together: dict[str, list[Entry]] = {}
@@ -296,13 +296,13 @@ def _in_context(entries: Sequence[Entry], work: Work) -> Vectors:
     return np.asarray((rows + share * around) / (1 + share), dtype=np.float32)
 
 
-def _name(portions: Sequence[Portion], work: Work) -> str:
+def _name(portions: Sequence[DraftBlock], work: Work) -> str:
     if len(portions) == 1:
         return portions[0].title
     return title([entry for portion in portions for entry in portion.entries], work)
 
 
-def _place(placed: Sequence[Portion], portion: Portion, name: str, work: Work) -> str:
+def _place(placed: Sequence[DraftBlock], portion: DraftBlock, name: str, work: Work) -> str:
     """The heading for a portion; `name`, the document's title, is that of a lone entry like no other."""
     headings = list(dict.fromkeys(one.title for one in placed))
     if portion.title in headings:
@@ -319,7 +319,7 @@ def _place(placed: Sequence[Portion], portion: Portion, name: str, work: Work) -
     return portion.title if several else name
 
 
-def _rewritten(entries: Sequence[Entry], work: Work) -> list[Portion]:
+def _rewritten(entries: Sequence[Entry], work: Work) -> list[DraftBlock]:
     offline = grouped(entries, work)
     numbered = dict(enumerate(entries, 1))
     answer = work.ask(RewriteCurrent(shown_entries(numbered)))

@@ -67,7 +67,7 @@ def _about(entries: Sequence[Entry], work: Work) -> tuple[Likeness, frozenset[st
     """(similarity of phrases to the entries, words of speakers' names, texts)."""
 
     def likeness(phrases: Sequence[str]) -> list[float]:
-        rows = work.lean(work.workbench.vectors(phrases)) @ work.centres([entries])[0]
+        rows = work.centred(work.workbench.vectors(phrases)) @ work.centres([entries])[0]
         return [float(value) for value in rows]
 
     speakers = frozenset(word for entry in entries for word in words(entry.source or ""))
@@ -93,5 +93,5 @@ def logged(document: Document, event: str, time: When | None) -> Document:
 
 def tokens_of(document: Document, work: Work) -> int:
     """Tokens of a document's headings and entries, without metadata."""
-    said = [one.title if isinstance(one, Heading) else one.text for one in document.body]
-    return sum(work.workbench.tokens(said))
+    texts = [one.title if isinstance(one, Heading) else one.text for one in document.body]
+    return sum(work.workbench.tokens(texts))

@@ -206,7 +206,7 @@ class Work:
         self.entries += len(entries)
         self._mean = np.asarray(total / (self.entries + _FEW), dtype=np.float32)
 
-    def lean(self, rows: Vectors, counts: npt.ArrayLike | None = None) -> Vectors:
+    def centred(self, rows: Vectors, counts: npt.ArrayLike | None = None) -> Vectors:
         """(n, d) unit rows of sums of `counts` vectors, less what all of this user's texts have in common.
 
         Without that, big documents would be like anything: the mean of many texts is the mean of all.
@@ -217,9 +217,9 @@ class Work:
         return unit(rows - of[:, None] * self._mean)
 
     def centres(self, groups: Iterable[Sequence[Entry]]) -> Vectors:
-        """(n, d) centroids of groups of entries, see `lean`."""
+        """(n, d) centroids of groups of entries, see `centred`."""
         listed = list(groups)
-        return self.lean(
+        return self.centred(
             np.stack([self.workbench.total(group) for group in listed]), [len(group) for group in listed]
         )
 

@@ -1,4 +1,4 @@
-"""Questions that one entry cannot answer: retrieve, take the names that were found, retrieve again.
+"""Ours, for what one entry cannot answer (FC-MH): retrieve, take the names that were found, retrieve again.
 
 A chain starts at an entry that names what the question names, and goes on through a name of that entry which
 the question does not know. What a chain is worth is what it covers of the question's words: so an entry about

@@ -136,7 +136,7 @@ class _AgentSearch:
         return self._asker.ask(task, user=self._user, timeout_s=self._settings.timeout_s)
 
     def _play(self, move: AgentMove) -> tuple[bool, bool]:
-        """Run the move's tool calls and record the round.
+        """ExecuteTools, line 10: run the move's tool calls and record the round.
 
         Returns (showed anything new, counts as idle if it did not). A round of invalid calls is not idle.
         """
@@ -187,7 +187,7 @@ class _AgentSearch:
         )
 
     def _chosen(self, move: AgentMove) -> tuple[list[int], list[int]]:
-        """Entries on the lines that the agent chose.
+        """MaterializeSelections, line 7: entries on the lines that the agent chose.
 
         And those of their heading blocks and of whole documents (section 3.4).
 
@@ -225,7 +225,7 @@ class _AgentSearch:
         return self._hits(rows, "fallback")
 
     def _recent(self) -> list[EntryHit]:
-        """Entries of CURRENT, which belong to every context that has room (line 17), best first."""
+        """Entries of CURRENT, best first (line 17); after the fallback, CURRENT is ranked with the rest."""
         rows = [row for row, place in enumerate(self._index.places) if place.document == self._index.current]
         return self._hits(self._ranked.best(rows), "recent")
 

@@ -60,7 +60,7 @@ def read_hybrid(ranked: RankedEntries, asker: Asker | None = None, *, user: str)
 
 
 def catalogue(index: ReadingIndex, ids: Sequence[str]) -> tuple[Listed, ...]:
-    """Documents in the form in which a model is shown them."""
+    """LibrarySummaries, line 2: documents in the form in which a model is shown them."""
     held = [index.documents[id_].document for id_ in ids]
     return tuple(Listed(id=one.id, summary=shortened(one.summary or one.title)) for one in held)
 
