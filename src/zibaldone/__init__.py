@@ -21,6 +21,7 @@ from zibaldone.errors import (
     ModelUnavailable,
     NewerSchema,
     NotEncrypted,
+    NotGranted,
     QuestionOpen,
     RecallGivenUp,
     StorageBusy,
@@ -47,7 +48,17 @@ if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
     from zibaldone.api.profile import AsyncProfile, Profile
     from zibaldone.api.user import AsyncUser, User
-    from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
+    from zibaldone.core import (
+        ChannelScore,
+        Citation,
+        Decision,
+        Evidence,
+        Grant,
+        Message,
+        Scope,
+        Trace,
+        ViewTrace,
+    )
     from zibaldone.engine.forgetting import Receipt, Removed
     from zibaldone.engine.imports import Imported, ImportInterrupted
     from zibaldone.engine.inspection import Integrity, Stats, ViewStats
@@ -122,6 +133,7 @@ __all__ = [
     "Evidence",
     "Filter",
     "ForeignKV",
+    "Grant",
     "IdConflict",
     "ImportInterrupted",
     "Imported",
@@ -146,6 +158,7 @@ __all__ = [
     "Moved",
     "NewerSchema",
     "NotEncrypted",
+    "NotGranted",
     "NotImported",
     "OpenAIChat",
     "OpenAIEmbedder",
@@ -213,7 +226,17 @@ _HOMES = {
     "recall.lookup": ("Lookup",),
     "log.audit": ("AuditEntry",),
     "log.filters": ("Filter",),
-    "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
+    "core": (
+        "ChannelScore",
+        "Citation",
+        "Decision",
+        "Evidence",
+        "Grant",
+        "Message",
+        "Scope",
+        "Trace",
+        "ViewTrace",
+    ),
     "api.documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
     "engine.forgetting": ("Receipt", "Removed"),
     "importers.base": ("NotImported",),

@@ -27,6 +27,14 @@ class Recall:
         """Probability that memory holds the answer, told before anybody has read what was recalled."""
         return self.trace.confidence
 
+    @property
+    def reason(self) -> str:
+        """Why nothing was recalled, in a sentence; "" where something was."""
+        if self:
+            return ""
+        nothing = self.trace.note or "memory holds nothing that may be recalled here"
+        return next((decision.reason for decision in self.trace.decisions), nothing)
+
     def __bool__(self) -> bool:
         """False when nothing was recalled."""
         return bool(self.evidence)
@@ -50,18 +58,24 @@ class Recall:
         standing = any(unit.standing for unit in self.evidence)
         return quotation(self.text, _WISHES if standing else "")
 
-    def why(self, seq: int) -> str:
-        """Explain in a sentence why the message is in this recall (or say that it is not)."""
+    def why(self, seq: int, scope: str = "") -> str:
+        """Explain in a sentence why the message is in this recall (or say that it is not).
+
+        `scope` is the shared memory that has it.
+        """
         for decision in self.trace.decisions:
-            if decision.kept and seq in decision.evidence.sources:
+            if decision.kept and decision.evidence.scope == scope and seq in decision.evidence.sources:
                 ranks = _ranks(decision.evidence.channels)
                 return f"Message {seq} is in: {decision.reason}; {ranks}."
         return f"Message {seq} is not in this recall; why_not({seq}) says why."
 
-    def why_not(self, seq: int) -> str:
+    def why_not(self, seq: int, scope: str = "") -> str:
         """Explain in a sentence why the message is not in this recall (or say that it is)."""
-        dropped = None
-        for decision in self.trace.decisions:
+        if scope and scope not in self.trace.shared:
+            return f"The shared memory {scope!r} was not recalled."
+        dropped, trace = None, self.trace.shared.get(scope, self.trace)
+        of_scope = [d for d in self.trace.decisions if d.evidence.scope == scope]
+        for decision in (*of_scope, *(d for d in trace.decisions if scope and not d.kept)):
             if seq in decision.evidence.sources:
                 if decision.kept:
                     return f"Message {seq} is in this recall; why({seq}) says why."
@@ -69,10 +83,10 @@ class Recall:
         if dropped:
             ranks = _ranks(dropped.evidence.channels)
             return f"Message {seq} was dropped: {dropped.reason}; {ranks}."
-        for view in self.trace.views:
+        for view in trace.views:
             if view.explain and (channels := view.explain(seq)) is not None:
-                within = self.trace.within
-                if seq in self.trace.without or (within is not None and seq not in within):
+                within = trace.within
+                if seq in trace.without or (within is not None and seq not in within):
                     return f"Message {seq} is outside of what this recall was narrowed to."
                 return (
                     f"Message {seq} is not among the {view.candidates} candidates"

@@ -1,0 +1,98 @@
+"""Grants: which users may read, and perhaps write into, a memory that is shared with them.
+
+A shared memory is a user like any other, such as "team:design", with a log and views of its own. A grant
+opens that one user's memory and nothing that is shared with it. Rows are keyed by who was granted something,
+so that a recall finds them by one look into an index; they are written in transactions of all users.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, or_, select
+
+from zibaldone import log
+from zibaldone.core import Grant
+from zibaldone.core.validation import MOST, key, one_line, shown
+from zibaldone.errors import InvalidInput, NotGranted, TooMany
+from zibaldone.storage.schema import grants as table
+from zibaldone.storage.upsert import put
+
+# Made once: every recall asks it.
+_OF_USER = select(table).where(table.c.user == bindparam("of")).order_by(table.c.scope)
+
+
+def granted(connection: Connection, user: str) -> dict[str, Grant]:
+    """What a user may read beside their own, by name, in the order of names."""
+    rows = connection.execute(_OF_USER, {"of": user})
+    return {row.scope: Grant(row.scope, row.user, bool(row.write), log.from_us(row.since_us)) for row in rows}
+
+
+def all_grants(connection: Connection, scope: str | None) -> list[Grant]:
+    """All grants, or those of one shared memory, by user and scope."""
+    query = select(table).order_by(table.c.user, table.c.scope)
+    if scope is not None:
+        query = query.where(table.c.scope == scope)
+    return [
+        Grant(row.scope, row.user, bool(row.write), log.from_us(row.since_us))
+        for row in connection.execute(query)
+    ]
+
+
+def give(connection: Connection, grant: Grant) -> None:
+    """Grant, or change what was granted. Raises InvalidInput, and TooMany above MOST."""
+    if grant.user == grant.scope:
+        raise InvalidInput(f"user {shown(grant.user)} has their own memory: a grant is of another one")
+    others = granted(connection, grant.user).keys() - {grant.scope}
+    if len(others) >= MOST["shared"]:
+        raise TooMany(
+            f"user {shown(grant.user)} reads {MOST['shared']} shared memories already, and each is a recall"
+            " of its own: revoke one first"
+        )
+    row = {"user": grant.user, "scope": grant.scope}
+    put(connection, table, {**row, "write": int(grant.write), "since_us": log.to_us(grant.since)})
+
+
+def take(connection: Connection, scope: str, user: str) -> Grant:
+    """Revoke; returns what was granted. Raises NotGranted where nothing was."""
+    grant = must_be_granted(granted(connection, user), scope, user)
+    connection.execute(delete(table).where(table.c.user == user, table.c.scope == scope))
+    return grant
+
+
+def count(connection: Connection, user: str) -> int:
+    """Count the grants to a user and those of their memory."""
+    query = select(func.count()).select_from(table).where(_of_or_to(user))
+    return int(connection.execute(query).scalar_one())
+
+
+def drop(connection: Connection, user: str) -> None:
+    """Delete the grants to a user and those of their memory."""
+    connection.execute(delete(table).where(_of_or_to(user)))
+
+
+def _of_or_to(user: str) -> ColumnElement[bool]:
+    return or_(table.c.user == user, table.c.scope == user)
+
+
+def must_be_granted(grants: dict[str, Grant], scope: str, user: str, *, write: bool = False) -> Grant:
+    """The grant of a shared memory. Raises NotGranted, in the same words for one that is not there."""
+    grant = grants.get(scope)
+    if grant is None or (write and not grant.write):
+        right = "write into" if write else "read"
+        raise NotGranted(f"user {shown(user)} may not {right} {shown(scope)}: an admin grants that")
+    return grant
+
+
+def to_scope(value: object) -> str:
+    """Check the name of a shared memory, which stands in recalled text: one line that can be seen."""
+    name = key("scope", value)
+    one_line("scope", name)
+    if not name.isprintable():
+        raise InvalidInput(f"scope {shown(name)} has characters that nobody sees: choose a plain name")
+    return name
+
+
+def new_grant(scope: object, user: object, now: datetime, *, write: bool) -> Grant:
+    """A checked grant. Raises InvalidInput."""
+    return Grant(to_scope(scope), key("user", user), write, now)
