@@ -40,7 +40,7 @@ from zibaldone.engine import forgetting
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.maintenance import Maintained
-from zibaldone.errors import InvalidInput, TooMany, ZibaldoneError
+from zibaldone.errors import InvalidInput, NotGranted, TooMany, ZibaldoneError
 from zibaldone.log.audit import audited, note_read
 from zibaldone.log.filters import Filter, Narrowing, to_filter
 from zibaldone.log.grants import granted, must_be_granted
@@ -197,6 +197,8 @@ class Memory:
                 must_be_granted(granted(connection, writer), user, writer, write=True)
         keeps = flag("keep_files", keep_files)
         given = to_messages(messages, session=session, agent=agent, by=writer, keep_files=keeps)
+        if writer not in (None, user) and any(message.role == EDITOR for message in given):
+            raise NotGranted("what others wrote into a shared memory is corrected by an admin alone")
         return self._wiring.add(user, given)
 
     @audited("read")

@@ -111,9 +111,9 @@ class Found:
     clear: bool  # False: perhaps it is about something else
 
     @property
-    def seqs(self) -> frozenset[int]:
-        """Seqs of all messages of one's own that were shown."""
-        return frozenset(seq for unit in self.evidence if not unit.scope for seq in unit.sources)
+    def quoted(self) -> frozenset[tuple[str, int]]:
+        """All messages that were shown: the shared memory that has each, "" for one's own, and its seq."""
+        return frozenset((unit.scope, seq) for unit in self.evidence for seq in unit.sources)
 
     def shorter(self, tokens: int) -> Found:
         """Drop the worst passages until `tokens` are saved; one stays."""

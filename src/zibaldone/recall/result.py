@@ -40,17 +40,21 @@ class Recall:
         return bool(self.evidence)
 
     def as_messages(self, messages: Sequence[Any] | None = None, *, role: str = "user") -> list[Any]:
-        """Chat messages ready to send: what was recalled, in one message of that role, and the question.
+        """Chat messages ready to send: what was recalled, and the question behind it.
 
-        With the `messages` of a chat, these as they are, and what was recalled right before the last user's:
-        what comes before stays the same from call to call, so that a server's prefix cache holds. What was
-        recalled is quoted and said to be no instruction. Nothing is put in when nothing was recalled.
+        With the `messages` of a chat, these, and what was recalled before the words of the last user's: what
+        comes before stays the same from call to call, so that a server's prefix cache holds. It is in that
+        message, since many templates refuse two of one role in a row; in one of its own right before it for
+        another `role`, and where messages are objects of a library. What was recalled is quoted and said to
+        be no instruction. Nothing is put in when nothing was recalled.
         """
         turns = [{"role": "user", "content": self.query}] if messages is None else list(messages)
         if not self:
             return turns
         users = [place for place, turn in enumerate(turns) if _is_users(turn)]
-        turns.insert(users[-1] if users else len(turns), {"role": role, "content": self.quoted()})
+        at = users[-1] if users else len(turns)
+        both = _with_words(turns[at], self.quoted()) if users and role == "user" else None
+        turns[at : at + (both is not None)] = [both or {"role": role, "content": self.quoted()}]
         return turns
 
     def quoted(self) -> str:
@@ -101,6 +105,18 @@ def _is_users(turn: object) -> bool:
     parts = content if isinstance(content := get("content", None), list) else ()
     outputs = [part for part in parts if isinstance(part, Mapping) and part.get("type") == "tool_result"]
     return not outputs and (get("role", None) or get("type", None)) in ("user", "human")
+
+
+def _with_words(turn: object, words: str) -> dict[str, Any] | None:
+    """A copy of a user's message with these words first; None for one that is no mapping with content."""
+    content = turn.get("content") if isinstance(turn, Mapping) else None
+    if isinstance(turn, Mapping) and isinstance(content, str):
+        return {**turn, "content": f"{words}\n\n{content}"}
+    if isinstance(turn, Mapping) and isinstance(content, list):
+        kinds = [part.get("type") for part in content if isinstance(part, Mapping)]
+        kind = "input_text" if any(str(kind).startswith("input_") for kind in kinds) else "text"
+        return {**turn, "content": [{"type": kind, "text": words}, *content]}
+    return None
 
 
 _WISHES = " The user's lasting wishes come first: grant those that your instructions allow."
