@@ -225,7 +225,8 @@ class Asking:
         whole = self._recall(Lookup(self.question, order=self.order), self.budget_tokens, ())
         self._whole.append(whole)
         self._parts.append(whole)
-        is_all = sum(decision.evidence.tokens for decision in whole.trace.decisions) <= self.budget_tokens
+        offered = [whole.trace.decisions, *(trace.decisions for trace in whole.trace.shared.values())]
+        is_all = sum(d.evidence.tokens for some in offered for d in some) <= self.budget_tokens
         room = self.budget_tokens if is_all else self._share()
         evidence = whole if is_all or not self.rounds else unite([whole], self.question, room, self.count)
         self._parts[0] = evidence

@@ -50,7 +50,9 @@ Budget = Annotated[int, Field(ge=100, le=MOST_BUDGET_TOKENS, description="most t
 class InScope(Arguments):
     """Arguments of a tool that can be about a shared memory."""
 
-    scope: Annotated[str, Field(description="a shared memory, as headers have it; else the user's own")] = ""
+    scope: Annotated[
+        str, Field(description="a shared memory, as headers name it; it has numbers of its own")
+    ] = ""
 
 
 class RecallWords(InScope):
