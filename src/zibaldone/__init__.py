@@ -48,17 +48,7 @@ if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
     from zibaldone.api.profile import AsyncProfile, Profile
     from zibaldone.api.user import AsyncUser, User
-    from zibaldone.core import (
-        ChannelScore,
-        Citation,
-        Decision,
-        Evidence,
-        Grant,
-        Message,
-        Scope,
-        Trace,
-        ViewTrace,
-    )
+    from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
     from zibaldone.engine.forgetting import Receipt, Removed
     from zibaldone.engine.imports import Imported, ImportInterrupted
     from zibaldone.engine.inspection import Integrity, Stats, ViewStats
@@ -70,6 +60,7 @@ if TYPE_CHECKING:
     from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
     from zibaldone.log.filters import Filter
+    from zibaldone.log.grants import Grant
     from zibaldone.log.message_input import Attachment
     from zibaldone.log.retention import Retention, RetentionRule
     from zibaldone.models import (
@@ -226,17 +217,8 @@ _HOMES = {
     "recall.lookup": ("Lookup",),
     "log.audit": ("AuditEntry",),
     "log.filters": ("Filter",),
-    "core": (
-        "ChannelScore",
-        "Citation",
-        "Decision",
-        "Evidence",
-        "Grant",
-        "Message",
-        "Scope",
-        "Trace",
-        "ViewTrace",
-    ),
+    "log.grants": ("Grant",),
+    "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
     "api.documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
     "engine.forgetting": ("Receipt", "Removed"),
     "importers.base": ("NotImported",),

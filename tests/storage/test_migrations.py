@@ -92,7 +92,7 @@ def test_migrating_again_does_nothing(database):
 
 
 def test_a_folder_that_kept_themes_keeps_none(database):
-    """What the first tables had of themes and thresholds is gone, and all else, grants too, as in a new one."""
+    """Themes and thresholds of the first tables are gone, grants are there, and all is as in a new folder."""
     with database.write() as connection:
         expected = described(connection)
         for statement in (

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from zibaldone.api.wiring import Wiring
-from zibaldone.core import Grant
 from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import (
     Key,
@@ -41,6 +40,7 @@ from zibaldone.importers.source import OpenedSource
 from zibaldone.log import grants
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import AuditEntry, audited, entries, note, note_read
+from zibaldone.log.grants import Grant
 from zibaldone.log.retention import Retention
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.meter import Usage
@@ -248,7 +248,7 @@ class Admin:
         and views of its own. Granting again changes what was granted. Raises InvalidInput for a name with
         characters that nobody sees, and TooMany above sixteen of one user.
         """
-        grant = grants.new_grant(scope, user, self._wiring.now(), write=flag("write", write))
+        grant = Grant(key("scope", scope), key("user", user), flag("write", write), self._wiring.now())
         with self._database.unlocked() as connection:
             grants.give(connection, grant)
             note(connection, grant.scope, "write", 1)

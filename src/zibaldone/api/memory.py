@@ -309,22 +309,23 @@ class Memory:
 
         whose = question.scope.user
         decay_days, scopes = wiring.fading_and_shared(whose, shared, session)
-        found = of_one(question, narrowing, decay_days, rules=True)
-        if scopes:
-            elsewhere = replace(narrowing, exclude_session=None, exclude_seqs=frozenset())
-            beside: dict[str, Recall] = {}
-            missing: dict[str, str] = {}
-            for scope in scopes:
-                try:
-                    decay_days, _ = wiring.fading_and_shared(scope, (), None)
-                    of_scope = replace(question, scope=Scope(scope, session))
-                    beside[scope] = of_one(of_scope, elsewhere, decay_days, rules=False)
-                except ZibaldoneError as error:  # one's own is answered all the same
-                    missing[scope] = f"{scope!r} was not recalled: {error}"
-            found = unite_scopes(found, beside, room, wiring.count_tokens, taken_by, missing)
-            for scope in beside:
-                note_read(self._database, scope, [unit for unit in found.evidence if unit.scope == scope])
-        return found if found or found.trace.decisions else wiring.with_reason(found, whose)
+        own = of_one(question, narrowing, decay_days, rules=True)
+        if not scopes:
+            return own if own or own.trace.decisions else wiring.with_reason(own, whose)
+        elsewhere = replace(narrowing, exclude_session=None, exclude_seqs=frozenset())
+        beside: dict[str, Recall] = {}
+        missing: dict[str, str] = {}
+        for scope in scopes:
+            try:
+                decay_days, _ = wiring.fading_and_shared(scope, (), None)
+                of_scope = replace(question, scope=Scope(scope, session))
+                beside[scope] = of_one(of_scope, elsewhere, decay_days, rules=False)
+            except ZibaldoneError as error:  # one's own is answered all the same
+                missing[scope] = f"{scope!r} was not recalled: {error}"
+        united = unite_scopes(own, beside, room, wiring.count_tokens, taken_by, missing)
+        for scope in beside:
+            note_read(self._database, scope, [unit for unit in united.evidence if unit.scope == scope])
+        return united
 
     @sweeping()
     @audited("read")

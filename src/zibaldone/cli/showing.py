@@ -11,12 +11,13 @@ from zibaldone.cli.frame import AS_JSON, SHOWN, CliCall, shows
 from zibaldone.cli.output import count, short, some
 
 if TYPE_CHECKING:
-    from zibaldone.core import Evidence, Grant, Message
+    from zibaldone.core import Evidence, Message
     from zibaldone.engine.forgetting import Receipt
     from zibaldone.engine.imports import Imported
     from zibaldone.engine.verification.receipts import Verification
     from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
+    from zibaldone.log.grants import Grant
     from zibaldone.recall.result import Recall
     from zibaldone.views.base import Counted
     from zibaldone.views.chunks import Past, StoredChunk

@@ -34,16 +34,6 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
-    """The right of a user to read another user's memory, the shared one, and perhaps to write into it."""
-
-    scope: str  # the shared memory: a user of its own, such as "team:design"
-    user: str  # who may read it
-    write: bool
-    since: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation. What is stored has a `seq`, an `id` and a `time`."""
 

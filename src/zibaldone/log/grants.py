@@ -7,50 +7,63 @@ so that a recall finds them by one look into an index; they are written in trans
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, or_, select
 
 from zibaldone import log
-from zibaldone.core import Grant
 from zibaldone.core.validation import MOST, key, one_line, shown
 from zibaldone.errors import InvalidInput, NotGranted, TooMany
 from zibaldone.storage.schema import grants as table
 from zibaldone.storage.upsert import put
 
-# Made once: every recall asks it.
-_OF_USER = select(table).where(table.c.user == bindparam("of")).order_by(table.c.scope)
+_OF_USER = select(table).where(table.c.user == bindparam("of")).order_by(table.c.scope)  # made once
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The right of a user to read another user's memory, the shared one, and perhaps to write into it."""
+
+    scope: str  # the shared memory: a user of its own, such as "team:design"
+    user: str  # who may read it
+    write: bool
+    since: datetime
+
+    def __post_init__(self) -> None:
+        one_line("scope", self.scope)
+        if not self.scope.isprintable():  # it stands in recalled text
+            raise InvalidInput(f"scope {shown(self.scope)} has characters that nobody sees: name it plainly")
+        if self.user == self.scope:
+            raise InvalidInput(f"user {shown(self.user)} has their own memory: a grant is of another one")
 
 
 def granted(connection: Connection, user: str) -> dict[str, Grant]:
-    """What a user may read beside their own, by name, in the order of names."""
-    rows = connection.execute(_OF_USER, {"of": user})
-    return {row.scope: Grant(row.scope, row.user, bool(row.write), log.from_us(row.since_us)) for row in rows}
+    """List what a user may read beside their own, by name, in the order of names."""
+    return {grant.scope: grant for grant in _of_rows(connection.execute(_OF_USER, {"of": user}))}
 
 
 def all_grants(connection: Connection, scope: str | None) -> list[Grant]:
-    """All grants, or those of one shared memory, by user and scope."""
+    """List all grants, or those of one shared memory, by user and scope."""
     query = select(table).order_by(table.c.user, table.c.scope)
-    if scope is not None:
-        query = query.where(table.c.scope == scope)
-    return [
-        Grant(row.scope, row.user, bool(row.write), log.from_us(row.since_us))
-        for row in connection.execute(query)
-    ]
+    return _of_rows(connection.execute(query if scope is None else query.where(table.c.scope == scope)))
+
+
+def _of_rows(rows: Iterable[Any]) -> list[Grant]:
+    return [Grant(row.scope, row.user, bool(row.write), log.from_us(row.since_us)) for row in rows]
 
 
 def give(connection: Connection, grant: Grant) -> None:
-    """Grant, or change what was granted. Raises InvalidInput, and TooMany above MOST."""
-    if grant.user == grant.scope:
-        raise InvalidInput(f"user {shown(grant.user)} has their own memory: a grant is of another one")
-    others = granted(connection, grant.user).keys() - {grant.scope}
-    if len(others) >= MOST["shared"]:
+    """Grant, or change what was granted. Raises TooMany."""
+    if len(granted(connection, grant.user).keys() - {grant.scope}) >= MOST["shared"]:
         raise TooMany(
             f"user {shown(grant.user)} reads {MOST['shared']} shared memories already, and each is a recall"
             " of its own: revoke one first"
         )
-    row = {"user": grant.user, "scope": grant.scope}
-    put(connection, table, {**row, "write": int(grant.write), "since_us": log.to_us(grant.since)})
+    row = {"user": grant.user, "scope": grant.scope, "write": int(grant.write)}
+    put(connection, table, {**row, "since_us": log.to_us(grant.since)})
 
 
 def take(connection: Connection, scope: str, user: str) -> Grant:
@@ -75,24 +88,10 @@ def _of_or_to(user: str) -> ColumnElement[bool]:
     return or_(table.c.user == user, table.c.scope == user)
 
 
-def must_be_granted(grants: dict[str, Grant], scope: str, user: str, *, write: bool = False) -> Grant:
+def must_be_granted(grants: Mapping[str, Grant], scope: object, user: str, *, write: bool = False) -> Grant:
     """The grant of a shared memory. Raises NotGranted, in the same words for one that is not there."""
-    grant = grants.get(scope)
+    grant = grants.get(key("scope", scope))
     if grant is None or (write and not grant.write):
         right = "write into" if write else "read"
         raise NotGranted(f"user {shown(user)} may not {right} {shown(scope)}: an admin grants that")
     return grant
-
-
-def to_scope(value: object) -> str:
-    """Check the name of a shared memory, which stands in recalled text: one line that can be seen."""
-    name = key("scope", value)
-    one_line("scope", name)
-    if not name.isprintable():
-        raise InvalidInput(f"scope {shown(name)} has characters that nobody sees: choose a plain name")
-    return name
-
-
-def new_grant(scope: object, user: object, now: datetime, *, write: bool) -> Grant:
-    """A checked grant. Raises InvalidInput."""
-    return Grant(to_scope(scope), key("user", user), write, now)

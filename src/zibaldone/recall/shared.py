@@ -65,7 +65,7 @@ def unite_scopes(
 
 
 def _kept(recalled: Recall, scope: str) -> list[Evidence]:
-    """What a recall chose, best first, as evidence of its memory."""
+    """The evidence that a recall chose, best first, as its memory's."""
     kept = (d.evidence for d in recalled.trace.decisions if d.kept and not d.evidence.standing)
     return [replace(unit, scope=scope) if scope else unit for unit in kept]
 

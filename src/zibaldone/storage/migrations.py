@@ -50,18 +50,8 @@ OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these
 # What an earlier database keeps as it is; what names files of keys and values, too, for they are what lasts.
 _KEPT = frozenset(
     {"migrations", "users", "messages", "message_files", "forgotten_ids", "forgettings", "view_states"}
-    | {
-        "exports",
-        "retention",
-        "grants",
-        "audit",
-        "model_usage",
-        "server_keys",
-        "sealing",
-        "user_keys",
-        "leases",
-    }
-    | {"bucket", "blocks"}
+    | {"exports", "retention", "audit", "model_usage", "server_keys", "sealing", "user_keys", "leases"}
+    | {"bucket", "blocks", "grants"}
     | {"kv_pools", "kv_blocks", "kv_attended", "kv_erasures"}
 )
 # What it had besides, and is made anew. A table of another name is another program's.

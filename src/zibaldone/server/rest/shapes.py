@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from zibaldone.api.operations import LARGEST, REQUIRED, Operation, Parameter
-from zibaldone.core import Citation, Evidence, Grant, Message, Outdated
+from zibaldone.core import Citation, Evidence, Message, Outdated
 from zibaldone.core.validation import to_time
 from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.inspection import Stats, ViewStats
@@ -33,6 +33,7 @@ from zibaldone.engine.maintenance import Behind, Maintained
 from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
 from zibaldone.log import Session
 from zibaldone.log.audit import AuditEntry
+from zibaldone.log.grants import Grant
 from zibaldone.recall.ask import Answer, Step
 from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
