@@ -18,7 +18,8 @@ import typer
 
 from zibaldone.api.operations import REQUIRED, Operation, Parameter
 from zibaldone.cli import output as out
-from zibaldone.cli.completing import sessions_of
+from zibaldone.cli.commands import ALIASES, BUILD, SECTIONS
+from zibaldone.cli.completing import sessions_of, typed
 from zibaldone.cli.input import (
     MYSELF,
     AsJson,
@@ -130,15 +131,39 @@ def shows(name: str) -> Callable[[Show], Show]:
 def add_commands(
     app: typer.Typer, operations: Sequence[Operation], groups: Mapping[str, typer.Typer]
 ) -> None:
-    """Add a command for each operation that has one; those of two words to the group of the first."""
+    """Add a command for each operation that has one; those of two words to the group of the first.
+
+    What is in no section of the help stands below `build` or `admin`, and hidden where it stood before.
+    """
+    below = {
+        name: typer.Typer(help=SECTIONS["More"][name], no_args_is_help=True) for name in ("build", "admin")
+    }
+    daily = {name for section in SECTIONS.values() for name in section}
+
+    def place_of(name: str) -> typer.Typer:
+        return below["build" if name in BUILD else "admin"]
+
     for operation in operations:
         if operation.cli is None:
             continue
         *group, name = operation.cli.command.split()
-        if not group and name in groups:  # the group called without a command
-            groups[name].callback(invoke_without_command=True)(_command(operation))
+        command = _command(operation)
+        if group:
+            groups[group[0]].command(name)(command)
+        elif name in groups:  # the group called without a command
+            groups[name].callback(invoke_without_command=True)(command)
         else:
-            (groups[group[0]] if group else app).command(name)(_command(operation))
+            app.command(name, hidden=name not in daily)(command)
+            if name not in daily:
+                place_of(name).command(name)(command)
+    for name, subcommands in groups.items():
+        app.add_typer(subcommands, name=name, hidden=name not in daily)
+        if name not in daily:
+            place_of(name).add_typer(subcommands, name=name)
+    for alias, name in ALIASES.items():
+        app.add_typer(groups[name], name=alias, hidden=True)
+    for name, place in below.items():
+        app.add_typer(place, name=name)
 
 
 def _command(operation: Operation) -> Callable[..., None]:
@@ -150,8 +175,9 @@ def _command(operation: Operation) -> Callable[..., None]:
         context: typer.Context = given.pop("context")
         if context.invoked_subcommand is not None:
             return
-        user = None if operation.whose == "none" else given.pop("user")
-        run(CliCall(operation, user, given.pop("memory"), given.pop("as_json", False), context, given))
+        user = None if operation.whose == "none" else typed(context, "user", given.pop("user"))
+        folder = typed(context, "memory", given.pop("memory"))
+        run(CliCall(operation, user, folder, given.pop("as_json", False), context, given))
 
     arguments = [Argument("context", Argument.KEYWORD_ONLY, annotation=typer.Context)]
     arguments += [_argument(operation, part) for part in operation.parameters_of("cli")]

@@ -59,7 +59,7 @@ def _passage_row(passage: Evidence) -> Sequence[object]:
 
     day = passage.time.date() if passage.is_dated else NO_DATE
     sources, text = ", ".join(map(str, passage.sources)), short(passage.text, _FIRST_WORDS) + mark(passage)
-    return day, passage.session, sources, passage.speaker or "", round(passage.score, 3), text
+    return day, passage.session, sources, passage.speaker or "", text
 
 
 def _audit_row(entry: AuditEntry) -> Sequence[object]:
@@ -103,7 +103,7 @@ SHOWN["listChunks"] = _chunks_or_past
 @shows("search")
 def _passages(_: CliCall, passages: Sequence[Evidence]) -> None:
     rows = [(rank, *_passage_row(passage)) for rank, passage in enumerate(passages, 1)]
-    out.table("rank", "date", "session", "messages", "speaker", "score", "text", rows=rows)
+    out.table("rank", "date", "session", "messages", "speaker", "text", rows=rows)
 
 
 @shows("getUsage")
