@@ -61,13 +61,13 @@ def test_search_says_when_nothing_is_clearly_about_the_query(run):
         run("add", f"On day {number} we walked along the canal and counted {number} herons.")
     done = run("search", "hydrocortisone", code=1)
     assert len(done.stdout.splitlines()) == 1 + 3
-    assert "nothing found for user 'me' that is clearly about it" in done.stderr
+    assert "nothing found for user 'ann' that is clearly about it" in done.stderr
 
 
 def test_search_finds_the_words_of_a_title(run):
     """A session comes with a title that has all words of the query, though no message has them."""
     line = {"content": "Where do we sleep?", "session": "7", "metadata": {"title": "Holiday in Jutland"}}
-    run("add", "--jsonl", input=json.dumps(line))
+    run("add", "--jsonl", text=json.dumps(line))
     assert "session 7 is titled 'Holiday in Jutland'" in run("search", "Jutland").stderr
 
 

@@ -34,13 +34,14 @@ _RUN_HERE = (
     storing,
     upkeep,
 )  # they register themselves
-_EPILOG = (
-    "Exit codes: 0 done; 1 nothing found, or a check found faults; 2 bad input or usage;"
-    " 3 the memory's folder cannot be used; 4 a model failed or an extra is not installed."
+_EPILOG = "Exit codes: 0 done; 1 nothing found; 2 bad input; 3 storage; 4 model, extra."
+
+
+_OPTIONS = (
+    ("--memory PATH", "The memory's folder or database; else ZIBALDONE_MEMORY."),
+    ("-u, --user NAME", "Whose memory; else ZIBALDONE_USER, else me."),
+    ("COMMAND --help", "All of a command; --version, --install-completion."),
 )
-
-
-_WIDEST = 14  # of the column of commands and options
 
 
 class _Commands(TyperGroup):
@@ -52,10 +53,9 @@ class _Commands(TyperGroup):
         self.format_help_text(ctx, formatter)
         for heading, lines in SECTIONS.items():
             with formatter.section(heading):
-                formatter.write_dl([*lines.items()], col_max=_WIDEST)
-        options = (option.get_help_record(ctx) for option in self.get_params(ctx) if not option.hidden)
+                formatter.write_dl([*lines.items()])
         with formatter.section("Options, before a command or behind it"):
-            formatter.write_dl([(names.split("  ")[0], text) for names, text in filter(None, options)])
+            formatter.write_dl(_OPTIONS)
         self.format_epilog(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
@@ -118,10 +118,7 @@ def guide(
         str | None, typer.Option("--user", "-u", help="Whose memory.", autocompletion=users_of)
     ] = None,
 ) -> None:
-    """Memory for LLM agents: every message kept once, word for word, and recalled with its source.
-
-    Without a command: what is stored where, and what to do next.
-    """
+    """Memory for LLM agents: every message word for word, and its source."""
     if context.invoked_subcommand is None:
         from zibaldone.cli.guide import guide_lines
 
