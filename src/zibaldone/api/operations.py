@@ -317,12 +317,12 @@ OPERATIONS: tuple[Operation, ...] = (
         cli=Cli("notes", defaults={"budget_tokens": None}), mcp=("notes",)),
     Operation(
         "addProfileEntry", "user.profile.add", "Note something that no message says.",
-        (Parameter("kind", "choice", "instruction, constraint, fact ...", REQUIRED, flags="KIND", choices=NOTE_KINDS),
+        (Parameter("kind", "choice", "instruction, constraint, fact ...", REQUIRED, flags="--kind -k", choices=NOTE_KINDS),
          Parameter("text", "words", "What holds.", REQUIRED, flags="TEXT")),
         "write",
         rest=Rest("POST", "profile", "ProfileEntry", body="NewEntry", statuses=(201,),
                   example={"body": {"kind": "constraint", "text": "No nuts."}}),
-        cli=Cli("notes add")),
+        cli=Cli("notes add", defaults={"kind": "fact"})),
     Operation(
         "changeProfileEntry", "", "Correct, pin or retire one entry of the profile.",
         (_text("text", "What it says instead; one that was retired holds again.", least=1),
@@ -339,7 +339,7 @@ OPERATIONS: tuple[Operation, ...] = (
         (_ENTRY, _text("text", "The new words.", REQUIRED, flags="TEXT")), "write", cli=Cli("notes edit")),
     Operation(
         "retireProfileEntry", "user.profile.retire", "Leave an entry out from now on; its message stays.", (_ENTRY,),
-        "write", cli=Cli("notes retire")),
+        "write", cli=Cli("notes delete")),
     Operation(
         "listTopics", "user.topics.catalogue", "List the topic documents that maintenance of the view topics has made.",
         rest=Rest("GET", "topics", "Topics", "topics")),

@@ -36,7 +36,7 @@ SECTIONS = {
         "show": "Show a message whole.",
     },
     "Notes": {
-        "notes": "List what holds of a user; add, edit, pin, retire.",
+        "notes": "List what holds of a user; add, edit, pin, delete.",
         "forget": "Delete messages and all that was made from them.",
     },
     "Serve": {
@@ -56,7 +56,7 @@ SECTIONS = {
     },
 }
 BUILD = ("chunks", "compare", "episodes", "rebuild", "themes", "timeline", "topics")  # below `build`
-ALIASES = {"profile": "notes"}  # of earlier versions, and not in the help
+ALIASES = {"profile": "notes", "notes retire": "notes delete"}  # of earlier versions, and not in the help
 
 # fmt: off
 _BLOCKS = _option(

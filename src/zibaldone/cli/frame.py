@@ -7,7 +7,7 @@ a function of its own, registered by `runs`; `cli/showing` has what people see o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from inspect import Parameter as Argument
 from inspect import Signature
@@ -86,7 +86,10 @@ class CliCall:
 
     def run(self, memory: Memory, **changed: Any) -> Any:
         """Call the operation's method with what was typed and these."""
-        return self.operation.bound(memory, self.user)(**{**self.options(memory), **changed})
+        assert self.operation.cli is not None
+        telling = nullcontext() if "progress" in changed else out.patience(self.operation.cli.command)
+        with telling:
+            return self.operation.bound(memory, self.user)(**{**self.options(memory), **changed})
 
     def answer(self, as_json: object, text: str | None) -> None:
         """Write the answer: a JSON value where that is wanted, else a text, if there is any."""
@@ -150,6 +153,8 @@ def add_commands(
         command = _command(operation)
         if group:
             groups[group[0]].command(name)(command)
+            for alias in (alias for alias, meant in ALIASES.items() if meant == operation.cli.command):
+                groups[group[0]].command(alias.split()[1], hidden=True)(command)
         elif name in groups:  # the group called without a command
             groups[name].callback(invoke_without_command=True)(command)
         else:
@@ -160,8 +165,8 @@ def add_commands(
         app.add_typer(subcommands, name=name, hidden=name not in daily)
         if name not in daily:
             place_of(name).add_typer(subcommands, name=name)
-    for alias, name in ALIASES.items():
-        app.add_typer(groups[name], name=alias, hidden=True)
+    for alias in (alias for alias in ALIASES if " " not in alias):
+        app.add_typer(groups[ALIASES[alias]], name=alias, hidden=True)
     for name, place in below.items():
         app.add_typer(place, name=name)
 

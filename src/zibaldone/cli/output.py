@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from threading import Event, Thread
 from time import monotonic
 
 import typer
@@ -200,6 +201,22 @@ def _plain_progress(label: str, of_bytes: bool) -> Callable[[int, int], None]:  
         note(f"{label}: {100 * done // max(total, 1)} % of {whole}" if total else label)
 
     return show
+
+
+@contextmanager
+def patience(label: str) -> Iterator[None]:
+    """Say on standard error every few seconds that what tells of no progress still goes on."""
+    done, began = Event(), monotonic()
+
+    def tell() -> None:
+        while not done.wait(_WORTH_TELLING_S):
+            note(f"{label}: {monotonic() - began:.0f} s so far")
+
+    Thread(target=tell, name="zibaldone-patience", daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 def _errors_are_seen() -> bool:

@@ -321,7 +321,7 @@ def _stats(call: CliCall, stats: Any) -> None:
     for name in ("users", "sessions", "messages"):
         out.write(f"{name}: {getattr(stats, name)}")
     for view in stats.views:
-        behind = f"; {view.lag} messages behind" if view.lag else ""
+        behind = f"; {count(view.lag, 'message')} behind" if view.lag else ""
         out.write(f"view {view.view}: {counts_in(view.counts)}{behind}")
     out.write(f"on disk: {stats.bytes_on_disk / 1e6:.1f} MB")
 
