@@ -352,14 +352,15 @@ def search(
     """The best messages and passages, best first, `limit` at most; what no longer holds is marked."""
     question = read_question(database, messages, question, narrowing)
     answers = _Answers(database, question, tokenizer)
-    found = answers.of(messages, question.budget_tokens)
-    retrieved = found.evidence
+    retrieved = answers.of(messages, question.budget_tokens)
     # What fades comes in another order, so that all of it is needed.
-    candidates = answers.first_there(retrieved, limit if decay_days is None else len(retrieved))
+    candidates = answers.first_there(
+        retrieved.evidence, limit if decay_days is None else len(retrieved.evidence)
+    )
     candidates = faded(candidates, decay_days, question.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
     best = answers.counted(answers.current_first(notes, candidates[:limit])[:limit])
-    return Passages(best, found.confidence)
+    return Passages(best, retrieved.confidence)
 
 
 def to_order(given: object) -> Order:
