@@ -211,11 +211,13 @@ def test_the_command_line_grants(doors):
     def run(*words):
         return CliRunner().invoke(app, words, env={"ZIBALDONE_MEMORY": str(doors.home)})
 
-    assert run("grant", TEAM, "--user", "ann", "--write").stdout == f"ann may read and write {TEAM}\n"
-    assert TEAM in run("grants", "--user", "ann").stdout
+    assert (
+        run("admin", "grant", TEAM, "--user", "ann", "--write").stdout == f"ann may read and write {TEAM}\n"
+    )
+    assert TEAM in run("admin", "grants", "--user", "ann").stdout
     assert f"[shared {TEAM}]" in run("recall", REVIEW["query"], "--user", "ann").stdout
     assert run("add", "Friday.", "--user", TEAM, "--by", "ann").exit_code == 0
     assert run("add", "Friday.", "--user", TEAM, "--by", "bob").exit_code == 2
-    assert run("revoke", TEAM, "--user", "ann").exit_code == 0
+    assert run("admin", "revoke", TEAM, "--user", "ann").exit_code == 0
     assert "Thursday" not in run("recall", REVIEW["query"], "--user", "ann").stdout
-    assert run("revoke", TEAM, "--user", "ann").exit_code == 2
+    assert run("admin", "revoke", TEAM, "--user", "ann").exit_code == 2

@@ -310,7 +310,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "listGrants", "admin.grants", "List who may read, or write into, which shared memories.",
         (_text("scope", "Only this shared memory.", least=1),), whose="all",
         rest=Rest("GET", "grants", "Grants", "grants"),
-        cli=Cli("grants", empty="nothing is shared: 'zibaldone grant SCOPE --user NAME'")),
+        cli=Cli("grants", empty="nothing is shared: 'zibaldone admin grant SCOPE --user NAME'")),
     Operation(
         "grant", "admin.grant", "Let a user read a shared memory beside their own.",
         (_text("scope", "The shared memory: a user of its own, such as team:design.", REQUIRED, least=1, flags="SCOPE"),
