@@ -191,8 +191,9 @@ class Memory:
         Raises InvalidMessage, IdConflict, NotGranted, StorageBusy, StorageFull.
         """
         user, writer = key("user", user), None if by is None else key("by", by)
-        if writer is not None and writer != user:
+        if writer is not None:
             one_line("by", writer)
+        if writer not in (None, user):
             with self._database.read(writer) as connection:
                 must_be_granted(granted(connection, writer), user, writer, write=True)
         keeps = flag("keep_files", keep_files)

@@ -359,7 +359,14 @@ class Wiring:
 
         Before everything, grants: whoever takes the name next is to have nothing of them.
         """
-        dropped = self._drop_grants(user, dry_run=dry_run) if selected.everything else 0
+        dropped = 0
+        if selected.everything:
+            with self.database.read() as connection:
+                every = grants.all_grants(connection, None)
+            dropped = sum(user in (grant.user, grant.scope) for grant in every)
+        if dropped and not dry_run:
+            with self.database.unlocked() as connection:
+                grants.drop(connection, user)
         remove: Callable[..., Receipt] = partial(forgetting.forget, selected=selected)
         receipt = (shredding.shred if shred else remove)(
             self.database,
@@ -372,14 +379,6 @@ class Wiring:
         )
         gone = Removed("grants", (Counted("grants", dropped),))
         return replace(receipt, views=(*receipt.views, gone)) if dropped else receipt
-
-    def _drop_grants(self, user: str, *, dry_run: bool) -> int:
-        with self.database.read() as connection:
-            number = grants.count(connection, user)
-        if number and not dry_run:
-            with self.database.unlocked() as connection:
-                grants.drop(connection, user)
-        return number
 
     @audited("forget")
     def apply_retention(

@@ -180,13 +180,10 @@ SHOWN["addMessages"] = write_messages
 
 
 @shows("grant")
-def _granted(_: CliCall, grant: Grant) -> None:
-    out.write(f"{grant.user} may {_may(grant)} {grant.scope}")
-
-
 @shows("revoke")
-def _revoked(_: CliCall, grant: Grant) -> None:
-    out.write(f"{grant.user} may {_may(grant)} {grant.scope} no longer")
+def _granted(call: CliCall, grant: Grant) -> None:
+    again = " no longer" if call.operation.name == "revoke" else ""
+    out.write(f"{grant.user} may {_may(grant)} {grant.scope}{again}")
 
 
 @shows("listUsers")

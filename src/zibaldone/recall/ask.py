@@ -225,8 +225,9 @@ class Asking:
         whole = self._recall(Lookup(self.question, order=self.order), self.budget_tokens, ())
         self._whole.append(whole)
         self._parts.append(whole)
-        offered = [whole.trace.decisions, *(trace.decisions for trace in whole.trace.shared.values())]
-        is_all = sum(d.evidence.tokens for some in offered for d in some) <= self.budget_tokens
+        elsewhere = (d for trace in whole.trace.shared.values() for d in trace.decisions if not d.kept)
+        offered = (*whole.trace.decisions, *elsewhere)
+        is_all = sum(decision.evidence.tokens for decision in offered) <= self.budget_tokens
         room = self.budget_tokens if is_all else self._share()
         evidence = whole if is_all or not self.rounds else unite([whole], self.question, room, self.count)
         self._parts[0] = evidence
