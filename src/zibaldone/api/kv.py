@@ -352,7 +352,7 @@ class KVMemory:
             return sought
         room, at = sought.budget_tokens, sought.now
         decisions = self.memory.recall(
-            query, user=user, budget_tokens=room, views=["messages"], min_confidence=0, now=at
+            query, user=user, budget_tokens=room, views=["messages"], min_confidence=0, now=at, shared=()
         ).trace.decisions
         ranked = dict.fromkeys(seq for decision in decisions for seq in decision.evidence.sources)
         return replace(sought, by_text=tuple(ranked))

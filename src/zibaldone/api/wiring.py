@@ -15,10 +15,22 @@ from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config, is_database_url
 from zibaldone.core import Message, Scope
 from zibaldone.core.deadline import Deadline
-from zibaldone.core.validation import Key, TimeLike, count, flag, key, members, number, shown, to_time, words
+from zibaldone.core.validation import (
+    Key,
+    TimeLike,
+    count,
+    flag,
+    key,
+    keys,
+    members,
+    number,
+    shown,
+    to_time,
+    words,
+)
 from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
 from zibaldone.engine.backlog import Backlog
-from zibaldone.engine.forgetting import Receipt
+from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.ingest import Progress, ingest
 from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
@@ -27,6 +39,7 @@ from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.replicas import ReplicaReads
 from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
+from zibaldone.log import grants
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import audited
 from zibaldone.log.filters import Narrowing
@@ -40,14 +53,14 @@ from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.recall import search
-from zibaldone.recall.result import Passages
+from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown
 from zibaldone.storage.opening import open_database
 from zibaldone.text.bounds import question_as_read
 from zibaldone.text.purgeable_cache import remembered
-from zibaldone.views.base import View, ViewStore
+from zibaldone.views.base import Counted, View, ViewStore
 from zibaldone.views.chunks import ChunksView
 from zibaldone.views.hierarchy import HierarchyView
 from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
@@ -270,6 +283,31 @@ class Wiring:
             before=given and given + timedelta(microseconds=1),
         )
 
+    def fading_and_shared(
+        self, user: str, shared: Sequence[Key] | None, session: str | None
+    ) -> tuple[float | None, tuple[str, ...]]:
+        """How old words of a user fade, and which of the memories shared with them to recall.
+
+        None: all of them, or none where it is about a session of their own. Raises NotGranted.
+        """
+        named = None if shared is None else sorted(keys("shared", shared))
+        with self.database.read(user) as connection:
+            decay_days = retaining.of_user(connection, user, self.default_retention).decay_days
+            if named == [] or (named is None and session is not None):
+                return decay_days, ()
+            granted = grants.granted(connection, user)
+        for scope in named or ():
+            grants.must_be_granted(granted, scope, user)
+        return decay_days, tuple(granted if named is None else named)
+
+    def with_reason(self, nothing: Recall, user: str) -> Recall:
+        """An empty recall that says where there is nothing of the user at all."""
+        with self.database.read(user) as connection:
+            if log.select_messages(connection, user, Narrowing(), limit=1):
+                return nothing
+        note = f"there are no messages of user {shown(user)}: users() lists who has any"
+        return replace(nothing, trace=replace(nothing.trace, note=note))
+
     def passages(
         self,
         database: Database,
@@ -317,9 +355,20 @@ class Wiring:
         keep_texts: bool = False,
         shred: bool = False,
     ) -> Receipt:
-        """Delete what is selected and all that was made from it; with `shred` the user's key first."""
+        """Delete what is selected and all that was made from it; with `shred` the user's key first.
+
+        Before everything, grants: whoever takes the name next is to have nothing of them.
+        """
+        dropped = 0
+        if selected.everything:
+            with self.database.read() as connection:
+                every = grants.all_grants(connection, None)
+            dropped = sum(user in (grant.user, grant.scope) for grant in every)
+        if dropped and not dry_run:
+            with self.database.unlocked() as connection:
+                grants.drop(connection, user)
         remove: Callable[..., Receipt] = partial(forgetting.forget, selected=selected)
-        return (shredding.shred if shred else remove)(
+        receipt = (shredding.shred if shred else remove)(
             self.database,
             self.stores(),
             user,
@@ -328,6 +377,8 @@ class Wiring:
             now=self.now(),
             also=list(self.variants.instances()),
         )
+        gone = Removed("grants", (Counted("grants", dropped),))
+        return replace(receipt, views=(*receipt.views, gone)) if dropped else receipt
 
     @audited("forget")
     def apply_retention(

@@ -160,7 +160,9 @@ def _without_scores(recalled: Recall) -> Recall:
     """
     standing = {unit.text.strip() for unit in recalled.evidence if unit.standing}
     left_out = (d for d in recalled.trace.decisions if not d.kept and d.evidence.text.strip() in standing)
-    trace = replace(recalled.trace, views=(), decisions=tuple(left_out), within=None, without=frozenset())
+    trace = replace(
+        recalled.trace, views=(), decisions=tuple(left_out), within=None, without=frozenset(), shared={}
+    )
     return replace(recalled, trace=trace)
 
 

@@ -409,6 +409,13 @@ retention = _user_table(  # policies of users who have their own
     Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
+grants = _user_table(  # what users may read beside their own; written on behalf of all users alone
+    "grants",
+    _key("scope", Text),  # the user whose memory is shared
+    Column("write", Integer, nullable=False),  # 1: they may write into it, too
+    Column("since_us", BigInteger, nullable=False),  # microseconds since 1970
+)
+
 audit = Table(  # operations on memory, without any text
     "audit",
     metadata,

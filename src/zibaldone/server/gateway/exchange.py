@@ -216,6 +216,8 @@ class GatewayExchange:
         deadline = asyncio.get_running_loop().time() + self.services.recall_timeout_s
         recalled = await self._within(self.services.recall_timeout_s, recall)
         self.report.recalled = recalled
+        if recalled is not None and recalled.trace.missing:
+            self._degrade("shared_missing", f"not recalled: {', '.join(recalled.trace.missing)}")
         if not recalled:
             return {}
         if self.services.kv is not None and self.render is not None:
@@ -236,6 +238,8 @@ class GatewayExchange:
         """Return the members that name what was recalled as keys. Raises NoKVMemory."""
         if self.scope.agent is not None:
             raise NoKVMemory("the keys of an agent's messages were computed behind what others said")
+        if any(unit.scope for unit in recalled.evidence):
+            raise NoKVMemory("what is shared with the user has keys of its own")
         members, self.report.kv_tokens = await kv.members(
             self.body,
             render,
@@ -266,6 +270,7 @@ class GatewayExchange:
             views=self.options.views,
             min_confidence=0,
             order=lookup.order,
+            shared=self.options.shared,
             timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
         )
 
@@ -283,6 +288,7 @@ class GatewayExchange:
                     user=self.scope.user,
                     budget_tokens=self.options.budget_tokens,
                     views=self.options.views,
+                    shared=self.options.shared,
                     timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
                 )
             self.services.loops.keep(loop, self.scope.user, recalled)

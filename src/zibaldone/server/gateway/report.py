@@ -48,17 +48,18 @@ class MemoryReport:
 
     def body(self) -> Mapping[str, Any]:
         """Return the answer's member `memory`."""
-        cited: dict[int, Citation | Evidence] = {}
+        cited: dict[tuple[str, int], Citation | Evidence] = {}
         if self.recalled is not None:
-            cited |= {citation.seq: citation for citation in self.recalled.citations}
+            cited |= {(citation.scope, citation.seq): citation for citation in self.recalled.citations}
         for search in self.searched:
-            cited |= {seq: unit for unit in search.evidence for seq in unit.sources}
+            cited |= {(unit.scope, seq): unit for unit in search.evidence for seq in unit.sources}
         body: dict[str, Any] = {
             "status": self.status.value,
             "session": self.session,
             "citations": [
                 {"seq": seq, "session": citation.session, "time": citation.time.isoformat()}
-                for seq, citation in sorted(cited.items())
+                | ({"scope": scope} if scope else {})
+                for (scope, seq), citation in sorted(cited.items(), key=lambda item: item[0])
             ],
             "tokens": 0 if self.recalled is None else self.recalled.tokens,
             "ms": round(self.ms, 1),

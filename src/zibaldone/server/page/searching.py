@@ -70,7 +70,7 @@ async def recall(call: PageCall) -> Response:
 async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
     budget = call.number("budget", _BUDGET, most=_MOST_BUDGET)
     seq = call.number("seq", 0, most=2**62)
-    recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget)
+    recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget, shared=())
     call.metrics.recalled(recalled.tokens)
     decisions = recalled.trace.decisions
     return {
@@ -126,7 +126,7 @@ async def ask(call: PageCall) -> Response:
     if not question:
         return call.see("/ask")
     before, after = render("ask.html", call=call, question=question, mark=_HERE).split(_HERE)
-    steps = stepwise(call.memory, question, user=call.user)
+    steps = stepwise(call.memory, question, user=call.user, shared=())
     first = await anext(steps)  # an error here has a page of its own
 
     async def parts() -> AsyncIterator[str]:
