@@ -1,9 +1,7 @@
 """The OpenAPI document as JSON, from which clients are generated: `python tools/openapi.py`.
 
-    python tools/openapi.py            the document
-    python tools/openapi.py --digest   its SHA-256, which generated files bear: they are up to date if it is theirs
-
-The version is left out of the digest.
+python tools/openapi.py            the document
+python tools/openapi.py --digest   its SHA-256 but for the version: generated files bear it
 """
 
 from __future__ import annotations
