@@ -1,7 +1,6 @@
 """The OpenAPI document as JSON, from which clients are generated: `python tools/openapi.py`.
 
-python tools/openapi.py            the document
-python tools/openapi.py --digest   its SHA-256 but for the version: generated files bear it
+With --digest it prints the document's SHA-256, taken without the version: generated files bear it.
 """
 
 from __future__ import annotations

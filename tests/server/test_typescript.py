@@ -21,7 +21,7 @@ def test_what_is_generated_is_of_today_s_document():
     for made in ("openapi.d.ts", "routes.js"):
         first = (CLIENT / "src" / made).read_text(encoding="utf-8").partition("\n")[0]
         assert first.endswith(digest()), (
-            f"{made} is out of date: run 'npm run generate' in clients/typescript"
+            f"{made}: run 'npm run generate' in clients/typescript"
         )
 
 
