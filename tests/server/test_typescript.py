@@ -20,9 +20,7 @@ def test_what_is_generated_is_of_today_s_document():
     """Else: `npm run generate` in clients/typescript."""
     for made in ("openapi.d.ts", "routes.js"):
         first = (CLIENT / "src" / made).read_text(encoding="utf-8").partition("\n")[0]
-        assert first.endswith(digest()), (
-            f"{made}: run 'npm run generate' in clients/typescript"
-        )
+        assert first.endswith(digest()), f"{made}: run 'npm run generate' in clients/typescript"
 
 
 def test_every_operation_has_a_method():

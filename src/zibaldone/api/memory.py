@@ -19,6 +19,7 @@ from zibaldone.api.user import User, to_seq_or_id
 from zibaldone.api.wiring import Wiring, to_chat_model
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Message
 from zibaldone.core.deadline import Deadline
+from zibaldone.core.telemetry import Facts, traced
 from zibaldone.core.validation import (
     Key,
     TimeLike,
@@ -54,6 +55,15 @@ from zibaldone.views.base import View
 from zibaldone.views.toolkit import PASSAGE_TOKENS
 
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
+
+
+def _facts(recalled: Recall) -> Facts:
+    """Return what telemetry tells of a recall."""
+    return {
+        "zibaldone.recall.tokens": recalled.tokens,
+        "zibaldone.passages": len(recalled.evidence),
+        "zibaldone.confidence": recalled.confidence,
+    }
 
 
 class Memory:
@@ -161,6 +171,7 @@ class Memory:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @traced(lambda stored: {"zibaldone.messages": len(stored)})
     @audited("write")
     def add(
         self,
@@ -186,6 +197,7 @@ class Memory:
         given = to_messages(messages, session=session, agent=agent, keep_files=flag("keep_files", keep_files))
         return self._wiring.add(user, given)
 
+    @traced(_facts)
     @audited("read")
     def recall(
         self,
@@ -280,6 +292,7 @@ class Memory:
         with wiring.recalling(whose, needed):
             return wiring.variants.steadily(whose, needed, partial(wiring.read, whose, recalled))
 
+    @traced(lambda answer: {"zibaldone.calls": answer.calls, "zibaldone.known": answer.known})
     @sweeping()
     @audited("read")
     def ask(
@@ -378,6 +391,7 @@ class Memory:
             order=order,
         )
 
+    @traced(lambda passages: {"zibaldone.passages": len(passages)})
     @audited("read")
     def search(
         self,
@@ -512,6 +526,7 @@ class Memory:
         with self._database.read() as connection:
             return log.all_users(connection, whole_text("after", after), limit)
 
+    @traced(lambda receipt: {"zibaldone.messages": receipt.messages, "zibaldone.dry_run": receipt.dry_run})
     def forget(
         self,
         *,

@@ -12,6 +12,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from anyio import CancelScope, CapacityLimiter, to_thread
 from anyio.lowlevel import checkpoint
 
+from zibaldone.core.telemetry import in_this_span
+
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
@@ -46,7 +48,7 @@ def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: s
                 errors.append(error)
 
     threads = [
-        threading.Thread(target=work, name=f"zibaldone-{name}-{number}", daemon=True)
+        threading.Thread(target=in_this_span(work), name=f"zibaldone-{name}-{number}", daemon=True)
         for number in range(min(workers, len(given)))
     ]
     for thread in threads:

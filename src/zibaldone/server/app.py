@@ -29,11 +29,12 @@ from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
+from zibaldone.server.otlp import export_telemetry
 from zibaldone.server.page import PagePart
 from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import RestPart
 from zibaldone.server.settings import ServerSettings
-from zibaldone.server.watching import watching
+from zibaldone.server.watching import Watching
 
 if TYPE_CHECKING:
     from zibaldone.api.kv import KVMemory
@@ -72,7 +73,11 @@ def create_app(
     With a `pool` over the same memory, the gateway recalls and adds through it. A `kv` is closed too.
     """
     metrics = Metrics()
-    parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys)]
+    parts: list[ServedPart] = [
+        Watching(memory, metrics),
+        RestPart(memory, metrics),
+        PagePart(memory, metrics, keys),
+    ]
     if settings.upstream is not None:
         parts.append(Gateway(pool or memory, settings, metrics, kv))
     parts += _mcp(memory, settings)
@@ -92,7 +97,7 @@ def create_app(
             yield
 
     return Starlette(
-        routes=[*watching(memory, metrics), *(route for part in parts for route in part.routes())],
+        routes=[route for part in parts for route in part.routes()],
         middleware=[
             Middleware(ErrorBoundary, metrics=metrics),
             Middleware(Access, settings=settings, keys=keys),
@@ -177,6 +182,7 @@ def serve_until_stopped(app: Starlette, settings: ServerSettings, bound: socket.
 
     A second SIGINT does not wait. Raises the process's limit of open files to the system's.
     """
+    export_telemetry()
     threading.Thread(target=freeze_objects, name="zibaldone-freezing", daemon=True).start()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
