@@ -142,6 +142,7 @@ def test_a_failure_is_told_by_its_class(told, opened):
     assert asked.status.status_code is StatusCode.UNSET  # it was answered, with the plain recall
 
 
+@pytest.mark.wide
 def test_without_a_setup_nothing_is_imported(tmp_path):
     """Whoever has not set OpenTelemetry up pays nothing for it."""
     script = (

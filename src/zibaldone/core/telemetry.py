@@ -22,29 +22,21 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 Facts = Mapping[str, Any]
-_TOKENS, _TOOK, _MODEL_TOOK = (
-    "zibaldone.recall.tokens",
-    "zibaldone.duration",
-    "gen_ai.client.operation.duration",
-)
+_TOOK, _TOKENS = "zibaldone.duration", "zibaldone.recall.tokens"
+_MODEL_TOOK, _MODEL_TOKENS = "gen_ai.client.operation.duration", "gen_ai.client.token.usage"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
-# By name: unit, description, and the bounds of a histogram's buckets; what has none is a counter or a gauge.
-_METRICS: Final[Mapping[str, tuple[str, str, tuple[float, ...]]]] = {
+# By name: unit, description, and the bounds of a histogram's buckets; a counter has (), a gauge None.
+_METRICS: Final[Mapping[str, tuple[str, str, tuple[float, ...] | None]]] = {
     _TOOK: ("s", "Duration of an operation on memory, or of a part of one.", _SECONDS),
     _MODEL_TOOK: ("s", "Duration of a call of a model.", _SECONDS),
-    "gen_ai.client.token.usage": (
-        "{token}",
-        "Tokens of a call of a model.",
-        tuple(4.0**k for k in range(14)),
-    ),
+    _MODEL_TOKENS: ("{token}", "Tokens of a call of a model.", tuple(4.0**k for k in range(14))),
     "http.server.request.duration": ("s", "From a request's headers to its answer's last byte.", _SECONDS),
     "http.client.request.duration": ("s", "From a request to the headers of its answer.", _SECONDS),
     _TOKENS: ("{token}", "Tokens of a recalled text.", (0, 50, 100, 200, 400, 800, 1600, 3200, 6400)),
     "zibaldone.messages.added": ("{message}", "Messages stored.", ()),
     "zibaldone.degraded": ("{request}", "Requests that memory served less well.", ()),
-    "zibaldone.messages.behind": ("{message}", "Messages that a view has not read yet.", ()),
+    "zibaldone.messages.behind": ("{message}", "Messages that a view has not read yet.", None),
 }
-_GAUGES = frozenset(("zibaldone.messages.behind",))
 _CONTENT = ("user", "query", "question")  # arguments of a method
 
 
@@ -84,7 +76,7 @@ def _load() -> _Api:
         if bounds:
             advised: Any = {advice: bounds} if takes_advice else {}
             made[name] = meter.create_histogram(name, unit, text, **advised).record
-        elif name in _GAUGES:
+        elif bounds is None:
             made[name] = meter.create_gauge(name, unit, text).set
         else:
             made[name] = meter.create_counter(name, unit, text).add
@@ -141,7 +133,7 @@ class Span:
         """Note the tokens of a model's call, and record them."""
         for kind, tokens in (("input", input_tokens or 0), ("output", output_tokens or 0)):
             self.note({f"gen_ai.usage.{kind}_tokens": tokens})
-            record("gen_ai.client.token.usage", tokens, {**self._facts, "gen_ai.token.type": kind})
+            record(_MODEL_TOKENS, tokens, {**self._facts, "gen_ai.token.type": kind})
 
     def failed(self, kind: str) -> None:
         """Note a failure by its kind: the name of a class, or a status."""
@@ -214,16 +206,3 @@ def continuing(carrier: Mapping[str, str]) -> Iterator[None]:
     finally:
         if api is not None:
             api.context.detach(token)
-
-
-def in_this_span(work: Callable[[], None]) -> Callable[[], None]:
-    """Return the call for a thread of its own, as a part of this thread's span."""
-    if (api := _loaded()) is None:
-        return work
-    current = api.context.get_current()
-
-    def call() -> None:
-        api.context.attach(current)
-        work()
-
-    return call

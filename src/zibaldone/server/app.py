@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
 from zibaldone.api.aio import AsyncMemory, wrapped
+from zibaldone.api.settings import otel
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, MissingExtra, StorageError, ZibaldoneError
 from zibaldone.server.access import Access, is_loopback
@@ -34,7 +35,7 @@ from zibaldone.server.page import PagePart
 from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import RestPart
 from zibaldone.server.settings import ServerSettings
-from zibaldone.server.watching import Watching
+from zibaldone.server.watching import count_again, watching
 
 if TYPE_CHECKING:
     from zibaldone.api.kv import KVMemory
@@ -73,11 +74,7 @@ def create_app(
     With a `pool` over the same memory, the gateway recalls and adds through it. A `kv` is closed too.
     """
     metrics = Metrics()
-    parts: list[ServedPart] = [
-        Watching(memory, metrics),
-        RestPart(memory, metrics),
-        PagePart(memory, metrics, keys),
-    ]
+    parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys)]
     if settings.upstream is not None:
         parts.append(Gateway(pool or memory, settings, metrics, kv))
     parts += _mcp(memory, settings)
@@ -90,14 +87,15 @@ def create_app(
             if pool is not None:
                 stack.push_async_callback(pool.close)
                 await pool.start()
-            for chore in (_note_used(keys), trim_heaps(), sync_caches(wrapped(memory))):
+            counting = [count_again(memory, metrics)] if otel() else []
+            for chore in (_note_used(keys), trim_heaps(), sync_caches(wrapped(memory)), *counting):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())
             yield
 
     return Starlette(
-        routes=[route for part in parts for route in part.routes()],
+        routes=[*watching(memory, metrics), *(route for part in parts for route in part.routes())],
         middleware=[
             Middleware(ErrorBoundary, metrics=metrics),
             Middleware(Access, settings=settings, keys=keys),
