@@ -100,9 +100,9 @@ class _Connected:
 
 def _error(answer: httpx2.Response) -> ZibaldoneError:
     """Return the library's own error for a problem, or the root of all."""
-    told = answer.json() if "json" in answer.headers.get("content-type", "") else {}
-    code = told.get("type", f"HTTP {answer.status_code}").rpartition(":")[2]
-    detail = told.get("detail", "is it a zibaldone server?")
+    problem = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+    code = problem.get("type", f"HTTP {answer.status_code}").rpartition(":")[2]
+    detail = problem.get("detail", "is it a zibaldone server?")
     return _BY_CODE[code](detail) if code in _BY_CODE else ZibaldoneError(f"{code}: {detail}")
 
 
@@ -127,7 +127,7 @@ def _over_rest(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[
             arguments |= {part.name: getattr(narrowed, part.name) for part in fields(Filter)}
         url: dict[str, Any] = {} if user is None else {"user": key("user", user)}
         body: dict[str, Any] = {}
-        if "messages" in arguments:
+        if arguments.get("messages") is not None:
             arguments["messages"] = to_messages(arguments["messages"], session=arguments.get("session"))
         for argument, value in arguments.items():
             if value in (None, ()) or (argument not in known and value == defaults.get(argument)):
