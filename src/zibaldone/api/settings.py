@@ -38,6 +38,7 @@ import subprocess
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from zibaldone.errors import InvalidInput
 from zibaldone.models import named
@@ -128,10 +129,10 @@ def audit() -> bool:
     return _switch("AUDIT")
 
 
-def otel() -> bool:
-    """True if the environment names where telemetry goes, by the names that OpenTelemetry has for it."""
-    names = ("ENDPOINT", "TRACES_ENDPOINT", "METRICS_ENDPOINT")
-    return any(os.environ.get(f"{OTEL}EXPORTER_OTLP_{name}", "").strip() for name in names)
+def otel(*signals: Literal["TRACES", "METRICS"]) -> bool:
+    """True if the environment names where these signals, or any, go, by OpenTelemetry's names."""
+    names = [f"{signal}_ENDPOINT" for signal in signals or ("TRACES", "METRICS")]
+    return any(os.environ.get(f"{OTEL}EXPORTER_OTLP_{name}", "").strip() for name in ("ENDPOINT", *names))
 
 
 def otel_content() -> bool:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, wraps
 from inspect import signature
 from types import TracebackType
@@ -89,33 +90,29 @@ def record(metric: str, value: float, facts: Facts | None = None) -> None:
         api.record[metric](value, dict(facts or {}))
 
 
+@dataclass(slots=True, eq=False)
 class Span:
     """A piece of work, as a context manager: its span, and its duration as a metric.
 
     The metric has the facts that are known at the beginning; `note` adds to the span alone.
     """
 
-    __slots__ = ("_api", "_began", "_carrier", "_facts", "_kind", "_metric", "_name", "_span", "_token")
-
-    def __init__(
-        self,
-        name: str,
-        facts: Facts,
-        metric: str = _TOOK,
-        *,
-        kind: Literal["INTERNAL", "SERVER", "CLIENT"] = "INTERNAL",
-        carrier: Mapping[str, str] | None = None,
-    ) -> None:
-        """`metric` names a histogram; "": none. A `carrier` has headers that may name the parent."""
-        self._name, self._facts, self._metric, self._kind, self._carrier = name, facts, metric, kind, carrier
-        self._api: _Api | None = None
+    name: str
+    facts: Facts
+    metric: str = _TOOK  # a histogram's name; "": none
+    kind: Literal["INTERNAL", "SERVER", "CLIENT"] = "INTERNAL"
+    carrier: Mapping[str, str] | None = None  # headers that may name the parent
+    _api: _Api | None = field(default=None, init=False)
+    _span: Any = field(default=None, init=False)
+    _token: Any = field(default=None, init=False)
+    _began: float = field(default=0.0, init=False)
 
     def __enter__(self) -> Span:
         self._api = api = _loaded()
         if api is not None:
-            parent = None if self._carrier is None else api.propagate.extract(self._carrier)
-            kind = api.trace.SpanKind[self._kind]
-            self._span = api.tracer.start_span(self._name, parent, kind, dict(self._facts))
+            parent = None if self.carrier is None else api.propagate.extract(self.carrier)
+            kind = api.trace.SpanKind[self.kind]
+            self._span = api.tracer.start_span(self.name, parent, kind, dict(self.facts))
             self._token = api.context.attach(api.trace.set_span_in_context(self._span, parent))
             self._began = time.perf_counter()
         return self
@@ -133,12 +130,12 @@ class Span:
         """Note the tokens of a model's call, and record them."""
         for kind, tokens in (("input", input_tokens or 0), ("output", output_tokens or 0)):
             self.note({f"gen_ai.usage.{kind}_tokens": tokens})
-            record(_MODEL_TOKENS, tokens, {**self._facts, "gen_ai.token.type": kind})
+            record(_MODEL_TOKENS, tokens, {**self.facts, "gen_ai.token.type": kind})
 
     def failed(self, kind: str) -> None:
         """Note a failure by its kind: the name of a class, or a status."""
         if self._api is not None:
-            self._facts = {**self._facts, "error.type": kind}
+            self.facts = {**self.facts, "error.type": kind}
             self._span.set_attribute("error.type", kind)
             self._span.set_status(self._api.trace.StatusCode.ERROR)
 
@@ -149,8 +146,8 @@ class Span:
             self.failed(type(error).__name__)
         self._api.context.detach(self._token)
         self._span.end()
-        if self._metric:
-            record(self._metric, time.perf_counter() - self._began, self._facts)
+        if self.metric:
+            record(self.metric, time.perf_counter() - self._began, self.facts)
 
 
 def operation(name: str, facts: Facts | None = None) -> Span:
@@ -175,7 +172,9 @@ def traced(facts_of: Callable[[Any], Facts]) -> Callable[[Callable[P, R]], Calla
             with operation(method.__name__) as span:
                 if _shows_content:
                     given = signature(method).bind(*args, **options).arguments
-                    span.note({}, content={f"zibaldone.{name}": given.get(name, "") for name in _CONTENT})
+                    span.note(
+                        {}, content={f"zibaldone.{name}": given[name] for name in _CONTENT if name in given}
+                    )
                 result = method(*args, **options)
                 facts = facts_of(result)
                 span.note(facts)

@@ -28,9 +28,10 @@ def export_telemetry() -> None:
         return
     show_content(settings.otel_content())
     resource = Resource.create({SERVICE_NAME: "zibaldone"}).merge(OTELResourceDetector().detect())
-    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+    if settings.otel("TRACES") and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         spans = TracerProvider(resource=resource)
         spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         trace.set_tracer_provider(spans)
+    if settings.otel("METRICS") and not isinstance(metrics.get_meter_provider(), MeterProvider):
         readers = [PeriodicExportingMetricReader(OTLPMetricExporter())]
         metrics.set_meter_provider(MeterProvider(readers, resource))
