@@ -54,6 +54,7 @@ def talk(memory):
         ),
         "evidence": [replace(unit, channels=(), place=0, ids=()) for unit in recalled.evidence],
         "answer": (answer.text, answer.known, answer.citations, answer.evidence.text, answer.calls),
+        "sure": memory.search("Lisbon", user="ann").confidence,
         "found": [
             unit.text for unit in memory.search("Lisbon", user="ann", limit=2, filter=narrowed, now=NOON)
         ],

@@ -67,6 +67,7 @@ export class Zibaldone {
     /** Passages that fit best, best first.
      * @param {string} query @param {Options<"search", "query">} [options] */
     search(query: string, options?: Options<"search", "query">): Promise<{
+        confidence: number;
         passages: import("./openapi.js").components["schemas"]["Evidence"][];
     }>;
     /** Messages in the order in which they were stored; the next page begins `after` this one's `next`.

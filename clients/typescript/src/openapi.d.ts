@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 05276f9cc90422a00bc665d536a34acefd2101fa9df0294d71a5d8e192a43d6e
+// Made by 'npm run generate' of the OpenAPI document with the digest 09d33c2f6f691745c636b90ff40102118c9d645347277b8a537ac19b6764d173
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
@@ -718,6 +718,8 @@ export interface components {
         };
         /** @description What was found, best first. */
         Passages: {
+            /** @description How likely memory knows of the query, 0 to 1; low: perhaps none is about it. */
+            confidence: number;
             passages: components["schemas"]["Evidence"][];
         };
         /** @description A problem (RFC 9457). */

@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 05276f9cc90422a00bc665d536a34acefd2101fa9df0294d71a5d8e192a43d6e
+// Made by 'npm run generate' of the OpenAPI document with the digest 09d33c2f6f691745c636b90ff40102118c9d645347277b8a537ac19b6764d173
 /** @type {Record<import("./types.js").Operation, [method: string, path: string, inUrl: string[]]>} */
 export const ROUTES = {
   ask: ["POST","/v1/memory/ask",["user"]],

@@ -20,21 +20,22 @@ from dataclasses import fields
 from datetime import date
 from functools import cache, wraps
 from inspect import signature
-from typing import Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, cast, get_type_hints
 from urllib.parse import quote
 from uuid import uuid4
 
-from pydantic import TypeAdapter
+from pydantic import AfterValidator, TypeAdapter
 
 from zibaldone.api.memory import Memory
 from zibaldone.api.operations import BY_NAME, LONGEST_PAGE, Operation
 from zibaldone.api.profile import Profile
 from zibaldone.api.user import User
-from zibaldone.core import Message
+from zibaldone.core import Evidence, Message
 from zibaldone.core.validation import Key, key
 from zibaldone.errors import InvalidInput, MissingExtra, StorageUnreachable, ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import to_messages
+from zibaldone.recall.result import Passages
 from zibaldone.server.problems import ERRORS
 
 try:
@@ -44,6 +45,7 @@ except ModuleNotFoundError as error:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_FOUND = Annotated[tuple[tuple[Evidence, ...], float], AfterValidator(lambda given: Passages(*given))]
 _ROOT, _MESSAGE = "/v1/memory/", ("content", "role", "name", "time", "session", "metadata", "id")
 # May have happened although no answer came, and would happen twice: not sent again then.
 _ONCE = frozenset(("ask", "forget", "correctMessage", "addProfileEntry"))
@@ -114,7 +116,11 @@ def _over_rest(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[
     known = {part.argument or part.name: part.name for part in operation.parameters_of("rest")}
     defaults = {part.name: part.default for part in parameters.parameters.values()}
     is_paged = {"after", "limit"} <= known.keys()
-    returned = cache(lambda: TypeAdapter[T](get_type_hints(method)["return"]))  # made when it is needed
+
+    @cache
+    def returned() -> TypeAdapter[Any]:  # made when it is needed
+        declared = get_type_hints(method)["return"]
+        return TypeAdapter(_FOUND if declared is Passages else declared)
 
     @wraps(method)
     def call(self: _Connected, /, *args: P.args, **options: P.kwargs) -> T:
@@ -140,8 +146,8 @@ def _over_rest(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[
             else:
                 body[known[argument]] = shown
         if is_paged and "last" not in url:
-            return returned().validate_python(self._listed(operation, url))
-        return returned().validate_python(_content(self._send(operation, url, body, str(which))))
+            return cast("T", returned().validate_python(self._listed(operation, url)))
+        return cast("T", returned().validate_python(_content(self._send(operation, url, body, str(which)))))
 
     return call
 
@@ -152,6 +158,8 @@ def _content(answer: Any) -> Any:
         return answer
     if "quoted" in answer:  # a recall
         return answer | {"trace": {**answer, "views": (), "decisions": (), "floor": 0.0}}
+    if "passages" in answer:
+        return answer["passages"], answer["confidence"]
     if "steps" in answer:
         return answer | {"evidence": _content(answer["evidence"])}
     lists = [value for name, value in answer.items() if isinstance(value, list)]

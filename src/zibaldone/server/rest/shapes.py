@@ -304,7 +304,8 @@ _shape("Evidence", Evidence, "A passage, word for word.",
        begins_inside="It begins inside a sentence, whose first words are missing.",
        ends_inside="It ends inside a sentence, whose last words are missing.",
        also_outdated="Further sentences of it that hold no more.")
-_shape("Passages", None, "What was found, best first.", "passages", passages=list[Evidence])
+_shape("Passages", None, "What was found, best first.", "passages confidence", passages=list[Evidence],
+       confidence=(float, "How likely memory knows of the query, 0 to 1; low: perhaps none is about it."))
 _shape("Citation", Citation, "Where text[start:end] of a recall comes from.",
        "seq id role session time start end")
 _shape("Recalled", Recall, "The evidence for a question.",
