@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 09d33c2f6f691745c636b90ff40102118c9d645347277b8a537ac19b6764d173
+// Made by 'npm run generate' of the OpenAPI document with the digest b19db977056015c52221d3e46df27e0458153a7f5a1d2de6477988b5e40d982f
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
@@ -637,7 +637,7 @@ export interface components {
             /** @description Of these, messages so long that the beginning alone was read. */
             cut_short: number;
             degraded: number;
-            /** @description Read by views, each view's counted. */
+            /** @description Read by at least one view. */
             messages: number;
             model_calls: number;
             prompt_tokens: number;

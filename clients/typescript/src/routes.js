@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 09d33c2f6f691745c636b90ff40102118c9d645347277b8a537ac19b6764d173
+// Made by 'npm run generate' of the OpenAPI document with the digest b19db977056015c52221d3e46df27e0458153a7f5a1d2de6477988b5e40d982f
 /** @type {Record<import("./types.js").Operation, [method: string, path: string, inUrl: string[]]>} */
 export const ROUTES = {
   ask: ["POST","/v1/memory/ask",["user"]],

@@ -349,7 +349,7 @@ _shape("Stats", Stats, "What a memory holds.", "user users messages sessions vie
 _shape("Behind", Behind, "A view that could not be brought to the end of the log.", "user view reason")
 _shape("Maintained", Maintained, "What a maintenance did.",
        "users messages cut_short behind model_calls degraded prompt_tokens completion_tokens",
-       messages="Read by views, each view's counted.",
+       messages="Read by at least one view.",
        cut_short="Of these, messages so long that the beginning alone was read.")
 _shape("ProfileEntry", UserNote, "One thing that is known of a user.",
        "id kind text about sources time session holds pinned retired edited made_by supersedes"
