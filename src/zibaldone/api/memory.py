@@ -19,6 +19,7 @@ from zibaldone.api.user import User, to_seq_or_id
 from zibaldone.api.wiring import Wiring, to_chat_model
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Message, Scope
 from zibaldone.core.deadline import Deadline
+from zibaldone.core.telemetry import Facts, traced
 from zibaldone.core.validation import (
     Key,
     TimeLike,
@@ -58,6 +59,15 @@ from zibaldone.views.base import View
 from zibaldone.views.toolkit import PASSAGE_TOKENS
 
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
+
+
+def _facts(recalled: Recall) -> Facts:
+    """Return what telemetry tells of a recall."""
+    return {
+        "zibaldone.recall.tokens": recalled.tokens,
+        "zibaldone.passages": len(recalled.evidence),
+        "zibaldone.confidence": recalled.confidence,
+    }
 
 
 class Memory:
@@ -165,6 +175,7 @@ class Memory:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @traced(lambda stored: {"zibaldone.messages": len(stored)})
     @audited("write")
     def add(
         self,
@@ -202,6 +213,7 @@ class Memory:
             raise NotGranted("what others wrote into a shared memory is corrected by an admin alone")
         return self._wiring.add(user, given)
 
+    @traced(_facts)
     @audited("read")
     def recall(
         self,
@@ -328,6 +340,7 @@ class Memory:
             note_read(self._database, scope, [unit for unit in united.evidence if unit.scope == scope])
         return united
 
+    @traced(lambda answer: {"zibaldone.calls": answer.calls, "zibaldone.known": answer.known})
     @sweeping()
     @audited("read")
     def ask(
@@ -441,6 +454,7 @@ class Memory:
             scopes=scopes,
         )
 
+    @traced(lambda passages: {"zibaldone.passages": len(passages)})
     @audited("read")
     def search(
         self,
@@ -575,6 +589,7 @@ class Memory:
         with self._database.read() as connection:
             return log.all_users(connection, whole_text("after", after), limit)
 
+    @traced(lambda receipt: {"zibaldone.messages": receipt.messages, "zibaldone.dry_run": receipt.dry_run})
     def forget(
         self,
         *,

@@ -297,7 +297,7 @@ OPERATIONS: tuple[Operation, ...] = (
         (_text("query", "What to look for.", REQUIRED, flags="QUERY"),
          _number("limit", "At most so many.", 20, 1, 200, flags="--limit -n"), *_NARROWED),
         agents="narrows", has_filter=True,
-        rest=Rest("POST", "search", "Passages", "passages", body="Search", asks=True,
+        rest=Rest("POST", "search", "Passages", body="Search", asks=True,
                   example={"body": {"query": "Lisbon", "limit": 5}}),
         cli=Cli("search", empty="nothing found for user {user!r}", empty_fails=True, defaults={"limit": 10})),
     Operation(

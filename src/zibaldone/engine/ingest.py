@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.core.telemetry import record
 from zibaldone.engine import maintenance
 from zibaldone.engine.inspection import damage_is_named
 from zibaldone.errors import ModelFailed, StorageError
@@ -79,6 +80,7 @@ def ingest(
         return results, behind
 
     results, behind = database.transact(store, *(user for user, _ in parts))
+    record("zibaldone.messages.added", sum(appended.new for appended in results))
     for user in () if later else behind:
         try:
             with damage_is_named(database, user, [view]):

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from zibaldone.core import Citation, Evidence
 from zibaldone.core.deadline import Deadline
+from zibaldone.core.telemetry import operation
 from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.log.filters import Filter
 from zibaldone.models.asker import Asker, TaskAnswer
@@ -204,19 +205,20 @@ class Asking:
         while calls < most_calls:
             rounds_left = self.rounds - calls
             began, reply = time.perf_counter(), None
-            try:
-                self.deadline.check()
-                reply = self._say(evidence, rounds_left, repair=calls + 2 < most_calls)
-                calls += max(reply.calls, 1)
-                if reply.unusable and calls < most_calls:
-                    continue
-                if reply.degraded:
-                    return self._ended(evidence, StepResult(), reply.degraded, reply, began)
-                if reply.result.is_answer or not (rounds_left and reply.result.queries):
-                    return self._ended(evidence, reply.result, "", reply, began)
-                evidence = self._look(evidence, reply, began)
-            except (RecallGivenUp, InvalidInput) as error:
-                return self._ended(evidence, StepResult(), str(error), reply, began)
+            with operation("ask.round"):
+                try:
+                    self.deadline.check()
+                    reply = self._say(evidence, rounds_left, repair=calls + 2 < most_calls)
+                    calls += max(reply.calls, 1)
+                    if reply.unusable and calls < most_calls:
+                        continue
+                    if reply.degraded:
+                        return self._ended(evidence, StepResult(), reply.degraded, reply, began)
+                    if reply.result.is_answer or not (rounds_left and reply.result.queries):
+                        return self._ended(evidence, reply.result, "", reply, began)
+                    evidence = self._look(evidence, reply, began)
+                except (RecallGivenUp, InvalidInput) as error:
+                    return self._ended(evidence, StepResult(), str(error), reply, began)
         return self._ended(evidence, StepResult(), "" if self.gathers else NEVER)
 
     def _first_look(self) -> Recall:

@@ -156,6 +156,12 @@ async def recall(call: RestCall) -> object:
     return _recalled(recalled)
 
 
+@handles("search")
+async def search(call: RestCall) -> object:
+    passages = await call.run()
+    return {"passages": passages, "confidence": passages.confidence}
+
+
 @handles("ask")
 async def ask(call: RestCall) -> object:
     options = call.options()

@@ -306,7 +306,8 @@ _shape("Evidence", Evidence, "A passage, word for word.",
        begins_inside="It begins inside a sentence, whose first words are missing.",
        ends_inside="It ends inside a sentence, whose last words are missing.",
        also_outdated="Further sentences of it that hold no more.")
-_shape("Passages", None, "What was found, best first.", "passages", passages=list[Evidence])
+_shape("Passages", None, "What was found, best first.", "passages confidence", passages=list[Evidence],
+       confidence=(float, "How likely memory knows of the query, 0 to 1; low: perhaps none is about it."))
 _shape("Citation", Citation, "Where text[start:end] of a recall comes from.",
        "seq id role session time start end scope", scope="The shared memory that has the message.")
 _shape("Recalled", Recall, "The evidence for a question.",
@@ -355,7 +356,7 @@ _shape("Stats", Stats, "What a memory holds.", "user users messages sessions vie
 _shape("Behind", Behind, "A view that could not be brought to the end of the log.", "user view reason")
 _shape("Maintained", Maintained, "What a maintenance did.",
        "users messages cut_short behind model_calls degraded prompt_tokens completion_tokens",
-       messages="Read by views, each view's counted.",
+       messages="Read by at least one view.",
        cut_short="Of these, messages so long that the beginning alone was read.")
 _shape("ProfileEntry", UserNote, "One thing that is known of a user.",
        "id kind text about sources time session holds pinned retired edited made_by supersedes"
