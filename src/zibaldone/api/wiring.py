@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,7 +20,7 @@ from zibaldone.core.validation import Key, TimeLike, count, flag, key, members, 
 from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
 from zibaldone.engine.backlog import Backlog
 from zibaldone.engine.forgetting import Receipt
-from zibaldone.engine.ingest import Progress, ingest
+from zibaldone.engine.ingest import Progress, ingest, save_index
 from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
@@ -62,6 +63,7 @@ from zibaldone.views.unit_cache import index_bytes
 # reads it, and a step that takes in ten turns costs as much as a step for one.
 GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
 _STOP_S = 5.0
+_SAVE_S = 1.0  # after which no further index is saved by who closes
 _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _logger = logging.getLogger(__name__)
 R = TypeVar("R")
@@ -181,9 +183,13 @@ class Wiring:
         return MessagesView(self.embedder, static, static, most_noise=MOST_UNREAD)
 
     def close(self) -> None:
-        """Stop the worker, and close the files and the models that were made here; idempotent."""
+        """Stop the worker, save indexes, and close files and the models that were made here; idempotent."""
         if self.worker is not None:
             self.worker.stop(_STOP_S)
+        ends = time.monotonic() + _SAVE_S
+        for user in self.messages.unsaved():
+            if time.monotonic() < ends:
+                save_index(self.database, user, self.messages, None)
         self.database.close()
         if self.replica is not None:
             self.replica.close()
