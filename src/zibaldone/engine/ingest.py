@@ -21,7 +21,7 @@ from zibaldone.log import Appended
 from zibaldone.storage.columns import means
 from zibaldone.storage.database import Database
 from zibaldone.text.purgeable_cache import sweeping
-from zibaldone.views.base import View
+from zibaldone.views.base import SavingView, View
 
 _PREPARED_MESSAGES = 2048  # in memory at a time, with their vectors
 _logger = logging.getLogger(__name__)
@@ -87,13 +87,15 @@ def ingest(
         except StorageError as error:  # the messages are stored: the call must succeed
             _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
     for appended, (user, _) in zip(results, parts, strict=True):
-        if appended.new and view.is_due(user, max(message.seq or 0 for message in appended.stored)):
+        if not (appended.new and isinstance(view, SavingView)):
+            continue
+        if view.is_due(user, max(message.seq or 0 for message in appended.stored)):
             save_index(database, user, view, appended.new)
     report(total)
     return results
 
 
-def save_index(database: Database, user: str, view: View, added: int | None) -> None:
+def save_index(database: Database, user: str, view: SavingView, added: int | None) -> None:
     """Have the view save what is in memory of a user, to whom somebody added; None: nobody waits."""
     try:
         with database.read(user) as connection:

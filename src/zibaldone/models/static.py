@@ -79,7 +79,7 @@ class StaticEmbedder:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             if ids := list(chain.from_iterable(self._tokens(text))):
-                vectors[row] = self._table[ids].astype(np.float32).sum(axis=0)
+                np.add.reduce(self._table.take(ids, 0), 0, np.float32, vectors[row])
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, norms, out=vectors, where=norms > 0)
         return vectors

@@ -93,8 +93,7 @@ class Thesaurus:
         entries: dict[str, tuple[int, dict[str, int]]] = {}
         own = ((self._row[t], t, {form: self._uses[form] for form in of}) for t, of in self._forms.items())
         for row, term, uses in chain(*(part.all() for part in self._saved[kept:]), own):
-            _, known = entries.get(term, (row, {}))
-            entries[term] = row, _added(known, uses)
+            entries[term] = row, _added(entries[term][1], uses) if term in entries else uses
         terms = in_byte_order(list(entries))
         forms = [sorted(entries[term][1].items()) for term in terms]
         saved.put_texts("thesaurus.terms", terms)
@@ -139,10 +138,9 @@ class Thesaurus:
         self._vectors.extend(_zeros(fresh, self._embedder))
         all_forms = {term: self._forms[term].copy() for term in changed}
         for part in self._saved:
-            for term, known in all_forms.items():
-                if (place := part.place_of(term)) is not None:
-                    known.update(part.forms_of(place))
-                    self._replaced.add(part.first + place)
+            for term, place in part.terms.places_of(all_forms).items():
+                all_forms[term].update(part.forms_of(place))
+                self._replaced.add(part.first + place)
         self._vectors.put(sorted(self._replaced), _zeros(self._replaced, self._embedder))
         owners = [place for place, term in enumerate(changed) for _ in all_forms[term]]
         forms = [form for term in changed for form in sorted(all_forms[term])]
@@ -171,7 +169,6 @@ class _SavedTerms:
         self._ends, self._uses = saved["thesaurus.ends"], saved["thesaurus.uses"]
         self.replaced = saved["thesaurus.replaced"]  # rows of earlier segments
         self.first, self.end = first, first + len(self.terms)
-        self.place_of = self.terms.place_of
 
     def forms_of(self, place: int) -> list[str]:
         begin = int(self._ends[place - 1]) if place else 0

@@ -119,10 +119,10 @@ class UnitIndex:
         """Append units, which follow those in the index; a zero row is a unit without a vector."""
         if not units:
             return
-        for unit in units:
-            unit_words = words(unit.text)
-            for word in self._vocabulary.add(unit_words):
-                self.thesaurus.learn(_pairs(word))
+        of_units = [words(unit.text) for unit in units]
+        for word in self._vocabulary.add(of_units):
+            self.thesaurus.learn(_pairs(word))
+        for unit_words in of_units:
             self.lexical.append([term for word in unit_words for term in self._terms_of(word)])
         self.units.extend(units)
         self.vectors.extend(vectors)

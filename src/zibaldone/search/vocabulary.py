@@ -86,10 +86,15 @@ class Vocabulary(Mapping[str, int]):
         """Bytes of memory, about; saved words are not counted."""
         return _WORD_BYTES * len(self._uses) * (1 if self._spelling is None else 2)
 
-    def add(self, words: Sequence[str]) -> list[str]:
-        """Note the words of a unit; those that are new, each once."""
-        new = [word for word in dict.fromkeys(words) if word not in self]
-        self._uses.update(words)
+    def add(self, of_units: Sequence[Sequence[str]]) -> list[str]:
+        """Note the words of units; those that are new, each once."""
+        uses: Counter[str] = Counter()
+        for words in of_units:
+            uses.update(words)
+        fresh = uses.keys() - self._uses.keys()
+        there = [saved.places_of(fresh) for saved, _ in self._saved]
+        new = [word for word in uses if word in fresh and not any(word in places for places in there)]
+        self._uses.update(uses)
         if self._spelling is not None:
             for word in new:
                 self._spelling.learn(word)

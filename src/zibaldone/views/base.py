@@ -183,12 +183,6 @@ class View(ViewStore, Protocol):
     ) -> tuple[Counted, ...]:
         """Put in order what the view keeps; says what it did. Outside any transaction, when all is read."""
 
-    def is_due(self, user: str, last_seq: int) -> bool:
-        """True if so much was added since the view saved anything that `save` may find it worth saving."""
-
-    def save(self, database: Database, generation: Generation, added: int | None) -> None:
-        """Save what is in memory, while somebody who added so many messages waits; None: nobody does."""
-
     def due(self, connection: Connection, user: str | None = None) -> set[str]:
         """Users, or the one given, of whom `housekeep` may find work though their versions are as they were.
 
@@ -201,6 +195,17 @@ class WarmedView(View, Protocol):
 
     def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
         """Do that now."""
+
+
+@runtime_checkable
+class SavingView(View, Protocol):
+    """A view that saves what other processes may begin with, also for those who never maintain."""
+
+    def is_due(self, user: str, last_seq: int) -> bool:
+        """True if so much was added since it was saved that `save` may find that worth saving."""
+
+    def save(self, database: Database, generation: Generation, added: int | None) -> None:
+        """Save what is new, while somebody who added so many messages waits; None: nobody does."""
 
 
 @runtime_checkable
@@ -242,13 +247,6 @@ class RestingView:
     ) -> tuple[Counted, ...]:
         """Nothing is kept but rows."""
         return ()
-
-    def is_due(self, user: str, last_seq: int) -> bool:  # noqa: ARG002
-        """Nothing is in memory."""
-        return False
-
-    def save(self, database: Database, generation: Generation, added: int | None) -> None:
-        """Nothing is in memory."""
 
     def due(self, connection: Connection, user: str | None = None) -> set[str]:  # noqa: ARG002
         """Nobody."""

@@ -35,6 +35,7 @@ _NEW_OF_LEAST = 1 / 4
 # Whoever adds saves when so many of the saved messages, and no fewer than the least, are new; and no more at
 # once than so many times the least, or than are added.
 _NEW_OF_SAVED, _MOST_OF_LEAST, _MOST_OF_ADDED = 1 / 100, 8, 2
+_GROWTH = 3  # times as much behind a segment: then it is written again, with that
 _MOST_NOTED = 100_000  # users of whom is known how far their index is saved
 
 ToUnits = Callable[[Sequence[Message]], list[Unit]]
@@ -355,14 +356,14 @@ class UnitCache:
 def _kept(sizes: Sequence[int], new: int, most: float) -> int:
     """Number of segments that stay, of these sizes, when `new` messages are saved.
 
-    Each of them is larger than all behind it together, so they are few, and a message is written again when
-    what it is in doubles; but no more than `most` messages are written.
+    What is behind each of them is less than some times as large, so they are few, and a message is written
+    again when what it is in has grown as much; but no more than `most` messages are written.
     """
     kept, behind = len(sizes), new
     for place in reversed(range(len(sizes))):
         if behind + sizes[place] > most:
             break
-        if sizes[place] <= behind:
+        if _GROWTH * sizes[place] <= behind:
             kept = place
         behind += sizes[place]
     return kept
