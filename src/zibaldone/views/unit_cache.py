@@ -55,6 +55,15 @@ class Slot:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
+@dataclass(slots=True)
+class _Growth:
+    """How far a user's log goes, as this process added to it, and their index is saved: seqs."""
+
+    added_to: int = 0
+    saved_to: int = 0
+    tried_at: int = 0  # the last in the log when it was tried to save
+
+
 def index_bytes(megabytes: int | None = None) -> int:
     """Bytes of memory for all indexes of a view; None: an eighth of the machine's."""
     return _machine_bytes() // 8 if megabytes is None else megabytes * 10**6
@@ -110,9 +119,7 @@ class UnitCache:
         self._slots: UserCache[Slot] = UserCache(
             _MOST_USERS, most_size=most_bytes or index_bytes(), size=_size
         )
-        # Of users that this process added to: the last seq, and to which the index is saved, where it knows.
-        self._added_to: dict[str, int] = {}
-        self._saved_to: dict[str, int] = {}
+        self._growth: dict[str, _Growth] = {}  # by user
 
     @contextmanager
     def index(
@@ -141,23 +148,21 @@ class UnitCache:
 
     def is_due(self, user: str, last_seq: int) -> bool:
         """True if a user to whom was added should be looked at by `save`; see also `unsaved`."""
-        if len(self._added_to) >= _MOST_NOTED:
-            self._added_to.clear()
-            self._saved_to.clear()
-        self._added_to[user] = last_seq
-        saved_to = self._saved_to.get(user)
-        if saved_to is None:
-            return last_seq >= _LEAST_SAVED
-        return last_seq - saved_to >= max(_LEAST_SAVED, _NEW_OF_SAVED * saved_to)
+        if len(self._growth) >= _MOST_NOTED:
+            self._growth.clear()
+        growth = self._growth.setdefault(user, _Growth())
+        growth.added_to = last_seq
+        new = last_seq - max(growth.saved_to, growth.tried_at)
+        return new >= max(_LEAST_SAVED, _NEW_OF_SAVED * growth.saved_to)
 
     def unsaved(self) -> list[str]:
         """Users to whom this process added so much that was not saved yet that `save` would; each once."""
-        added, self._added_to = self._added_to, {}
-        least = _NEW_OF_LEAST * _LEAST_SAVED
+        grown, self._growth = self._growth, {}
         return [
             user
-            for user, seq in added.items()
-            if seq >= _LEAST_SAVED and seq - self._saved_to.get(user, 0) >= least
+            for user, growth in grown.items()
+            if growth.added_to >= _LEAST_SAVED
+            and growth.added_to - growth.saved_to >= _NEW_OF_LEAST * _LEAST_SAVED
         ]
 
     def save(self, database: Database, generation: Generation, added: int | None = None) -> None:
@@ -179,16 +184,18 @@ class UnitCache:
             chain = index_files.segments(connection, user, wanted)
             sizes = [header.cursor - header.after for header in chain.values()]
             new, saved_to = generation.cursor - sum(sizes), sum(sizes)
-            self._saved_to[user] = saved_to
+            growth = self._growth.setdefault(user, _Growth())
+            growth.saved_to, growth.tried_at = saved_to, generation.cursor
             if added is None:
                 fewest, most = _LEAST_SAVED * (_NEW_OF_LEAST if saved_to else 1), math.inf
             else:
                 fewest = max(_LEAST_SAVED, _NEW_OF_SAVED * saved_to)
                 most = max(_MOST_OF_LEAST * _LEAST_SAVED, _MOST_OF_ADDED * added)
-            if not fewest <= new <= most:
+            kept = _kept(sizes, new, most)
+            if not (fewest <= new <= most or (added is None and kept < len(sizes))):
+                growth.tried_at = saved_to if new < fewest else generation.cursor
                 return True
             known = indexes_of(connection).headers(connection, user, self._view)
-            kept = _kept(sizes, new, most)
             slot = self._slots.get_or_make(user, Slot)
             with slot.lock:
                 if slot.segments != tuple(chain):
@@ -203,7 +210,7 @@ class UnitCache:
                 saved = index.save(kept)
                 header = index_files.Header(wanted, sum(sizes[:kept]), slot.cursor, last.id)
         if index_files.save(database, user, saved, header, known, list(chain)[:kept]):
-            self._saved_to[user] = header.cursor
+            growth.saved_to = header.cursor
             with slot.lock:
                 slot.index = None  # begins anew with what was saved
         return True
