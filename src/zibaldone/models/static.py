@@ -23,10 +23,10 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Vectors
+from zibaldone.models.byte_pairs import BytePairs
 from zibaldone.text.purgeable_cache import emptied
 
 V = TypeVar("V")
@@ -36,7 +36,8 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 # No token of the table has a space but in front, and none a line break: none reaches over these borders.
 _PIECE = re.compile(r"[ \u2581]*[^ \u2581\n]+|[ \u2581]+|\n")
-_SPECIAL = re.compile(r"</?s>|<unk>")  # words that the tokenizer takes for marks of its own
+_MARKS = ("<s>", "</s>", "<unk>")  # words that the tokenizer takes for marks of its own
+_SPECIAL = re.compile(f"({'|'.join(_MARKS)})")
 _MOST_PIECES = 65_536
 
 
@@ -52,14 +53,14 @@ class StaticEmbedder:
         try:
             self._weights = folder / _WEIGHTS
             self._table = _read_table(self._weights)
-            self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
-        except Exception as error:  # the two libraries raise bare Exceptions
+            model = json.loads((folder / _TOKENIZER).read_text(encoding="utf-8"))["model"]
+            self._tokenizer = BytePairs(model["vocab"], model["merges"])
+            self._marks = {mark: model["vocab"][mark] for mark in _MARKS}
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFailed(
                 f"cannot read the embedder's files in {str(folder)!r} ({error}):"
                 " pip install --force-reinstall wordllama"
             ) from error
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
         self._pieces = _Known(self._ids_of_piece)
         self._words = _Known(self._ids_of_word)
         self._counts = _Known(lambda word: len(self._words[word]))
@@ -93,7 +94,7 @@ class StaticEmbedder:
         return sum(map(len, self._tokens(text)) if words is None else map(self._counts.__getitem__, words))
 
     def _ids_of_piece(self, piece: str) -> tuple[int, ...]:
-        return tuple(token.id for token in self._tokenizer.model.tokenize(piece.replace(" ", "\u2581")))
+        return tuple(self._tokenizer.ids(piece.replace(" ", "\u2581")))
 
     def _ids_of_word(self, word: str) -> tuple[int, ...]:
         """Token ids of a word and of the space before it."""
@@ -105,8 +106,13 @@ class StaticEmbedder:
         words = _words(text)
         if words is not None:
             return map(self._words.__getitem__, words)
-        if _SPECIAL.search(text):
-            return (self._tokenizer.encode(text, add_special_tokens=False).ids,)
+        return chain.from_iterable(
+            [(self._marks[part],)] if part in self._marks else self._of_pieces(part)
+            for part in _SPECIAL.split(text)
+            if part
+        )
+
+    def _of_pieces(self, text: str) -> Iterable[Sequence[int]]:
         return map(self._pieces.__getitem__, _PIECE.findall(" " + text))
 
 

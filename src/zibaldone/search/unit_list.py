@@ -130,15 +130,15 @@ class UnitList(Sequence[Unit]):
         before = len(self._packed) if self._packed else 0
         new = _saved_units([unit for unit in self._units[before:] if unit is not None])
         rows = np.arange(before) >= first
-        one = _joined([self._packed.keep(rows).saved, new]) if self._packed and rows.any() else new
+        joined = _joined([self._packed.keep(rows).saved, new]) if self._packed and rows.any() else new
         for name in (*(f"unit.{name}" for name in _NUMBERS), "unit.further", "unit.days"):
-            saved.put_numbers(name, one[name])
-        times, numbers = np.unique(one.numbers("unit.times_us")[one["unit.time"]], return_inverse=True)
+            saved.put_numbers(name, joined[name])
+        times, numbers = np.unique(joined.numbers("unit.times_us")[joined["unit.time"]], return_inverse=True)
         saved.put_numbers("unit.times_us", times)
         saved.put_numbers("unit.time", numbers)
         for field in _NAMES:
-            saved.put_names(f"unit.{field}s", one.names(f"unit.{field}s"))
-        saved.put_long_texts("unit.text", one.long_texts("unit.text"))
+            saved.put_names(f"unit.{field}s", joined.names(f"unit.{field}s"))
+        saved.put_long_texts("unit.text", joined.long_texts("unit.text"))
 
 
 def _saved_units(units: Sequence[Unit]) -> SavedIndex:
@@ -167,29 +167,31 @@ def _joined(parts: Sequence[SavedIndex]) -> SavedIndex:
     """Units of one segment behind those of another."""
     if len(parts) == 1:
         return parts[0]
-    one, starts = SavedIndex(), np.cumsum([0, *(len(part["unit.seq"]) for part in parts)])
+    joined, starts = SavedIndex(), np.cumsum([0, *(len(part["unit.seq"]) for part in parts)])
     for name in _NUMBERS:
-        one[f"unit.{name}"] = np.concatenate([part.numbers(f"unit.{name}") for part in parts])
+        joined[f"unit.{name}"] = np.concatenate([part.numbers(f"unit.{name}") for part in parts])
     for name in ("further", "days"):
         by_row = [part.numbers(f"unit.{name}") for part in parts]
         for having, start in zip(by_row, starts[:-1], strict=True):
             having[:, 0] += start
-        one[f"unit.{name}"] = np.concatenate(by_row)
+        joined[f"unit.{name}"] = np.concatenate(by_row)
     for field in _NAMES:
         names = [part.names(f"unit.{field}s") for part in parts]
         numbers = {value: n for n, value in enumerate(dict.fromkeys(chain.from_iterable(names)))}
-        one.put_names(f"unit.{field}s", list(numbers))
+        joined.put_names(f"unit.{field}s", list(numbers))
         for of, start, end in zip(names, starts[:-1], starts[1:], strict=True):
             number_of = np.array([numbers[value] for value in of], dtype=np.int64)
-            one[f"unit.{field}"][start:end] = number_of[one[f"unit.{field}"][start:end]]
+            joined[f"unit.{field}"][start:end] = number_of[joined[f"unit.{field}"][start:end]]
     times = [part.numbers("unit.times_us") for part in parts]
     for start, end, before in zip(
         starts[:-1], starts[1:], np.cumsum([0, *map(len, times[:-1])]), strict=True
     ):
-        one["unit.time"][start:end] += before
-    one["unit.times_us"] = np.concatenate(times)
-    one.put_long_texts("unit.text", CompressedTexts.joined([part.long_texts("unit.text") for part in parts]))
-    return one
+        joined["unit.time"][start:end] += before
+    joined["unit.times_us"] = np.concatenate(times)
+    joined.put_long_texts(
+        "unit.text", CompressedTexts.joined([part.long_texts("unit.text") for part in parts])
+    )
+    return joined
 
 
 def by_first(numbers: AnyArray) -> tuple[list[int], Ints]:

@@ -176,7 +176,7 @@ class UnitCache:
             self._save(database, generation, added)
 
     def _save(self, database: Database, generation: Generation, added: int | None) -> bool:
-        """Whether there is no more to do."""
+        """True if there is no more to do."""
         user = generation.user
         with database.read(user) as connection:
             state = log.state(connection, user)
