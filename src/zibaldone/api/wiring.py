@@ -229,7 +229,7 @@ class Wiring:
 
     @cached_property
     def kv(self) -> KVStore:
-        """What a kv view stored, where none is attached."""
+        """The store of a kv view, where none is attached."""
         from zibaldone.views.kvcache.storage.store import KVStore
 
         return KVStore(self._kv_folder)

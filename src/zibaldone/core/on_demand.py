@@ -10,9 +10,9 @@ def on_demand(package: str, homes: dict[str, Sequence[str]]) -> Callable[[str], 
     """Make the `__getattr__` of a package, of whose modules each has some of its names."""
     home = {name: module for module, names in homes.items() for name in names}
 
-    def found(name: str) -> object:
+    def attribute(name: str) -> object:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{home[name]}"), name)
 
-    return found
+    return attribute

@@ -37,9 +37,9 @@ class BytePairs:
         before = [*range(_NONE, len(tokens) - 1)]
         ranks = self._ranks
         waiting = [
-            (rank, place, f"{one} {two}")
-            for place, (one, two) in enumerate(pairwise(tokens))
-            if (rank := ranks.get(f"{one} {two}")) is not None
+            (rank, place, f"{token} {following}")
+            for place, (token, following) in enumerate(pairwise(tokens))
+            if (rank := ranks.get(f"{token} {following}")) is not None
         ]
         heapify(waiting)
         while waiting:

@@ -1,10 +1,10 @@
-"""The embedded default: WordLlama's static token vectors, read from its wheel. No key, network or download.
+"""The embedded default: WordLlama's static token vectors, in our wheel. No key, network or download.
 
 A text's vector is the mean of its tokens' vectors (the 256-dimensional "l2_supercat" table, distilled from
 the token embeddings of Llama 2 70B and Phi 3). The same tokenizer counts tokens.
 
-The two files are read directly: importing `wordllama` configures the root logger and imports an HTTP
-client, and its loader looks for the tokenizer in a folder that the wheel does not have.
+The two files are read directly: `wordllama` itself brings a tokenizer, a model hub's client and two HTTP
+clients, configures the root logger, and looks for the tokenizer in a folder that its wheel does not have.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from zibaldone.text.purgeable_cache import emptied
 
 V = TypeVar("V")
 FAMILY = "wordllama-l2_supercat_256"  # with which the name of every such embedder begins
+_OWN = Path(__file__).with_name("wordllama")  # of a wheel: see tools/hatch_build.py
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
@@ -46,10 +47,7 @@ class StaticEmbedder:
 
     def __init__(self) -> None:
         """Raises ModelFailed."""
-        spec = find_spec("wordllama")
-        if spec is None or spec.origin is None:
-            raise ModelFailed("the package 'wordllama' is not installed: pip install zibaldone again")
-        folder = Path(spec.origin).parent
+        folder = _folder()
         try:
             self._weights = folder / _WEIGHTS
             self._table = _read_table(self._weights)
@@ -59,7 +57,7 @@ class StaticEmbedder:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFailed(
                 f"cannot read the embedder's files in {str(folder)!r} ({error}):"
-                " pip install --force-reinstall wordllama"
+                " pip install --force-reinstall zibaldone"
             ) from error
         self._pieces = _Known(self._ids_of_piece)
         self._words = _Known(self._ids_of_word)
@@ -127,6 +125,18 @@ def _words(text: str) -> list[str] | None:
     if "  " in spaced or spaced[0] == " " or spaced[-1] == " " or "\u2581" in spaced:
         return None
     return None if "<" in text and _SPECIAL.search(text) else spaced.split(" ")
+
+
+def _folder() -> Path:
+    """Where the files are: in the package, or, where it was not built as a wheel, in `wordllama`."""
+    if _OWN.is_dir():
+        return _OWN
+    spec = find_spec("wordllama")
+    if spec is None or spec.origin is None:
+        raise ModelFailed(
+            "the default embedder's table is not there: pip install zibaldone, or wordllama beside it"
+        )
+    return Path(spec.origin).parent
 
 
 def _read_table(path: Path) -> npt.NDArray[np.float16]:
