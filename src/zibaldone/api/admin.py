@@ -285,7 +285,7 @@ class Admin:
     def check(self) -> Integrity:
         """Compare the database file, the log, every view and policies with each other; repairs nothing."""
         stores = self._wiring.stores()
-        forgetting.finish_all(self._database, stores)
+        forgetting.finish_all(self._database, lambda: stores)
         integrity = inspection.check_integrity(self._database, stores)
         with self._database.read() as connection:
             return replace(integrity, faults=(*integrity.faults, *retaining.faults(connection)))

@@ -31,9 +31,9 @@ from zibaldone.errors import (
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
+from zibaldone.views.kvcache import FOLDER
 from zibaldone.views.kvcache.config import Budget, MemArt
 from zibaldone.views.kvcache.storage.manifest import PoolReader, read_again
-from zibaldone.views.kvcache.storage.store import FOLDER
 
 try:
     from zibaldone.views.kvcache.generate import answering

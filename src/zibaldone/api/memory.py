@@ -6,13 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from zibaldone import log
 from zibaldone.api import settings
-from zibaldone.api.admin import Admin
-from zibaldone.api.builds import Builds
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
 from zibaldone.api.items import is_put
 from zibaldone.api.user import User, to_seq_or_id
@@ -57,6 +55,10 @@ from zibaldone.storage.database import Database
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import View
 from zibaldone.views.toolkit import PASSAGE_TOKENS
+
+if TYPE_CHECKING:  # what is asked for less often than it takes to load
+    from zibaldone.api.admin import Admin
+    from zibaldone.api.builds import Builds
 
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
 
@@ -150,11 +152,15 @@ class Memory:
     @property
     def builds(self) -> Builds:
         """Builds of views: rebuild, estimate, status, diff, switch, rollback, discard."""
+        from zibaldone.api.builds import Builds
+
         return Builds(self._wiring)
 
     @property
     def admin(self) -> Admin:
         """Imports, retention, figures, checks and the worker, of all users."""
+        from zibaldone.api.admin import Admin
+
         return Admin(self._wiring)
 
     def user(self, name: Key) -> User:

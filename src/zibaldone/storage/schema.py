@@ -18,7 +18,7 @@ from zibaldone.storage.columns import SealedBytes, SealedText
 
 def _index_of(name: str, *columns: str, where: str) -> Index:
     """A partial index: of the rows for which `where` holds."""
-    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+    return Index(name, *columns, sqlite_where=text(where))  # and in PostgreSQL: see storage/postgres
 
 
 metadata = MetaData()
