@@ -18,7 +18,7 @@ from benchmarks.results import RESULTS, ROOT
 PAGE = ROOT / "docs" / "results.md"
 _HEAD = """# Results
 
-For whoever wants to know what was measured. Every table has the command that printed it, its commit and its day.
+For whoever wants to know what was measured. Every table has the command that printed it, its commit and day.
 `python -m benchmarks.page` makes this page of `benchmarks/results/*.json`, which have every column. A share stands
 beside its standard error over questions. [What is counted](research.md#what-is-counted) ·
 [what was tried](decisions.md) · [the papers' figures, row by row](papers.md)
@@ -49,27 +49,33 @@ class Table:
 
 
 _KV = (
-    "arm=in sight; gain=against no memory; against=against the turns as text; multi_hop; single_hop; evidence;"
+    "arm=in sight; gain=against no memory; against=against the turns as text; multi_hop; single_hop;"
+    " evidence;"
     "memory_tokens=as keys; prefill_tokens=prefilled"
 )
 TABLES = {
     "read": Table(
         "Answers",
-        "Read and judged by a strong language model, which did not know what made an answer; samples of development"
+        "Read and judged by a strong language model, which did not know what made an answer; samples of"
+        " development"
         " data. `ask` may look again; its tokens are those of all evidence at the end.",
         "data; system; tokens=budget; questions; score=right; tokens used=tokens read; requests; commit",
     ),
     "views": Table(
         "Answers by view",
-        "Views made by a strong model, read from 1,000 tokens. A reader saw all pages of a row, and judges could see"
-        " what made an answer; the .967 of `ask` is an upper bound, for its queries used names that its reader had seen.",
-        "conversation; read from; score=right of 60; of what never was; tokens read; requests per question=requests;"
+        "Views made by a strong model, read from 1,000 tokens. A reader saw all pages of a row, and judges"
+        " could see"
+        " what made an answer; the .967 of `ask` is an upper bound, for its queries used names that its"
+        " reader had seen.",
+        "conversation; read from; score=right of 60; of what never was; tokens read; requests per"
+        " question=requests;"
         "consolidation calls per 1,000 messages=calls before, per 1,000 messages",
     ),
     "pin": Table(
         "Evidence",
         "The share of the messages that hold the answer which a context of 1,000 or 2,000 tokens has; of"
-        " MemoryAgentBench (`mab`), whether the answer stands there. `mab` and felt chats: commit 20a76e79, 2026-11-28.",
+        " MemoryAgentBench (`mab`), whether the answer stands there. `mab` and felt chats: commit 20a76e79,"
+        " 2026-11-28.",
     ),
     "ranker-static": Table(
         "Weights of the ranker, static vectors", "Shipped, fitted without the data set, and fitted on all."
@@ -77,22 +83,27 @@ TABLES = {
     "ranker-encoder": Table("The same, vectors of all-MiniLM-L6-v2"),
     "confidence": Table(
         "Confidence",
-        "Questions that a memory of so many messages can answer, and such as were never said. AUC by weights fitted"
+        "Questions that a memory of so many messages can answer, and such as were never said. AUC by"
+        " weights fitted"
         " without the data set; last, of the questions given so much, the share that can be answered.",
-        "memories=memory; known=can be answered; never=never said; AUC left out=AUC; AUC never said=AUC, never said;"
-        "known above the floor=kept, can be answered; never above the floor=kept, never said; of 0 to 0.2=0-.2;"
+        "memories=memory; known=can be answered; never=never said; AUC left out=AUC; AUC never said=AUC,"
+        " never said;"
+        "known above the floor=kept, can be answered; never above the floor=kept, never said; of 0 to"
+        " 0.2=0-.2;"
         "of 0.2 to 0.4=-.4; of 0.4 to 0.6=-.6; of 0.6 to 0.8=-.8; of 0.8 to 1=-1",
     ),
     "notes": Table(
         "Notes of a strong model",
-        "One request a session; another model judged every second or third note, and looked for every change.",
+        "One request a session; another model judged every second or third note, and looked for every"
+        " change.",
         "conversation; messages; requests; notes; judged; right; wrong_kind; wrong; changes_caught; missed;"
         "older_never_noted; false_endings",
     ),
     "consolidation": Table(
         "What a strong model's views cost",
         "Tokens of requests and answers by the embedded tokenizer; no answer was refused.",
-        "conversation; view; calls; calls per 1,000 messages=per 1,000 messages; request tokens; answer tokens; per raw token",
+        "conversation; view; calls; calls per 1,000 messages=per 1,000 messages; request tokens; answer"
+        " tokens; per raw token",
     ),
     "prefixes": Table(
         "Prefix caches",
@@ -101,7 +112,8 @@ TABLES = {
     ),
     "akashic-9": Table(
         "Akashic, Figure 9: serving with chunks",
-        "First token p50 in ms / seconds a token / requests a second, at 1, 4 and 8 at a time; 144 turns, none lost"
+        "First token p50 in ms / seconds a token / requests a second, at 1, 4 and 8 at a time; 144 turns,"
+        " none lost"
         " or doubled. `same` sends the gateway's prompts straight on, `full` the whole history.",
         "arm",
         ("concurrency",),
@@ -109,7 +121,8 @@ TABLES = {
     ),
     "akashic": Table(
         "Akashic, Figure 10",
-        "Blocks read a request / bytes on disk / bytes written, the last two for each byte of chunks; without updates"
+        "Blocks read a request / bytes on disk / bytes written, the last two for each byte of chunks;"
+        " without updates"
         " and with a fifth.",
         "layout",
         ("data", "updates"),
@@ -117,9 +130,11 @@ TABLES = {
     ),
     "xmemory": Table(
         "xMemory's tables",
-        "Evidence of 760 questions of LoCoMo offline, and the difference from `full`, paired. f (Eq. 1) prefers"
+        "Evidence of 760 questions of LoCoMo offline, and the difference from `full`, paired. f (Eq. 1)"
+        " prefers"
         " singletons: 1.56; random fours 1.35, guided 1.08, default 1.07, default shuffled 1.03.",
-        "table; setting; evidence; over full; its error=error; tokens; themes; reassigned; covered; blocks; block tokens",
+        "table; setting; evidence; over full; its error=error; tokens; themes; reassigned; covered; blocks;"
+        " block tokens",
     ),
     "kv-smollm2": Table(
         "MemArt, Tables 2 and 3: SmolLM2-135M, 40 questions",
@@ -192,7 +207,8 @@ def _place(table: Table, row: Mapping[str, Any]) -> str:
 
 
 def _plain(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each row; a column in which nothing stands is left out, and a row that stands there already."""
+    """A line for each row; a column in which nothing stands is left out, and a row that stands there"
+    " already."""
     headings = table.headings or {key: key.replace("_", " ") for key in (rows[0] if rows else ())}
     keys = [key for key in headings if any(row[key] not in (None, "") for row in rows)]
     yield from _head([headings[key] for key in keys])
