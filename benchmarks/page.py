@@ -18,13 +18,13 @@ from benchmarks.results import RESULTS, ROOT
 PAGE = ROOT / "docs" / "results.md"
 _HEAD = """# Results
 
-For whoever wants to know what was measured. Every table has the command that printed it, its commit and day.
-`python -m benchmarks.page` makes this page of `benchmarks/results/*.json`, which have every column. A share stands
-beside its standard error over questions. [What is counted](research.md#what-is-counted) ·
+For whoever wants to know what was measured. Every table has the command that printed it, its commit and day;
+`python -m benchmarks.page` makes this page of `benchmarks/results/*.json`, which have every column. A share
+stands beside its standard error over questions. [What is counted](research.md#what-is-counted) ·
 [what was tried](decisions.md) · [the papers' figures, row by row](papers.md)
 
-`recall` and `zibaldone` are one recall by default settings. `hybrid` is thirty lines of words and vectors over
-people's own turns, `bm25-user` is BM25 over the same, `bm25` over everybody's.
+`recall` and `zibaldone` are one recall by default settings. `hybrid` is thirty lines of words and vectors
+over people's own turns, `bm25-user` is BM25 over the same, `bm25` over everybody's.
 """
 
 
@@ -207,8 +207,7 @@ def _place(table: Table, row: Mapping[str, Any]) -> str:
 
 
 def _plain(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each row; a column in which nothing stands is left out, and a row that stands there"
-    " already."""
+    """A line for each row; a column in which nothing stands is left out."""
     headings = table.headings or {key: key.replace("_", " ") for key in (rows[0] if rows else ())}
     keys = [key for key in headings if any(row[key] not in (None, "") for row in rows)]
     yield from _head([headings[key] for key in keys])
