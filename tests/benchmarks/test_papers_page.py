@@ -1,4 +1,4 @@
-"""The page of the four papers: what its rows name exists; tests/test_docs_examples.py looks at their commands."""
+"""The page of the four papers: what its rows name exists (commands: tests/test_docs_examples.py)."""
 
 import json
 import re
