@@ -31,7 +31,7 @@ def test_a_row_that_names_results_has_the_command_that_made_them(row):
     spans = re.findall(r"`([^`]+)`", " ".join(row))
     files = [ROOT / span for span in spans if span.startswith("benchmarks/results/")]
     made = [json.loads(file.read_text(encoding="utf-8"))["command"] for file in files]
-    assert set(made) <= {span.replace('"', "") for span in spans}  # quoted for a shell
+    assert set(made) <= set(spans)
 
 
 def test_each_row_is_whole():
